@@ -1,0 +1,13 @@
+extension [UInt8] {
+    /// Appends the bytes of `span` in `range`.
+    mutating func append(_ span: Span<UInt8>, _ range: Range<Int>) {
+        append(addingCapacity: range.count) { output in
+            for index in range { output.append(span[index]) }
+        }
+    }
+
+    /// Appends a number in decimal digits.
+    mutating func append(decimal number: Int) {
+        append(contentsOf: String(number).utf8)
+    }
+}

@@ -1,0 +1,113 @@
+/// The names Purl speaks of. Computed, not stored: a literal costs nothing, a stored global costs a check per use.
+extension FieldName {
+    /// `Accept`
+    package static var accept: FieldName { "Accept" }
+    /// `Accept-Charset`
+    package static var acceptCharset: FieldName { "Accept-Charset" }
+    /// `Accept-Encoding`
+    package static var acceptEncoding: FieldName { "Accept-Encoding" }
+    /// `Accept-Language`
+    package static var acceptLanguage: FieldName { "Accept-Language" }
+    /// `Accept-Ranges`
+    package static var acceptRanges: FieldName { "Accept-Ranges" }
+    /// `Age`
+    package static var age: FieldName { "Age" }
+    /// `Allow`
+    package static var allow: FieldName { "Allow" }
+    /// `Authorization`
+    package static var authorization: FieldName { "Authorization" }
+    /// `Cache-Control`
+    package static var cacheControl: FieldName { "Cache-Control" }
+    /// `Connection`
+    package static var connection: FieldName { "Connection" }
+    /// `Content-Disposition`
+    package static var contentDisposition: FieldName { "Content-Disposition" }
+    /// `Content-Encoding`
+    package static var contentEncoding: FieldName { "Content-Encoding" }
+    /// `Content-Language`
+    package static var contentLanguage: FieldName { "Content-Language" }
+    /// `Content-Length`
+    package static var contentLength: FieldName { "Content-Length" }
+    /// `Content-Location`
+    package static var contentLocation: FieldName { "Content-Location" }
+    /// `Content-Range`
+    package static var contentRange: FieldName { "Content-Range" }
+    /// `Content-Type`
+    package static var contentType: FieldName { "Content-Type" }
+    /// `Cookie`
+    package static var cookie: FieldName { "Cookie" }
+    /// `Date`
+    package static var date: FieldName { "Date" }
+    /// `ETag`
+    package static var etag: FieldName { "ETag" }
+    /// `Expect`
+    package static var expect: FieldName { "Expect" }
+    /// `Expires`
+    package static var expires: FieldName { "Expires" }
+    /// `Forwarded`
+    package static var forwarded: FieldName { "Forwarded" }
+    /// `From`
+    package static var from: FieldName { "From" }
+    /// `Host`
+    package static var host: FieldName { "Host" }
+    /// `If-Match`
+    package static var ifMatch: FieldName { "If-Match" }
+    /// `If-Modified-Since`
+    package static var ifModifiedSince: FieldName { "If-Modified-Since" }
+    /// `If-None-Match`
+    package static var ifNoneMatch: FieldName { "If-None-Match" }
+    /// `If-Range`
+    package static var ifRange: FieldName { "If-Range" }
+    /// `If-Unmodified-Since`
+    package static var ifUnmodifiedSince: FieldName { "If-Unmodified-Since" }
+    /// `Keep-Alive`
+    package static var keepAlive: FieldName { "Keep-Alive" }
+    /// `Last-Modified`
+    package static var lastModified: FieldName { "Last-Modified" }
+    /// `Link`
+    package static var link: FieldName { "Link" }
+    /// `Location`
+    package static var location: FieldName { "Location" }
+    /// `Max-Forwards`
+    package static var maxForwards: FieldName { "Max-Forwards" }
+    /// `Origin`
+    package static var origin: FieldName { "Origin" }
+    /// `Pragma`
+    package static var pragma: FieldName { "Pragma" }
+    /// `Proxy-Authenticate`
+    package static var proxyAuthenticate: FieldName { "Proxy-Authenticate" }
+    /// `Proxy-Authorization`
+    package static var proxyAuthorization: FieldName { "Proxy-Authorization" }
+    /// `Proxy-Connection`
+    package static var proxyConnection: FieldName { "Proxy-Connection" }
+    /// `Range`
+    package static var range: FieldName { "Range" }
+    /// `Referer`
+    package static var referer: FieldName { "Referer" }
+    /// `Retry-After`
+    package static var retryAfter: FieldName { "Retry-After" }
+    /// `Server`
+    package static var server: FieldName { "Server" }
+    /// `Set-Cookie`
+    package static var setCookie: FieldName { "Set-Cookie" }
+    /// `Strict-Transport-Security`
+    package static var strictTransportSecurity: FieldName { "Strict-Transport-Security" }
+    /// `TE`
+    package static var te: FieldName { "TE" }
+    /// `Trailer`
+    package static var trailer: FieldName { "Trailer" }
+    /// `Transfer-Encoding`
+    package static var transferEncoding: FieldName { "Transfer-Encoding" }
+    /// `Upgrade`
+    package static var upgrade: FieldName { "Upgrade" }
+    /// `User-Agent`
+    package static var userAgent: FieldName { "User-Agent" }
+    /// `Vary`
+    package static var vary: FieldName { "Vary" }
+    /// `Via`
+    package static var via: FieldName { "Via" }
+    /// `Warning`
+    package static var warning: FieldName { "Warning" }
+    /// `WWW-Authenticate`
+    package static var wwwAuthenticate: FieldName { "WWW-Authenticate" }
+}

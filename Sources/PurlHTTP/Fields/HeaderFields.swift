@@ -1,0 +1,181 @@
+/// The fields of a head or of a trailer section: order kept, repeats kept.
+///
+/// All names and values lie in one byte array; a line is two ranges of it. Parsing therefore makes no `String`
+/// per field, and a look-up compares bytes. Text is made when somebody asks: UTF-8 when the bytes are valid
+/// UTF-8, Latin-1 otherwise.
+package struct HeaderFields: Sendable {
+    /// One field line as text.
+    package struct Field: Sendable {
+        /// The name in the case it came in.
+        package var name: String
+        /// The value without blanks around it.
+        package var value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Where one field line lies in `bytes`.
+    struct Line: Sendable {
+        var name: Range<Int>
+        var value: Range<Int>
+    }
+
+    private(set) var bytes: [UInt8] = []
+    private(set) var lines: [Line] = []
+
+    /// No fields.
+    package init() {}
+
+    /// All values of `name` joined with `", "`, or nil when there is none.
+    /// Setting replaces every line of that name at the place of the first; nil removes them.
+    package subscript(name: FieldName) -> String? {
+        get {
+            var joined: String?
+            for line in lines where matches(line, name) {
+                let value = String(fieldBytes: bytes[line.value])
+                if let previous = joined {
+                    joined = previous + ", " + value
+                } else {
+                    joined = value
+                }
+            }
+            return joined
+        }
+        set {
+            guard let newValue else { return removeAll(name) }
+            guard let first = lines.firstIndex(where: { matches($0, name) }) else { return append(name, newValue) }
+            let kept = lines[...first] + lines[(first + 1)...].filter { !matches($0, name) }
+            let replacement = appendBytes(name, newValue)
+            lines = Array(kept)
+            lines[first] = replacement
+            compact()
+        }
+    }
+
+    /// The value of every line of that name, in order.
+    package func values(of name: FieldName) -> [String] {
+        lines.compactMap { matches($0, name) ? String(fieldBytes: bytes[$0.value]) : nil }
+    }
+
+    /// Whether there is a line of that name.
+    package func contains(_ name: FieldName) -> Bool {
+        lines.contains { matches($0, name) }
+    }
+
+    /// Adds a line after all others.
+    package mutating func append(_ name: FieldName, _ value: String) {
+        lines.append(appendBytes(name, value))
+    }
+
+    /// Removes every line of that name.
+    package mutating func removeAll(_ name: FieldName) {
+        guard contains(name) else { return }
+        lines = lines.filter { !matches($0, name) }
+        compact()
+    }
+
+    /// Whether the line has that name, whatever the case.
+    func matches(_ line: Line, _ name: FieldName) -> Bool {
+        let text = name.text.utf8
+        guard text.count == line.name.count else { return false }
+        var position = line.name.lowerBound
+        for byte in text {
+            let other = bytes[position]
+            if byte != other, byte.lowercased != other.lowercased { return false }
+            position += 1
+        }
+        return true
+    }
+
+    private mutating func appendBytes(_ name: FieldName, _ value: String) -> Line {
+        let start = bytes.count
+        bytes.append(contentsOf: name.text.utf8)
+        let middle = bytes.count
+        bytes.append(contentsOf: value.utf8)
+        return Line(name: start..<middle, value: middle..<bytes.count)
+    }
+
+    /// Drops the bytes that no line refers to any more, so that setting a field again and again does not grow.
+    private mutating func compact() {
+        var packed: [UInt8] = []
+        packed.reserveCapacity(lines.reduce(0) { $0 + $1.name.count + $1.value.count })
+        for index in lines.indices {
+            let line = lines[index]
+            let start = packed.count
+            packed.append(contentsOf: bytes[line.name])
+            let middle = packed.count
+            packed.append(contentsOf: bytes[line.value])
+            lines[index] = Line(name: start..<middle, value: middle..<packed.count)
+        }
+        bytes = packed
+    }
+}
+
+// MARK: - Growing while a message comes in
+
+extension HeaderFields {
+    /// Makes room for a head of ordinary size in one step.
+    mutating func reserve(bytes count: Int, lines lineCount: Int) {
+        bytes.reserveCapacity(count)
+        lines.reserveCapacity(lineCount)
+    }
+
+    /// Copies a line whose parts lie in `source`, the value after the name. What stands between them comes along:
+    /// one copy of a few bytes more is cheaper than two.
+    mutating func append(from source: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
+        let shift = bytes.count - name.lowerBound
+        bytes.append(source, name.lowerBound..<value.upperBound)
+        lines.append(
+            Line(
+                name: (name.lowerBound + shift)..<(name.upperBound + shift),
+                value: (value.lowerBound + shift)..<(value.upperBound + shift)))
+    }
+
+    /// Continues the value of the last line with `SP` and the bytes of `range`. False when there is no line yet.
+    mutating func extendLast(from source: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard var last = lines.popLast() else { return false }
+        // The value of the line that came last ends where the bytes end, so it can grow in place.
+        if !range.isEmpty {
+            if !last.value.isEmpty { bytes.append(.space) }
+            bytes.append(source, range)
+            last.value = last.value.lowerBound..<bytes.count
+        }
+        lines.append(last)
+        return true
+    }
+}
+
+extension HeaderFields: RandomAccessCollection {
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { lines.count }
+
+    package subscript(position: Int) -> Field {
+        let line = lines[position]
+        return Field(
+            name: String(fieldBytes: bytes[line.name]),
+            value: String(fieldBytes: bytes[line.value]))
+    }
+}
+
+extension HeaderFields: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (FieldName, String)...) {
+        for (name, value) in elements { append(name, value) }
+    }
+}
+
+extension HeaderFields.Field: Equatable {
+    /// Names without regard to case, values exactly.
+    package static func == (left: HeaderFields.Field, right: HeaderFields.Field) -> Bool {
+        left.name.equalsIgnoringCase(right.name) && left.value.utf8.elementsEqual(right.value.utf8)
+    }
+}
+
+extension HeaderFields: Equatable {
+    /// The same lines in the same order: names without regard to case, values exactly.
+    package static func == (left: HeaderFields, right: HeaderFields) -> Bool {
+        left.elementsEqual(right)
+    }
+}

@@ -1,0 +1,25 @@
+/// Why a head or a trailer section was not written: it would have broken the message it belongs to.
+package enum EncodeError: Error, Hashable, Sendable {
+    case invalidMethod
+    case invalidTarget
+    case invalidStatus
+    case invalidReason
+    case invalidVersion
+    case invalidFieldName(String)
+    case invalidFieldValue(name: String)
+}
+
+extension EncodeError: CustomStringConvertible {
+    /// One sentence for people. Names what is wrong, never shows the offending value.
+    package var description: String {
+        switch self {
+        case .invalidMethod: "The request method is not a token."
+        case .invalidTarget: "The request target is empty or contains a blank, a control or a non-ASCII character."
+        case .invalidStatus: "The status code is not a number from 100 to 999."
+        case .invalidReason: "The reason phrase contains a control character."
+        case .invalidVersion: "The HTTP version is not 1.0 or 1.1."
+        case .invalidFieldName(let name): "The field name \(name.debugDescription) is not a token."
+        case .invalidFieldValue(let name): "The value of the field \(name) contains a control character."
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// Reads response heads from input that comes in pieces. After an error it is of no further use.
+package struct ResponseHeadParser: Sendable {
+    private var reader: HeadReader<StatusLine>
+
+    package init(limits: HeadLimits = .standard) {
+        reader = HeadReader(limits: limits)
+    }
+
+    /// Whether something of an unfinished head has been taken.
+    package var hasPartialHead: Bool { reader.hasPartialHead }
+
+    /// Takes bytes from `offset` on and moves `offset` past what it took: never more than to the end of the head.
+    /// nil when the head is not complete yet. After a head the parser is ready for the next one.
+    package mutating func parse(
+        _ input: RawSpan, from offset: inout Int
+    ) throws(ParseError) -> ResponseHead? {
+        guard let (start, fields) = try reader.next(Span(_bytes: input), from: &offset) else { return nil }
+        return ResponseHead(version: start.version, status: start.status, reason: start.reason, fields: fields)
+    }
+}
