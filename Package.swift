@@ -4,9 +4,14 @@ import PackageDescription
 let package = Package(
     name: "Purl",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+    ],
     targets: [
+        .target(name: "CLinux"),
         .target(name: "PurlHTTP", swiftSettings: [.strictMemorySafety()]),
+        .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP"]),
+        .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -7,7 +7,7 @@
 /// chunkSize   size line, size > 0          → chunkData
 ///             size line, size = 0          → trailers
 /// chunkData   size bytes                   → bytes …, then chunkEnd
-/// chunkEnd    CR LF, or LF                 → chunkSize
+/// chunkEnd    CR LF                        → chunkSize
 /// trailers    field lines, empty line      → end                    → ended
 /// ```
 package struct BodyDecoder: Sendable {
@@ -104,7 +104,8 @@ package struct BodyDecoder: Sendable {
     }
 
     private mutating func takeChunkEnd(_ byte: UInt8, _ sawReturn: Bool) throws(ParseError) {
-        if byte == .lineFeed {
+        // RFC 9112 §2.2 lets LF alone end a head's lines, not a chunk: there it would turn the CR into data.
+        if byte == .lineFeed, sawReturn {
             state = .chunkSize
         } else if byte == .carriageReturn, !sawReturn {
             state = .chunkEnd(sawReturn: true)

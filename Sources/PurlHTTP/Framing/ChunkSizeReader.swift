@@ -28,7 +28,7 @@ struct ChunkSizeReader: Sendable {
         while offset < input.count {
             let byte = input[offset]
             offset += 1
-            if byte == .lineFeed, part != .start {
+            if byte == .lineFeed, part == .lineEnd {
                 let result = size
                 self = ChunkSizeReader(limit: limit)
                 return result

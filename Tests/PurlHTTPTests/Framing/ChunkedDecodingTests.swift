@@ -10,14 +10,13 @@ struct ChunkedDecodingTests {
         ("A\r\n0123456789\r\n0\r\n\r\n", "0123456789", [:]),
         ("a\r\n0123456789\r\n0\r\n\r\n", "0123456789", [:]),
         ("00000000000000000000005\r\nhello\r\n000\r\n\r\n", "hello", [:]),
-        ("5\nhello\n0\n\n", "hello", [:]),
+        ("5\r\nhello\r\n0\r\nA: 1\n\n", "hello", ["A": "1"]),
         ("4\r\n\r\n\r\n\r\n0\r\n\r\n", "\r\n\r\n", [:]),
         // Extensions
         ("5;a\r\nhello\r\n0;b=c\r\n\r\n", "hello", [:]),
         ("5 ; a = \"b;\\\"c\" ;d\r\nhello\r\n0\r\n\r\n", "hello", [:]),
         ("5  \t\r\nhello\r\n0 \r\n\r\n", "hello", [:]),
         ("5;\r\nhello\r\n0;é\r\n\r\n", "hello", [:]),
-        ("5;a\nhello\r\n0\r\n\r\n", "hello", [:]),
         // Trailers
         ("0\r\nA: 1\r\n\r\n", "", ["A": "1"]),
         ("5\r\nhello\r\n0\r\nA: 1\r\n 2\r\nB:\r\nA: 3\r\n\r\n", "hello", ["A": "1 2", "B": "", "A": "3"]),
@@ -41,6 +40,10 @@ struct ChunkedDecodingTests {
     static let refused: [(String, String, ParseError)] = [
         ("\r\n", "", .invalidChunkSize),
         ("\n", "", .invalidChunkSize),
+        ("5\nhello\r\n", "", .invalidChunkSize),
+        ("5;a\nhello\r\n", "", .invalidChunkExtension),
+        ("5\r\nhello\n0\r\n\r\n", "hello", .missingChunkEnd),
+        ("6\r\nhello\r\n0\r\n\r\n", "hello\r", .missingChunkEnd),
         (";a\r\n", "", .invalidChunkSize),
         (" 5\r\n", "", .invalidChunkSize),
         ("-5\r\n", "", .invalidChunkSize),

@@ -1,0 +1,36 @@
+// What Swift's view of the C library leaves out on Linux: headers it does not cover, and functions that the headers
+// declare only for GNU sources. Declarations only; no logic lives here.
+#ifndef PURL_CLINUX_H
+#define PURL_CLINUX_H
+
+#if defined(__linux__)
+
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
+int pipe2(int ends[2], int flags);
+int pthread_setname_np(pthread_t thread, const char *name);
+ssize_t splice(int source, off_t *source_offset, int target, off_t *target_offset, size_t count, unsigned int flags);
+
+// Macros that reach Swift with another type in each C library, or not at all.
+static const uint32_t CLINUX_EPOLLIN = EPOLLIN;
+static const uint32_t CLINUX_EPOLLOUT = EPOLLOUT;
+static const uint32_t CLINUX_EPOLLERR = EPOLLERR;
+static const uint32_t CLINUX_EPOLLHUP = EPOLLHUP;
+static const int CLINUX_EPOLL_CLOEXEC = EPOLL_CLOEXEC;
+static const int CLINUX_EFD_CLOEXEC = EFD_CLOEXEC;
+static const int CLINUX_EFD_NONBLOCK = EFD_NONBLOCK;
+static const int CLINUX_SOCK_STREAM = SOCK_STREAM;
+static const int CLINUX_SOCK_NONBLOCK = SOCK_NONBLOCK;
+static const int CLINUX_SOCK_CLOEXEC = SOCK_CLOEXEC;
+static const int CLINUX_MSG_NOSIGNAL = MSG_NOSIGNAL;
+static const int CLINUX_EAI_NODATA = -5; // hidden from sources that are not GNU; the same in every Linux C library
+
+#endif
+
+#endif

@@ -1,0 +1,101 @@
+/// An open file on disk: positioned reads and writes, each either done whole or thrown with the system's reason.
+///
+/// The calls block, so they are made away from the I/O thread.
+package struct RegularFile: ~Copyable, Sendable {
+    /// How a file comes to be open.
+    package enum Opening: Sendable {
+        /// It must not exist yet; it is readable by its owner only.
+        case creating
+        /// It must exist, and must not be a symbolic link.
+        case existing
+    }
+
+    private let descriptor: Descriptor
+
+    /// Opens the file at `path` for reading and writing.
+    package init(_ path: String, _ opening: Opening) throws(SystemError) {
+        var flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW
+        if case .creating = opening { flags |= O_CREAT | O_EXCL }
+        let flagsToUse = flags
+        let number = Self.retrying { open(path, flagsToUse, 0o600) }
+        let descriptor = try Descriptor(checking: number, "open")
+        let status = try Self.status(of: descriptor)
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError(code: EINVAL, operation: "open") }
+        self.descriptor = descriptor
+    }
+
+    /// Takes the file for this holder alone. False when another descriptor, in this process or elsewhere, has it.
+    package func lock() throws(SystemError) -> Bool {
+        if Self.retrying({ flock(descriptor.rawValue, LOCK_EX | LOCK_NB) }) == 0 { return true }
+        let error = SystemError.last("flock")
+        if error.code == EWOULDBLOCK { return false }
+        throw error
+    }
+
+    /// Gives the file up to other holders.
+    package func unlock() {
+        _ = Self.retrying { flock(descriptor.rawValue, LOCK_UN) }
+    }
+
+    /// The length in bytes.
+    package func size() throws(SystemError) -> Int64 {
+        Int64(try Self.status(of: descriptor).st_size)
+    }
+
+    /// Whether `path` still leads to this file: it may have been removed or moved while it was open.
+    package func isFound(at path: String) -> Bool {
+        var found = stat()
+        guard lstat(path, &found) == 0, let own = try? Self.status(of: descriptor) else { return false }
+        return found.st_ino == own.st_ino && found.st_dev == own.st_dev
+    }
+
+    private static func status(of descriptor: borrowing Descriptor) throws(SystemError) -> stat {
+        var status = stat()
+        guard fstat(descriptor.rawValue, &status) == 0 else { throw .last("fstat") }
+        return status
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let position = off_t(offset) + off_t(done)
+            let count = Self.retrying { pwrite(descriptor.rawValue, rest.baseAddress, rest.count, position) }
+            guard count > 0 else { throw count < 0 ? .last("pwrite") : SystemError(code: EIO, operation: "pwrite") }
+            done += count
+        }
+    }
+
+    /// Reads from `offset` until `buffer` is full or the file ends; returns the count.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let position = off_t(offset) + off_t(done)
+            let count = Self.retrying { pread(descriptor.rawValue, rest.baseAddress, rest.count, position) }
+            guard count >= 0 else { throw .last("pread") }
+            guard count > 0 else { break }
+            done += count
+        }
+        return done
+    }
+
+    /// Cuts the file, or fills it up with zeros, to `length` bytes.
+    package func truncate(to length: Int64) throws(SystemError) {
+        guard Self.retrying({ ftruncate(descriptor.rawValue, off_t(length)) }) == 0 else { throw .last("ftruncate") }
+    }
+
+    /// Returns when what was written has reached the disk.
+    package func synchronize() throws(SystemError) {
+        guard Self.retrying({ fsync(descriptor.rawValue) }) == 0 else { throw .last("fsync") }
+    }
+
+    private static func retrying<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {
+        while true {
+            let result = call()
+            if result == -1, errno == EINTR { continue }
+            return result
+        }
+    }
+}

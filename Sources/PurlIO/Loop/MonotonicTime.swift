@@ -1,0 +1,42 @@
+/// A moment on the monotonic clock: it never jumps, and it means nothing outside this run of the machine.
+package struct MonotonicTime: Hashable, Comparable, Sendable {
+    /// Nanoseconds since an arbitrary origin.
+    package let nanoseconds: Int64
+
+    /// The moment `nanoseconds` after the clock's origin.
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Reads the clock.
+    package static var current: MonotonicTime {
+        MonotonicTime(nanoseconds: Platform.monotonicNanoseconds())
+    }
+
+    package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// The moment `duration` later; a moment too far away becomes the last one there is.
+    package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        let distance = duration.saturatedNanoseconds
+        let (sum, overflow) = time.nanoseconds.addingReportingOverflow(distance)
+        return MonotonicTime(nanoseconds: overflow ? (distance < 0 ? .min : .max) : sum)
+    }
+
+    /// The time that passed from `right` to `left`.
+    package static func - (left: MonotonicTime, right: MonotonicTime) -> Duration {
+        let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
+        return .nanoseconds(overflow ? (left < right ? .min : .max) : difference)
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, held within what 64 bits can say.
+    fileprivate var saturatedNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, sumOverflow) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || sumOverflow ? (seconds < 0 ? .min : .max) : sum
+    }
+}

@@ -1,0 +1,76 @@
+/// Accepts connections on an address.
+@NetworkActor package final class ListeningSocket {
+    /// Where it listens; the port is the one that the system chose when it was asked for port 0.
+    package let address: SocketAddress
+
+    private let channel: Channel
+    private let loop: EventLoop
+    private var accept: (@NetworkActor (StreamSocket) -> Void)?
+
+    /// Starts listening; `accept` gets each connection, on the I/O thread. Throws what `socket`, `bind` or `listen` say.
+    package init(
+        _ address: SocketAddress, backlog: Int32 = 512, loop: EventLoop = .shared,
+        accept: @escaping @NetworkActor (StreamSocket) -> Void
+    ) throws(SystemError) {
+        let descriptor = try Platform.streamSocket(address.family)
+        // A server that starts again must not wait for the connections of its former life to be forgotten.
+        descriptor.setOption(SO_REUSEADDR, level: Platform.socketLevel, to: Int32(1))
+        if address.withSystemAddress({ bind(descriptor.rawValue, $0, $1) }) != 0 { throw SystemError.last("bind") }
+        if listen(descriptor.rawValue, backlog) != 0 {
+            let error = SystemError.last("listen")
+            Self.unlinkPath(of: address)
+            throw error
+        }
+        self.address = SocketAddress.asking { getsockname(descriptor.rawValue, $0, $1) } ?? address
+        self.loop = loop
+        self.accept = accept
+        channel = Channel(descriptor, loop: loop)
+        channel.onReady = { [weak self] _ in self?.acceptWaiting() }
+        channel.interest = .read
+    }
+
+    deinit {
+        NetworkActor.perform { [channel, address] in Self.close(channel, address) }
+    }
+
+    /// Stops listening, and removes the path of a Unix-domain address. Connections already accepted stay open.
+    /// Nothing happens the second time.
+    package func close() {
+        accept = nil
+        Self.close(channel, address)
+    }
+
+    private static func close(_ channel: Channel, _ address: SocketAddress) {
+        if channel.isOpen { unlinkPath(of: address) }
+        channel.close()
+    }
+
+    private static func unlinkPath(of address: SocketAddress) {
+        if address.family == .unix { _ = unlink(address.literal) }
+    }
+
+    private func acceptWaiting() {
+        // At most so many in one go: the sockets already accepted want their turn as well.
+        var remaining = 64
+        while remaining > 0, let accept {
+            remaining -= 1
+            do throws(SystemError) {
+                let descriptor = try Platform.acceptConnection(channel.descriptor.rawValue)
+                if address.family != .unix { descriptor.disableNagle() }
+                accept(StreamSocket(adopting: descriptor, loop: loop))
+            } catch {
+                switch AcceptFailure(code: error.code) {
+                case .nothingWaiting: return
+                case .connectionLost: continue
+                case .outOfResources: return pause()
+                }
+            }
+        }
+    }
+
+    /// The connection that could not be accepted keeps the socket readable: without a pause the loop would spin.
+    private func pause() {
+        channel.interest = []
+        loop.schedule(after: .milliseconds(100)) { [channel] in channel.interest = .read }
+    }
+}

@@ -1,0 +1,90 @@
+#if canImport(Darwin)
+    @_exported import Darwin
+
+    /// What is spelled differently from one system to the next.
+    enum Platform {
+        /// The type of `poll`'s count.
+        typealias PollCount = nfds_t
+
+        static let shutdownWrite = SHUT_WR
+        static let socketLevel = SOL_SOCKET
+        static let tcpLevel = IPPROTO_TCP
+
+        /// A stream socket, non-blocking and closed on exec.
+        static func streamSocket(_ family: SocketAddress.Family) throws(SystemError) -> Descriptor {
+            try prepared(Descriptor(checking: socket(domain(of: family), SOCK_STREAM, 0), "socket"))
+        }
+
+        /// Two stream sockets connected to each other; the caller owns both.
+        static func streamSocketPair() throws(SystemError) -> (Int32, Int32) {
+            var ends: [Int32] = [-1, -1]
+            if socketpair(AF_UNIX, SOCK_STREAM, 0, &ends) != 0 { throw SystemError.last("socketpair") }
+            let second = Descriptor(owning: ends[1])
+            let first = try prepared(Descriptor(owning: ends[0])).release()
+            do throws(SystemError) {
+                return (first, try prepared(second).release())
+            } catch {
+                _ = closeDescriptor(first)
+                throw error
+            }
+        }
+
+        /// The next waiting connection.
+        static func acceptConnection(_ listener: Int32) throws(SystemError) -> Descriptor {
+            try prepared(Descriptor(checking: accept(listener, nil, nil), "accept"))
+        }
+
+        /// Writes to a socket; its option keeps SIGPIPE away. Returns what `send` returns.
+        static func sendBytes(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+            send(socket, bytes.baseAddress, bytes.count, 0)
+        }
+
+        /// Closes a descriptor. Returns what `close` returns.
+        static func closeDescriptor(_ descriptor: Int32) -> Int32 {
+            close(descriptor)
+        }
+
+        /// What `getaddrinfo` is asked for: stream sockets of any family.
+        static func resolverHints() -> addrinfo {
+            var hints = addrinfo()
+            hints.ai_family = AF_UNSPEC
+            hints.ai_socktype = SOCK_STREAM
+            return hints
+        }
+
+        /// Whether `getaddrinfo` says that the name exists nowhere, or has no address.
+        static func meansNoSuchName(_ code: Int32) -> Bool {
+            code == EAI_NONAME || code == EAI_NODATA
+        }
+
+        /// Nanoseconds of the monotonic clock.
+        static func monotonicNanoseconds() -> Int64 {
+            Int64(clamping: clock_gettime_nsec_np(CLOCK_UPTIME_RAW))
+        }
+
+        /// Blocks this thread.
+        static func sleep(milliseconds: UInt32) {
+            usleep(milliseconds * 1_000)
+        }
+
+        /// Makes reads and writes return at once, and keeps the descriptor from programs that this one starts.
+        static func makeNonBlocking(_ descriptor: Int32) throws(SystemError) {
+            if fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 { throw SystemError.last("fcntl") }
+            if fcntl(descriptor, F_SETFL, O_NONBLOCK) < 0 { throw SystemError.last("fcntl") }
+        }
+
+        private static func prepared(_ descriptor: consuming Descriptor) throws(SystemError) -> Descriptor {
+            try makeNonBlocking(descriptor.rawValue)
+            descriptor.setOption(SO_NOSIGPIPE, level: SOL_SOCKET, to: Int32(1))
+            return descriptor
+        }
+
+        private static func domain(of family: SocketAddress.Family) -> Int32 {
+            switch family {
+            case .ipv4: AF_INET
+            case .ipv6: AF_INET6
+            case .unix: AF_UNIX
+            }
+        }
+    }
+#endif

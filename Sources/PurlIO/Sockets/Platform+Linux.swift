@@ -1,0 +1,87 @@
+#if os(Linux)
+    #if canImport(Musl)
+        @_exported import Musl
+    #else
+        @_exported import Glibc
+    #endif
+    internal import CLinux
+
+    /// What is spelled differently from one system to the next.
+    enum Platform {
+        /// The type of `poll`'s count.
+        typealias PollCount = nfds_t
+
+        static let shutdownWrite = Int32(SHUT_WR)
+        static let socketLevel = SOL_SOCKET
+        static let tcpLevel = Int32(IPPROTO_TCP)
+
+        /// A stream socket, non-blocking and closed on exec from its first moment.
+        static func streamSocket(_ family: SocketAddress.Family) throws(SystemError) -> Descriptor {
+            try Descriptor(checking: socket(domain(of: family), streamType, 0), "socket")
+        }
+
+        /// Two stream sockets connected to each other; the caller owns both.
+        static func streamSocketPair() throws(SystemError) -> (Int32, Int32) {
+            var ends: [Int32] = [-1, -1]
+            if socketpair(AF_UNIX, streamType, 0, &ends) != 0 { throw SystemError.last("socketpair") }
+            return (ends[0], ends[1])
+        }
+
+        /// The next waiting connection.
+        static func acceptConnection(_ listener: Int32) throws(SystemError) -> Descriptor {
+            let flags = CLINUX_SOCK_NONBLOCK | CLINUX_SOCK_CLOEXEC
+            return try Descriptor(checking: accept4(listener, nil, nil, flags), "accept4")
+        }
+
+        /// Writes to a socket without ever raising SIGPIPE. Returns what `send` returns.
+        static func sendBytes(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+            send(socket, bytes.baseAddress, bytes.count, CLINUX_MSG_NOSIGNAL)
+        }
+
+        /// Closes a descriptor. Returns what `close` returns.
+        static func closeDescriptor(_ descriptor: Int32) -> Int32 {
+            close(descriptor)
+        }
+
+        /// What `getaddrinfo` is asked for: stream sockets of any family.
+        static func resolverHints() -> addrinfo {
+            var hints = addrinfo()
+            hints.ai_family = AF_UNSPEC
+            hints.ai_socktype = CLINUX_SOCK_STREAM
+            return hints
+        }
+
+        /// Whether `getaddrinfo` says that the name exists nowhere, or has no address.
+        static func meansNoSuchName(_ code: Int32) -> Bool {
+            code == EAI_NONAME || code == CLINUX_EAI_NODATA
+        }
+
+        /// A value of the process's environment.
+        static func environment(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }
+        }
+
+        /// Nanoseconds of the monotonic clock.
+        static func monotonicNanoseconds() -> Int64 {
+            var time = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &time)
+            return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        }
+
+        /// Blocks this thread.
+        static func sleep(milliseconds: UInt32) {
+            usleep(milliseconds * 1_000)
+        }
+
+        private static let streamType =
+            CLINUX_SOCK_STREAM | CLINUX_SOCK_NONBLOCK | CLINUX_SOCK_CLOEXEC
+
+        private static func domain(of family: SocketAddress.Family) -> Int32 {
+            switch family {
+            case .ipv4: AF_INET
+            case .ipv6: AF_INET6
+            case .unix: AF_UNIX
+            }
+        }
+    }
+#endif

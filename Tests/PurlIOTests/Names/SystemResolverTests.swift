@@ -1,0 +1,158 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import PurlIO
+
+@Suite("Names are looked up away from the I/O thread")
+struct SystemResolverTests {
+    @Test func theSystemKnowsThisMachine() async throws {
+        let addresses = try await answer(SystemResolver.shared, "localhost", port: 81).get()
+        #expect(addresses.allSatisfy { $0.port == 81 })
+        #expect(addresses.contains(.loopback(port: 81)) || addresses.contains(Loopback.address("::1", 81)))
+    }
+
+    @Test(arguments: ["", "localhost\0.example"])
+    func textThatCannotBeANameHasNoAddress(host: String) async {
+        #expect(await answer(SystemResolver.shared, host, port: 1) == .failure(.noSuchName(host: host)))
+    }
+
+    @Test func equalNamesShareOneLookUp() async {
+        let system = SlowSystem()
+        let resolver = SystemResolver { system.lookUp($0) }
+        let answers = Answers(expected: 4)
+        await withCheckedContinuation { continuation in
+            answers.onComplete { continuation.resume() }
+            for (host, port) in [("a", 1), ("a", 2), ("b", 3), ("a", 4)] as [(String, UInt16)] {
+                resolver.resolve(host, port: port) { answers.add($0) }
+            }
+            system.letGo(of: 2)
+        }
+        #expect(system.asked.sorted() == ["a", "b"])
+        #expect(Set(answers.ports) == [1, 2, 3, 4])
+    }
+
+    @Test func aLookUpThatIsOverIsNotShared() async {
+        let system = SlowSystem()
+        let resolver = SystemResolver { system.lookUp($0) }
+        system.letGo(of: 2)
+        _ = await answer(resolver, "a", port: 1)
+        _ = await answer(resolver, "a", port: 1)
+        #expect(system.asked == ["a", "a"])
+    }
+
+    @Test func aFailureReachesEverybody() async {
+        let resolver = SystemResolver { .failure(.noSuchName(host: $0)) }
+        #expect(await answer(resolver, "a", port: 1) == .failure(.noSuchName(host: "a")))
+    }
+
+    @Test func manyNamesWaitForFewThreads() async {
+        let system = SlowSystem()
+        let resolver = SystemResolver { system.lookUp($0) }
+        let answers = Answers(expected: 100)
+        await withCheckedContinuation { continuation in
+            answers.onComplete { continuation.resume() }
+            for number in 0..<100 { resolver.resolve("host\(number)", port: 1) { answers.add($0) } }
+            system.letGo(of: 100)
+        }
+        #expect(Set(system.asked).count == 100)
+        #expect(system.mostAtOnce <= 8)
+    }
+
+    private func answer(
+        _ resolver: SystemResolver, _ host: String, port: UInt16
+    ) async -> Result<[SocketAddress], ResolveError> {
+        await withCheckedContinuation { continuation in
+            resolver.resolve(host, port: port) { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+@Suite("The queue of look-ups")
+struct LookupQueueTests {
+    @Test func itGrowsToEightThreads() {
+        var queue = LookupQueue()
+        let grows = (0..<10).map { queue.add("host\($0)") { _ in } }
+        #expect(grows == Array(repeating: true, count: 8) + [false, false])
+    }
+
+    @Test func itIsFirstInFirstOut() {
+        var queue = LookupQueue()
+        for host in ["a", "b", "a", "c"] { _ = queue.add(host) { _ in } }
+        #expect([queue.next(), queue.next(), queue.next(), queue.next()] == ["a", "b", "c", nil])
+    }
+
+    @Test func aThreadWithNothingToDoEndsAndMakesRoomForAnother() {
+        var queue = LookupQueue()
+        for number in 0..<8 { _ = queue.add("host\(number)") { _ in } }
+        for _ in 0..<8 { #expect(queue.next() != nil) }
+        #expect(!queue.add("one more") { _ in })
+        #expect(queue.next() == "one more")
+        #expect(queue.next() == nil)
+        #expect(queue.add("another") { _ in })
+    }
+
+    @Test func withoutAnyThreadEverybodyIsToldSo() {
+        var queue = LookupQueue()
+        _ = queue.add("a") { _ in }
+        _ = queue.add("a") { _ in }
+        _ = queue.add("b") { _ in }
+        #expect(queue.workerDidNotStart().isEmpty)
+        #expect(queue.workerDidNotStart().map(\.host) == ["a", "a", "b"])
+        #expect(queue.add("a") { _ in })
+    }
+}
+
+/// A system whose answers wait until the test lets them go.
+private final class SlowSystem: Sendable {
+    private let gate = DispatchSemaphore(value: 0)
+    private let state = Mutex(State())
+
+    private struct State {
+        var asked: [String] = []
+        var atOnce = 0
+        var mostAtOnce = 0
+    }
+
+    var asked: [String] { state.withLock { $0.asked } }
+    var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
+
+    func lookUp(_ host: String) -> Result<[SocketAddress], ResolveError> {
+        state.withLock {
+            $0.asked.append(host)
+            $0.atOnce += 1
+            $0.mostAtOnce = max($0.mostAtOnce, $0.atOnce)
+        }
+        gate.wait()
+        state.withLock { $0.atOnce -= 1 }
+        return .success([.loopback(port: 0)])
+    }
+
+    func letGo(of count: Int) {
+        for _ in 0..<count { gate.signal() }
+    }
+}
+
+/// Collects answers until all expected ones are there.
+private final class Answers: Sendable {
+    private let state = Mutex<(ports: [UInt16], done: (@Sendable () -> Void)?)>(([], nil))
+    private let expected: Int
+
+    init(expected: Int) {
+        self.expected = expected
+    }
+
+    var ports: [UInt16] { state.withLock { $0.ports } }
+
+    func onComplete(_ done: @escaping @Sendable () -> Void) {
+        state.withLock { $0.done = done }
+    }
+
+    func add(_ result: Result<[SocketAddress], ResolveError>) {
+        let done = state.withLock { state in
+            state.ports += (try? result.get())?.compactMap(\.port) ?? []
+            return state.ports.count == expected ? state.done : nil
+        }
+        done?()
+    }
+}

@@ -1,0 +1,22 @@
+import Synchronization
+
+@testable import PurlIO
+
+/// Answers from a table, and keeps count of the questions.
+final class ScriptedResolver: Resolver {
+    private let answer: Result<[SocketAddress], ResolveError>
+    private let questions = Mutex<[String]>([])
+
+    init(_ answer: Result<[SocketAddress], ResolveError>) {
+        self.answer = answer
+    }
+
+    var asked: [String] { questions.withLock { $0 } }
+
+    func resolve(
+        _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+    ) {
+        questions.withLock { $0.append(host) }
+        then(answer)
+    }
+}
