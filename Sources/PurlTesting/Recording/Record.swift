@@ -1,0 +1,24 @@
+extension LoopbackServer {
+    /// What has happened to a server so far.
+    public struct Record: Sendable {
+        /// The requests in the order their heads arrived.
+        public internal(set) var requests: [ReceivedRequest] = []
+        /// How many requests have arrived (head and body), those that were not kept included.
+        public internal(set) var completeRequests = 0
+        /// How many requests have not had their whole answer yet.
+        public internal(set) var unansweredRequests = 0
+        /// How many connections are open now.
+        public internal(set) var openConnections = 0
+        /// How many connections have been accepted.
+        public internal(set) var acceptedConnections = 0
+        /// Why messages were refused with 400 because they are not HTTP, one sentence each.
+        public internal(set) var badRequests: [String] = []
+
+        /// How many requests have begun, those that were not kept included.
+        var startedRequests = 0
+        /// The number of the first request in `requests`.
+        var firstNumber = 0
+        /// Grows with every change.
+        var version = 0
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+/// Keeps a server's ``LoopbackServer/Record``. Any thread.
+final class Recorder: Sendable {
+    let record = Watched(LoopbackServer.Record())
+
+    private let keepsRequests: Bool
+
+    /// With `keepsRequests` false only the counts are kept.
+    init(keepsRequests: Bool) {
+        self.keepsRequests = keepsRequests
+    }
+
+    /// A connection was accepted. Returns its number, from 1.
+    func connectionOpened() -> Int {
+        change { record in
+            record.openConnections += 1
+            record.acceptedConnections += 1
+            return record.acceptedConnections
+        }
+    }
+
+    /// A connection is gone.
+    func connectionClosed() {
+        change { $0.openConnections -= 1 }
+    }
+
+    /// The head of a request has arrived. Returns the request as it was filed; `make` gets its number.
+    func begin(_ make: (_ number: Int) -> ReceivedRequest) -> ReceivedRequest {
+        change { record in
+            let request = make(record.startedRequests)
+            record.startedRequests += 1
+            record.unansweredRequests += 1
+            if keepsRequests { record.requests.append(request) }
+            return request
+        }
+    }
+
+    /// `count` bytes of body in all have arrived so far.
+    func bodyProgress(of number: Int, count: Int) {
+        changeRequest(number) { $0.bodyBytesReceived = count }
+    }
+
+    /// The body is as complete as it will get.
+    func bodyEnded(of number: Int, body: Data, isComplete: Bool) {
+        change { record in
+            if isComplete { record.completeRequests += 1 }
+            record.withRequest(number) { request in
+                request.body = body
+                request.isComplete = isComplete
+            }
+        }
+    }
+
+    /// The operating system took `count` more bytes of the answer's body.
+    func sent(_ count: Int, to number: Int) {
+        changeRequest(number) { $0.bytesSent += count }
+    }
+
+    /// The answer is over.
+    func end(_ number: Int, _ ending: Ending) {
+        change { record in
+            record.unansweredRequests -= 1
+            record.withRequest(number) { $0.ending = ending }
+        }
+    }
+
+    /// A message was refused.
+    func refused(_ reason: String) {
+        change { $0.badRequests.append(reason) }
+    }
+
+    /// Drops the requests so far. Those under way are no longer followed.
+    func forget() {
+        change { record in
+            record.requests = []
+            record.firstNumber = record.startedRequests
+            record.completeRequests = 0
+            record.badRequests = []
+        }
+    }
+
+    private func changeRequest(_ number: Int, _ body: (inout ReceivedRequest) -> Void) {
+        change { $0.withRequest(number, body) }
+    }
+
+    @discardableResult
+    private func change<Result: Sendable>(_ body: (inout LoopbackServer.Record) -> Result) -> Result {
+        record.update { record in
+            record.version &+= 1
+            return body(&record)
+        }
+    }
+}
+
+extension LoopbackServer.Record {
+    /// Changes the request with this number, if it is kept.
+    fileprivate mutating func withRequest(_ number: Int, _ body: (inout ReceivedRequest) -> Void) {
+        let position = number - firstNumber
+        if requests.indices.contains(position) { body(&requests[position]) }
+    }
+}

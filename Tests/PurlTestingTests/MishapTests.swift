@@ -1,0 +1,176 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@Suite("Mishaps")
+struct MishapTests {
+    @Test(
+        "A stall: the client has so many bytes, the record says so, and the gate lets the rest go",
+        arguments: [
+            Reply.generated(size: 100_000), Reply.generated(size: 100_000).throttled(bytesPerSecond: 10_000_000),
+        ])
+    func stall(_ reply: Reply) async throws {
+        let content = GeneratedContent(size: 100_000)
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/", reply.stalled(afterBytes: 1_000, until: gate))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        await gate.reached()
+        _ = await client.readHead()
+        #expect(content.matches(await client.read(1_000)))
+        #expect(server.requests.map(\.bytesSent) == [1_000])
+        #expect(server.requests.map(\.ending) == [nil])
+        gate.open()
+        #expect(content.matches(await client.read(99_000), at: 1_000))
+        let requests = await server.waitUntilIdle()
+        #expect(requests.map(\.bytesSent) == [100_000])
+        #expect(requests.map(\.ending) == [.complete])
+    }
+
+    @Test(
+        "Stalls before and in the head",
+        arguments: [
+            (Moment.beforeHead, ""), (.midHead, "HTTP/1.1 404 Not Fou"), (.afterBodyBytes(0), nil),
+        ] as [(Moment, String?)])
+    func stallInHead(_ moment: Moment, _ beginning: String?) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route(
+            "/", Reply.text("").status(404).replacingField("Content-Type", nil).stalled(at: moment, until: gate))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        let whole = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        if let beginning {
+            await gate.reached()
+            #expect(await client.readText(beginning.utf8.count) == beginning)
+            gate.open()
+            #expect(await client.readText(whole.utf8.count - beginning.utf8.count) == whole.dropFirst(beginning.count))
+        } else {
+            #expect(await client.readText(whole.utf8.count) == whole)
+            #expect(gate.arrivals == 0)
+        }
+    }
+
+    @Test("A delayed answer comes after its interim responses and after the gate")
+    func delay() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/", Reply.text("x").interim(103).delayed(until: gate).delayed(by: .milliseconds(1)))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        #expect(await client.readHead() == "HTTP/1.1 103 Early Hints\r\n\r\n")
+        await gate.reached()
+        gate.open()
+        #expect(String(await client.readAnswer().body) == "x")
+    }
+
+    @Test("A client that leaves a stalled answer is noticed", arguments: [false, true])
+    func leavingStall(resets: Bool) async throws {
+        let server = try LoopbackServer()
+        server.route("/", Reply.text("abc").stalled(afterBytes: 1))
+        var client: RawClient? = try RawClient(to: server)
+        await client?.get("/")
+        _ = await client?.readHead()
+        #expect(await client?.readText(1) == "a")
+        if resets { client?.resetWhenReleased() }
+        client = nil
+        await server.waitUntilDisconnected()
+        #expect(server.requests.map(\.ending) == [.clientLeft])
+    }
+
+    @Test("A client that leaves a long answer is noticed")
+    func leavingAnswer() async throws {
+        let server = try LoopbackServer()
+        server.route("/", .generated(size: 1 << 40))
+        var client: RawClient? = try RawClient(to: server)
+        await client?.get("/")
+        #expect(await client?.read(1 << 20).count == 1 << 20)
+        client = nil
+        await server.waitUntilDisconnected()
+        #expect(server.requests.map(\.ending) == [.clientLeft])
+    }
+
+    @Test("A reset reaches the client as a reset", arguments: [Moment.beforeHead, .midHead, .afterBodyBytes(2)])
+    func reset(_ moment: Moment) async throws {
+        let server = try LoopbackServer()
+        server.route("/", Reply.text("abc").reset(at: moment))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        #expect(await client.readToEnd().end == .failed(ECONNRESET))
+        #expect(server.requests.map(\.ending) == [.reset])
+        #expect(server.openConnections == 0)
+    }
+
+    @Test("Raw bytes may end with a reset")
+    func rawReset() async throws {
+        let server = try LoopbackServer()
+        server.route("/", .raw("HTTP/1.1 200", then: .reset))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        #expect(await client.readToEnd().end == .failed(ECONNRESET))
+    }
+
+    @Test("A cut stream is recorded with what it carried")
+    func cut() async throws {
+        let server = try LoopbackServer()
+        server.route("/", Reply.generated(size: 10 << 20).cut(afterBytes: 3_000_001, times: 1))
+        for (count, ending) in [(3_000_001, Ending.cut), (10 << 20, .complete)] {
+            let client = try RawClient(to: server)
+            await client.get("/", "Connection: close")
+            _ = await client.readHead()
+            #expect(await client.readToEnd().data.count == count)
+            #expect(server.requests.last?.bytesSent == count)
+            #expect(server.requests.last?.ending == ending)
+        }
+    }
+
+    @Test("Throttled content arrives whole", arguments: [1, 3, 50, 200_000])
+    func throttle(bytesPerSecond: Int) async throws {
+        let size = bytesPerSecond == 1 ? 1 : max(2, bytesPerSecond / 20)
+        let server = try LoopbackServer()
+        server.route("/", Reply.generated(size: size).throttled(bytesPerSecond: bytesPerSecond))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        #expect(GeneratedContent(size: size).matches(await client.readAnswer().body))
+    }
+}
+
+@Suite("Gates")
+struct GateTests {
+    @Test("A gate that is open already holds nobody")
+    func open() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        gate.open()
+        gate.open()
+        #expect(gate.isOpen)
+        server.route("/", Reply.text("abc").stalled(afterBytes: 1, until: gate))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        #expect(String(await client.readAnswer().body) == "abc")
+        await gate.reached()
+        #expect(gate.arrivals == 1)
+    }
+
+    @Test("One gate can hold several answers")
+    func several() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/", Reply.text("abc").delayed(until: gate))
+        let clients = try (0..<3).map { _ in try RawClient(to: server) }
+        for client in clients { await client.get("/") }
+        await gate.reached(times: 3)
+        gate.open()
+        for client in clients { #expect(String(await client.readAnswer().body) == "abc") }
+    }
+
+    @Test("A cancelled task stops waiting")
+    func cancelled() async {
+        let gate = Gate()
+        let waiting = Task { await gate.reached() }
+        waiting.cancel()
+        await waiting.value
+        #expect(gate.arrivals == 0)
+    }
+}
