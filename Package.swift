@@ -5,12 +5,14 @@ let package = Package(
     name: "Purl",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
+        .library(name: "Purl", targets: ["Purl"]),
         .library(name: "PurlTesting", targets: ["PurlTesting"]),
     ],
     targets: [
         .target(name: "CLinux"),
         .target(name: "PurlHTTP", swiftSettings: [.strictMemorySafety()]),
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
+        .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),

@@ -1,0 +1,272 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// What an exchange tells whoever started it. The calls come in this order: the response, its bytes, then exactly one
+/// of `didFinish` and `didFail`.
+@NetworkActor
+protocol ExchangeClient: AnyObject {
+    /// Bytes arrived, of whatever part of a message.
+    func exchangeMadeProgress(_ connection: HTTPConnection)
+    func exchange(_ connection: HTTPConnection, didReceive head: ResponseHead, framing: BodyFraming)
+    func exchange(_ connection: HTTPConnection, didReceive bytes: UnsafeRawBufferPointer)
+    func exchange(_ connection: HTTPConnection, didSendBodyBytes count: Int)
+    func exchangeDidFinish(_ connection: HTTPConnection)
+    func exchange(_ connection: HTTPConnection, didFailWith failure: ExchangeFailure)
+}
+
+/// Why an exchange ended before its message did.
+enum ExchangeFailure: Error {
+    /// The connection ended before the first byte of a response.
+    case closedBeforeResponse(SystemError?)
+    /// The connection ended in the middle of the response.
+    case closedDuringResponse(SystemError?)
+    /// The response breaks the grammar or a limit.
+    case malformed(ParseError)
+    /// A 101 that nobody asked for (RFC 9110 §7.8).
+    case unaskedUpgrade
+    /// More interim responses than `HeadLimits` allows.
+    case tooManyInterimResponses
+}
+
+/// One connection to an origin, which carries one exchange after another (RFC 9112 §9.3).
+///
+/// It owns the socket, the parsers and the bytes in between; it knows nothing of tasks, files or delegates.
+@NetworkActor
+final class HTTPConnection: StreamSocketHandler {
+    let origin: Origin
+    let generation: Int
+    /// When an idle connection is given up.
+    var idleDeadline = EventLoop.shared.now
+    /// What the server's `Keep-Alive` field allows.
+    private(set) var idleLimit: Duration?
+    /// An earlier exchange used this connection.
+    private(set) var isReused = false
+
+    private let socket: StreamSocket
+    private unowned let pool: ConnectionPool
+    private var exchange: Exchange?
+    private var output = OutgoingMessage()
+    /// Bytes that had arrived when reading was paused.
+    private var stash: [UInt8] = []
+    private var isConsuming = false
+
+    /// The exchange in progress.
+    private struct Exchange {
+        let client: any ExchangeClient
+        let method: String
+        let requestFields: HeaderFields
+        var parser = ResponseHeadParser()
+        var interimResponses = 0
+        var response: ResponseHead?
+        var framing = BodyFraming.none
+        var decoder = BodyDecoder(.none)
+        var isPaused = false
+        var receivedAnything = false
+    }
+
+    init(_ socket: StreamSocket, origin: Origin, pool: ConnectionPool, generation: Int) {
+        self.socket = socket
+        self.origin = origin
+        self.pool = pool
+        self.generation = generation
+        socket.handler = self
+        socket.interest = .read
+    }
+
+    var isOpen: Bool { socket.isOpen }
+    var localAddress: SocketAddress? { socket.localAddress }
+    var peerAddress: SocketAddress? { socket.peerAddress }
+
+    // MARK: For the client
+
+    /// Sends a request and reports its response to `client`.
+    ///
+    /// - Parameters:
+    ///   - head: The request's head; its encoding is `bytes`.
+    ///   - body: What follows the head.
+    func start(_ head: RequestHead, encoded bytes: [UInt8], body: Data?, client: any ExchangeClient) {
+        exchange = Exchange(client: client, method: head.method, requestFields: head.fields)
+        output = OutgoingMessage(head: bytes, body: body)
+        flush()
+    }
+
+    /// Stops or continues reading, and sending with it.
+    var isPaused: Bool {
+        get { exchange?.isPaused ?? false }
+        set {
+            guard exchange != nil, exchange?.isPaused != newValue else { return }
+            exchange?.isPaused = newValue
+            updateInterest()
+            if !newValue, !isConsuming { continueReading() }
+        }
+    }
+
+    /// Ends the exchange at once, without another word to its client. The connection is not used again.
+    func abandon() {
+        guard exchange != nil else { return }
+        exchange = nil
+        pool.release(self, mayStay: false)
+    }
+
+    /// Closes an idle connection; for the pool.
+    func close() {
+        socket.handler = nil
+        socket.close()
+    }
+
+    // MARK: Sending
+
+    func socketIsWritable(_ socket: StreamSocket) {
+        flush()
+    }
+
+    private func flush() {
+        guard exchange?.isPaused == false else { return updateInterest() }
+        do throws(SystemError) {
+            let bodyBytes = try output.send(through: socket)
+            updateInterest()
+            if bodyBytes > 0 { exchange?.client.exchange(self, didSendBodyBytes: bodyBytes) }
+        } catch {
+            // The server may have answered and closed before it read everything (RFC 9112 §9.5): what it said is
+            // read first. If it said nothing, reading ends in the same error.
+            output = OutgoingMessage()
+            updateInterest()
+        }
+    }
+
+    private func updateInterest() {
+        guard socket.isOpen else { return }
+        var interest: Interest = []
+        if exchange?.isPaused != true {
+            interest.insert(.read)
+            if !output.isEmpty { interest.insert(.write) }
+        }
+        if socket.interest != interest { socket.interest = interest }
+    }
+
+    // MARK: Receiving
+
+    func socketIsReadable(_ socket: StreamSocket) {
+        let scratch = EventLoop.shared.scratch
+        do throws(SystemError) {
+            guard let count = try socket.receive(into: scratch) else { return }
+            if count == 0 {
+                endOfStream()
+            } else {
+                exchange?.client.exchangeMadeProgress(self)
+                consume(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+            }
+        } catch {
+            connectionLost(error)
+        }
+    }
+
+    /// Goes on with what had arrived before the pause. That may be no byte at all and still be an event: an empty
+    /// body ends without one.
+    private func continueReading() {
+        let bytes = stash
+        stash = []
+        bytes.withUnsafeBytes { consume($0) }
+    }
+
+    /// Feeds bytes to the parsers until they are used up, the client pauses or the message ends.
+    private func consume(_ bytes: UnsafeRawBufferPointer) {
+        guard exchange != nil else { return closeUnasked() }
+        isConsuming = true
+        defer { isConsuming = false }
+        if !bytes.isEmpty { exchange?.receivedAnything = true }
+        var offset = 0
+        do throws(ParseError) {
+            while exchange != nil {
+                if isPaused {
+                    stash.append(contentsOf: bytes[offset...])
+                    return
+                }
+                guard try step(bytes, &offset) else { return }
+            }
+        } catch {
+            fail(.malformed(error))
+        }
+    }
+
+    /// One event; false when the parsers need more bytes.
+    private func step(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) throws(ParseError) -> Bool {
+        guard exchange?.response != nil else {
+            guard let head = try exchange?.parser.parse(bytes.bytes, from: &offset) else { return false }
+            try receive(head)
+            return true
+        }
+        guard let event = try exchange?.decoder.decode(bytes.bytes, from: &offset) else { return false }
+        switch event {
+        case .bytes(let range):
+            exchange?.client.exchange(self, didReceive: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        case .end:
+            finish(surplus: offset < bytes.count)
+        }
+        return true
+    }
+
+    private func receive(_ head: ResponseHead) throws(ParseError) {
+        guard let client = exchange?.client, let method = exchange?.method else { return }
+        if head.status == 101 { return fail(.unaskedUpgrade) }
+        if head.isInterim {
+            exchange?.interimResponses += 1
+            if exchange?.interimResponses ?? 0 > HeadLimits.standard.maximumInterimResponses {
+                return fail(.tooManyInterimResponses)
+            }
+            return
+        }
+        let framing = try BodyFraming.ofResponse(head, to: method)
+        exchange?.response = head
+        exchange?.framing = framing
+        exchange?.decoder = BodyDecoder(framing)
+        client.exchange(self, didReceive: head, framing: framing)
+    }
+
+    private func finish(surplus: Bool) {
+        guard let ended = exchange, let response = ended.response else { return }
+        exchange = nil
+        isReused = true
+        idleLimit = ConnectionReuse.idleTimeout(response).map { .seconds($0) }
+        // Surplus bytes are not a response to anything: the next exchange must never see them (RFC 9112 §11.2).
+        let mayStay =
+            !surplus && output.isEmpty
+            && ConnectionReuse.isAllowed(
+                after: response, framing: ended.framing, requestFields: ended.requestFields)
+        pool.release(self, mayStay: mayStay)
+        ended.client.exchangeDidFinish(self)
+    }
+
+    // MARK: Ends
+
+    private func endOfStream() {
+        guard exchange != nil else { return closeUnasked() }
+        guard exchange?.response != nil else { return connectionLost(nil) }
+        do throws(ParseError) {
+            _ = try exchange?.decoder.endOfStream()
+            finish(surplus: false)
+        } catch {
+            connectionLost(nil)
+        }
+    }
+
+    private func connectionLost(_ error: SystemError?) {
+        guard let current = exchange else { return closeUnasked() }
+        fail(current.receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error))
+    }
+
+    private func fail(_ failure: ExchangeFailure) {
+        guard let ended = exchange else { return }
+        exchange = nil
+        pool.release(self, mayStay: false)
+        ended.client.exchange(self, didFailWith: failure)
+    }
+
+    /// The server closed an idle connection, or sent something that nobody asked for.
+    private func closeUnasked() {
+        guard socket.isOpen else { return }
+        close()
+        pool.idleConnectionClosed(self)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+internal import PurlHTTP
+
+/// The head of an HTTP response: status and header fields.
+///
+/// Immutable after initialisation. The header fields stay as the bytes the server sent until somebody asks for one.
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+    /// The three-digit status code (RFC 9110 §15).
+    public let statusCode: Int
+    private let version: String?
+    private let fields: HeaderFields
+
+    /// Makes a response by hand, for tests and stand-ins.
+    public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
+        self.statusCode = statusCode
+        version = httpVersion
+        var fields = HeaderFields()
+        for (name, value) in (headerFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+            fields.append(FieldName(name), value)
+        }
+        self.fields = fields
+        super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+    }
+
+    /// The response whose head came over the wire.
+    init(url: URL, head: ResponseHead) {
+        statusCode = head.status
+        version = "HTTP/\(head.version.major).\(head.version.minor)"
+        fields = head.fields
+        super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+    }
+
+    /// All header fields; the values of a repeated field are joined with ", " (RFC 9110 §5.3).
+    ///
+    /// The keys are spelled as the server spelled them. ``value(forHTTPHeaderField:)`` does not mind the case.
+    public var allHeaderFields: [AnyHashable: Any] { headerDictionary }
+
+    private var headerDictionary: [String: String] {
+        var dictionary: [String: String] = [:]
+        var spelling: [FieldName: String] = [:]
+        for field in fields {
+            let key = spelling[FieldName(field.name), default: field.name]
+            spelling[FieldName(field.name)] = key
+            dictionary[key] = dictionary[key].map { "\($0), \(field.value)" } ?? field.value
+        }
+        return dictionary
+    }
+
+    /// The value of a header field; names compare without regard to case.
+    public func value(forHTTPHeaderField field: String) -> String? {
+        fields[FieldName(field)]
+    }
+
+    /// The reason phrase of RFC 9110 §15 for a status code, in lower case as Foundation has it.
+    open class func localizedString(forStatusCode statusCode: Int) -> String {
+        let reason = ResponseHead.standardReason(for: statusCode).lowercased()
+        if !reason.isEmpty { return reason }
+        switch statusCode {
+        case 100...199: return "informational"
+        case 200...299: return "success"
+        case 300...399: return "redirected"
+        case 400...499: return "client error"
+        default: return "server error"
+        }
+    }
+
+    open override var mimeType: String? {
+        fields[.contentType].flatMap(MediaType.init)?.essence
+    }
+
+    open override var textEncodingName: String? {
+        fields[.contentType].flatMap(MediaType.init)?.charset
+    }
+
+    open override var expectedContentLength: Int64 {
+        guard !fields.contains(.transferEncoding), let text = fields.values(of: .contentLength).first,
+            let length = Int64(text), length >= 0
+        else { return NSURLSessionTransferSizeUnknown }
+        return length
+    }
+
+    open override var suggestedFilename: String? {
+        SuggestedFilename.choose(contentDisposition: fields[.contentDisposition], url: url)
+    }
+
+    // MARK: NSSecureCoding
+
+    public required init?(coder aDecoder: NSCoder) {
+        statusCode = aDecoder.decodeInteger(forKey: "statusCode")
+        version = aDecoder.decodeObject(of: NSString.self, forKey: "httpVersion") as String?
+        let names = aDecoder.decodeObject(of: [NSArray.self, NSString.self], forKey: "names") as? [String] ?? []
+        let values = aDecoder.decodeObject(of: [NSArray.self, NSString.self], forKey: "values") as? [String] ?? []
+        var fields = HeaderFields()
+        for (name, value) in zip(names, values) {
+            fields.append(FieldName(name), value)
+        }
+        self.fields = fields
+        super.init(coder: aDecoder)
+    }
+
+    open override func encode(with aCoder: NSCoder) {
+        super.encode(with: aCoder)
+        aCoder.encode(statusCode, forKey: "statusCode")
+        aCoder.encode(version as NSString?, forKey: "httpVersion")
+        aCoder.encode(fields.map(\.name) as NSArray, forKey: "names")
+        aCoder.encode(fields.map(\.value) as NSArray, forKey: "values")
+    }
+
+    open override func isEqual(_ value: Any?) -> Bool {
+        guard let other = value as? HTTPURLResponse else { return false }
+        return other === self
+            || (url == other.url && statusCode == other.statusCode && headerDictionary == other.headerDictionary)
+    }
+
+    open override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(url)
+        hasher.combine(statusCode)
+        return hasher.finalize()
+    }
+
+    open override var description: String {
+        let lines = fields.map { "    \($0.name): \($0.value)" }.joined(separator: "\n")
+        return """
+            <\(Self.self)> { URL: \(url?.absoluteString ?? "nil") } { Status Code: \(statusCode), Headers {
+            \(lines)
+            } }
+            """
+    }
+}
+
+/// The length that stands for "the server did not say": −1.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let NSURLSessionTransferSizeUnknown: Int64 = -1

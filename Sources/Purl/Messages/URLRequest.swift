@@ -1,0 +1,182 @@
+import Foundation
+internal import PurlHTTP
+
+/// A request to load a URL: where to, how, with which header fields and body.
+///
+/// A value type: a task keeps its own copy, so changing a request after the task was made changes nothing.
+public struct URLRequest: Hashable, Sendable {
+    /// What a cache may answer. Purl keeps no cache of responses yet, so every policy but
+    /// `returnCacheDataDontLoad` loads from the server, and that one fails with `URLError.resourceUnavailable`.
+    public enum CachePolicy: UInt, Sendable {
+        case useProtocolCachePolicy = 0
+        case reloadIgnoringLocalCacheData = 1
+        case returnCacheDataElseLoad = 2
+        case returnCacheDataDontLoad = 3
+        case reloadIgnoringLocalAndRemoteCacheData = 4
+        case reloadRevalidatingCacheData = 5
+
+        /// The older name of ``reloadIgnoringLocalCacheData``.
+        public static var reloadIgnoringCacheData: CachePolicy { .reloadIgnoringLocalCacheData }
+    }
+
+    /// The kind of traffic a request belongs to. A hint only: plain sockets make no difference between them.
+    public enum NetworkServiceType: UInt, Sendable {
+        case networkServiceTypeDefault = 0
+        case networkServiceTypeVoIP = 1
+        case networkServiceTypeVideo = 2
+        case networkServiceTypeBackground = 3
+        case networkServiceTypeVoice = 4
+        case networkServiceTypeCallSignaling = 11
+    }
+
+    /// The time-out a request has when nobody chose one, in seconds.
+    static let defaultTimeoutInterval: TimeInterval = 60
+
+    /// The URL to load.
+    public var url: URL?
+    /// What a cache may answer.
+    public var cachePolicy: CachePolicy
+    /// How long, in seconds, the transfer may make no progress before it fails with `URLError.timedOut`.
+    /// At its default of 60 the session's `timeoutIntervalForRequest` rules instead. Zero means no limit.
+    public var timeoutInterval: TimeInterval
+    /// The document this request is part of. Kept, not interpreted.
+    public var mainDocumentURL: URL?
+    /// The kind of traffic. A hint only.
+    public var networkServiceType: NetworkServiceType = .networkServiceTypeDefault
+    /// Whether a cellular interface may be used. Kept; a socket on Linux does not tell interfaces apart.
+    public var allowsCellularAccess: Bool = true
+    /// The body to send, as a whole. Its `Content-Length` is computed.
+    public var httpBody: Data?
+
+    private var method = "GET"
+    private var fields: [HeaderLine] = []
+
+    /// One header field as the user wrote it.
+    private struct HeaderLine: Hashable, Sendable {
+        var name: String
+        var value: String
+
+        func isNamed(_ other: String) -> Bool {
+            name.utf8.elementsEqual(other.utf8) || name.lowercased() == other.lowercased()
+        }
+    }
+
+    /// Makes a GET request for `url`.
+    ///
+    /// - Parameters:
+    ///   - url: What to load.
+    ///   - cachePolicy: What a cache may answer.
+    ///   - timeoutInterval: The longest time without progress, in seconds.
+    public init(
+        url: URL,
+        cachePolicy: CachePolicy = .useProtocolCachePolicy,
+        timeoutInterval: TimeInterval = 60.0
+    ) {
+        self.url = url
+        self.cachePolicy = cachePolicy
+        self.timeoutInterval = timeoutInterval
+    }
+
+    /// A request without a URL, which stands for one that could not be read.
+    static var unreadable: URLRequest {
+        var request = URLRequest(url: URL(fileURLWithPath: "/"))
+        request.url = nil
+        return request
+    }
+
+    /// The request method, "GET" unless set. `nil` sets it back to "GET".
+    ///
+    /// Methods are case-sensitive (RFC 9110 §9.1), but "get", "head", "post", "put", "delete" and "connect" can only be
+    /// meant in capitals, and are kept so.
+    public var httpMethod: String? {
+        get { method }
+        set {
+            method = newValue ?? "GET"
+            let capitals = method.uppercased()
+            if ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT"].contains(capitals) { method = capitals }
+        }
+    }
+
+    /// All header fields, by name as written.
+    public var allHTTPHeaderFields: [String: String]? {
+        get {
+            guard !fields.isEmpty else { return nil }
+            return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        }
+        set {
+            fields = []
+            for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) {
+                setValue(value, forHTTPHeaderField: name)
+            }
+        }
+    }
+
+    /// The value of a header field; names compare without regard to case (RFC 9110 §5.1).
+    public func value(forHTTPHeaderField field: String) -> String? {
+        fields.first { $0.isNamed(field) }?.value
+    }
+
+    /// Sets a header field, replacing what it had; `nil` removes it.
+    public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
+        let position = fields.firstIndex { $0.isNamed(field) }
+        switch (position, value) {
+        case (let position?, let value?): fields[position] = HeaderLine(name: field, value: value)
+        case (let position?, nil): fields.remove(at: position)
+        case (nil, let value?): fields.append(HeaderLine(name: field, value: value))
+        case (nil, nil): break
+        }
+    }
+
+    /// Adds to a header field: a value that is there already is kept, with a comma between (RFC 9110 §5.3).
+    public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
+        if let position = fields.firstIndex(where: { $0.isNamed(field) }) {
+            fields[position].value += "," + value
+        } else {
+            fields.append(HeaderLine(name: field, value: value))
+        }
+    }
+
+    /// Puts the fields of a message in place of the user's.
+    mutating func replaceFields(with sent: HeaderFields) {
+        fields = sent.map { HeaderLine(name: $0.name, value: $0.value) }
+    }
+
+    /// The header fields in the order in which they were set.
+    var headerLines: [(name: String, value: String)] {
+        fields.map { ($0.name, $0.value) }
+    }
+
+    public static func == (lhs: URLRequest, rhs: URLRequest) -> Bool {
+        lhs.url == rhs.url && lhs.method == rhs.method && lhs.cachePolicy == rhs.cachePolicy
+            && lhs.timeoutInterval == rhs.timeoutInterval && lhs.mainDocumentURL == rhs.mainDocumentURL
+            && lhs.networkServiceType == rhs.networkServiceType
+            && lhs.allowsCellularAccess == rhs.allowsCellularAccess
+            && lhs.httpBody == rhs.httpBody && Set(lhs.fields) == Set(rhs.fields)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(url)
+        hasher.combine(method)
+        hasher.combine(Set(fields))
+        hasher.combine(httpBody)
+    }
+}
+
+extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { url?.description ?? "url: nil" }
+
+    public var debugDescription: String { "\(method) \(description)" }
+
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "url": url as Any, "cachePolicy": cachePolicy, "timeoutInterval": timeoutInterval,
+                "mainDocumentURL": mainDocumentURL as Any, "networkServiceType": networkServiceType,
+                "allowsCellularAccess": allowsCellularAccess, "httpMethod": method,
+                "allHTTPHeaderFields": allHTTPHeaderFields as Any, "httpBody": httpBody as Any,
+            ],
+            displayStyle: .struct
+        )
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// What is known of an answer before its body: where it came from, of what kind it is and how long.
+///
+/// Immutable after initialisation, which is what makes `@unchecked Sendable` true for the class itself.
+open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    private let responseURL: URL?
+    private let type: String?
+    private let length: Int64
+    private let encoding: String?
+
+    /// Makes a response.
+    ///
+    /// - Parameters:
+    ///   - url: The URL it answers.
+    ///   - mimeType: The media type without parameters.
+    ///   - length: The length of the body in bytes; −1 when unknown.
+    ///   - name: The name of the text encoding, as the server calls it.
+    public init(url: URL, mimeType: String?, expectedContentLength length: Int, textEncodingName name: String?) {
+        responseURL = url
+        type = mimeType
+        self.length = Int64(length)
+        encoding = name
+    }
+
+    /// The URL that answered: after redirects, the last one.
+    open var url: URL? { responseURL }
+    /// The media type in lower case, without parameters.
+    open var mimeType: String? { type }
+    /// The length of the body in bytes, or −1 (`NSURLSessionTransferSizeUnknown`) when the server did not say.
+    open var expectedContentLength: Int64 { length }
+    /// The character encoding's name as the server wrote it.
+    open var textEncodingName: String? { encoding }
+
+    /// A name under which the body may be saved: always a single path component, whatever the server wrote.
+    ///
+    /// Taken from `Content-Disposition` (RFC 6266), else the URL's last path component, else its host, else "unknown".
+    open var suggestedFilename: String? {
+        SuggestedFilename.choose(contentDisposition: nil, url: url)
+    }
+
+    // MARK: NSSecureCoding, NSCopying
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder aDecoder: NSCoder) {
+        responseURL = aDecoder.decodeObject(of: NSURL.self, forKey: "url") as URL?
+        type = aDecoder.decodeObject(of: NSString.self, forKey: "mimeType") as String?
+        length = aDecoder.decodeInt64(forKey: "expectedContentLength")
+        encoding = aDecoder.decodeObject(of: NSString.self, forKey: "textEncodingName") as String?
+    }
+
+    open func encode(with aCoder: NSCoder) {
+        aCoder.encode(responseURL as NSURL?, forKey: "url")
+        aCoder.encode(type as NSString?, forKey: "mimeType")
+        aCoder.encode(length, forKey: "expectedContentLength")
+        aCoder.encode(encoding as NSString?, forKey: "textEncodingName")
+    }
+
+    open override func copy() -> Any { copy(with: nil) }
+
+    /// Returns the response itself: it never changes.
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    open override func isEqual(_ value: Any?) -> Bool {
+        guard let other = value as? URLResponse else { return false }
+        return other === self
+            || (url == other.url && mimeType == other.mimeType && textEncodingName == other.textEncodingName
+                && expectedContentLength == other.expectedContentLength)
+    }
+
+    open override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(url)
+        hasher.combine(mimeType)
+        hasher.combine(expectedContentLength)
+        return hasher.finalize()
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+internal import PurlHTTP
+
+/// What it takes to go on with a transfer: a property list, so that a person can read it.
+///
+/// It comes back from disk or from anywhere, so it is untrusted: ``init(decoding:)`` refuses whatever this code would
+/// not have written, above all names that could lead out of the partials folder.
+struct ResumeData: Codable, Sendable, Equatable {
+    /// The format written here. Others are refused.
+    static let currentVersion = 1
+    /// How many of the last bytes are digested.
+    static let tailLength: Int64 = 65_536
+    /// Blobs beyond this size are not read.
+    private static let maximumSize = 1 << 20
+    /// What is written here nests five containers; a parser that recurses must not be led into thousands.
+    private static let maximumContainers = 16
+
+    var version = ResumeData.currentVersion
+    var originalRequest: StoredRequest
+    var currentRequest: StoredRequest
+    /// The partial file's name inside its folder.
+    var partialName: String
+    /// The bytes known to be on disk.
+    var bytesReceived: Int64
+    /// The length of the whole, if the server said.
+    var totalBytes: Int64?
+    /// What `If-Range` carries: a strong entity tag or a strong date. Absent when only a finished file is recorded.
+    var validator: String?
+    /// SHA-256 of the last 64 KiB of the bytes received, hexadecimal.
+    var tailDigest: String
+
+    /// Why a blob is refused.
+    struct Refusal: Error, Equatable, CustomStringConvertible {
+        let description: String
+
+        /// A download goes on only in a file that a download has made: the folder may hold other things.
+        static let strangeName = Refusal(description: "the partial file's name is not one that a download gives")
+    }
+
+    /// Every byte the resource has is on disk.
+    var isComplete: Bool { totalBytes == bytesReceived }
+
+    func encoded() throws -> Data {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .xml
+        return try encoder.encode(self)
+    }
+
+    init(
+        originalRequest: StoredRequest, currentRequest: StoredRequest, partialName: String, bytesReceived: Int64,
+        totalBytes: Int64?, validator: String?, tailDigest: String
+    ) {
+        self.originalRequest = originalRequest
+        self.currentRequest = currentRequest
+        self.partialName = partialName
+        self.bytesReceived = bytesReceived
+        self.totalBytes = totalBytes
+        self.validator = validator
+        self.tailDigest = tailDigest
+    }
+
+    init(decoding blob: Data) throws(Refusal) {
+        guard blob.count <= Self.maximumSize else { throw Refusal(description: "it is too large") }
+        guard blob.starts(with: "<?xml".utf8), Self.containers(in: blob) <= Self.maximumContainers else {
+            throw Refusal(description: "it is not a property list of the kind that is written here")
+        }
+        let decoder = PropertyListDecoder()
+        // The version is read first, so that a format of the future is named as such.
+        guard let version = try? decoder.decode(Version.self, from: blob) else {
+            throw Refusal(description: "it is not a property list with a version")
+        }
+        guard version.version == Self.currentVersion else {
+            throw Refusal(description: "its version is \(version.version), and \(Self.currentVersion) is what is known")
+        }
+        guard let decoded = try? decoder.decode(ResumeData.self, from: blob) else {
+            throw Refusal(description: "an entry is missing or of the wrong type")
+        }
+        self = decoded
+        try check()
+    }
+
+    private static func containers(in blob: Data) -> Int {
+        var count = 0
+        for tag in ["<array", "<dict"] {
+            var rest = blob[...]
+            while let range = rest.firstRange(of: tag.utf8), count <= maximumContainers {
+                count += 1
+                rest = rest[range.upperBound...]
+            }
+        }
+        return count
+    }
+
+    private struct Version: Decodable {
+        var version: Int
+    }
+
+    private func check() throws(Refusal) {
+        guard Self.isPlainName(partialName) else {
+            throw Refusal(description: "the partial file's name is not a plain file name")
+        }
+        guard bytesReceived >= 0, bytesReceived <= Int64.max / 2 else {
+            throw Refusal(description: "the count of bytes received is absurd")
+        }
+        if let totalBytes, totalBytes < bytesReceived || totalBytes > Int64.max / 2 {
+            throw Refusal(description: "the total is less than what was received, or absurd")
+        }
+        if let validator, !Self.isStrongValidator(validator) {
+            throw Refusal(description: "the validator is neither a strong entity tag nor a date")
+        }
+        guard tailDigest.utf8.count == 64, tailDigest.allSatisfy(\.isHexDigit) else {
+            throw Refusal(description: "the digest is not 64 hexadecimal digits")
+        }
+        guard originalRequest.method == "GET", currentRequest.method == "GET" else {
+            throw Refusal(description: "the request is not a GET")
+        }
+        guard originalRequest.hasURL, currentRequest.hasURL else {
+            throw Refusal(description: "the request has no URL")
+        }
+    }
+
+    private static func isPlainName(_ name: String) -> Bool {
+        !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255
+            && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 < 0x20 }
+    }
+
+    private static func isStrongValidator(_ text: String) -> Bool {
+        if let tag = EntityTag(text) { return !tag.isWeak }
+        return HTTPDate(text) != nil
+    }
+}
+
+/// A request as resume data keeps it.
+struct StoredRequest: Codable, Sendable, Equatable {
+    var url: String
+    var method: String
+    var headers: [String: String]
+    var timeoutInterval: Double
+
+    init(_ request: URLRequest) {
+        url = request.url?.absoluteString ?? ""
+        method = request.httpMethod ?? "GET"
+        headers = request.allHTTPHeaderFields ?? [:]
+        timeoutInterval = request.timeoutInterval
+    }
+
+    var hasURL: Bool { URL(string: url) != nil }
+
+    /// The request again; `nil` when the URL is not one.
+    var request: URLRequest? {
+        guard let url = URL(string: url) else { return nil }
+        var request = URLRequest(url: url, timeoutInterval: timeoutInterval)
+        request.httpMethod = method
+        request.allHTTPHeaderFields = headers
+        return request
+    }
+}

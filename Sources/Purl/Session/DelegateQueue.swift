@@ -1,0 +1,67 @@
+import Foundation
+import Synchronization
+
+/// Runs a session's calls to its user, in order, one at a time, on the user's `OperationQueue`.
+///
+/// A user's queue may be concurrent, be suspended or be told to cancel its operations; none of that may reorder or
+/// lose a call. So the calls wait in a list of our own, and at most one operation at a time works through it.
+final class DelegateQueue: Sendable {
+    typealias Call = @Sendable () -> Void
+
+    let operations: OperationQueue
+    private let state = Mutex(State())
+
+    private struct State {
+        var waiting: [Call] = []
+        var isDraining = false
+    }
+
+    /// - Parameter operations: Where calls run; `nil` makes a serial queue of the session's own.
+    init(_ operations: OperationQueue?) {
+        if let operations {
+            self.operations = operations
+        } else {
+            let serial = OperationQueue()
+            serial.name = "Purl.URLSession delegate"
+            serial.maxConcurrentOperationCount = 1
+            self.operations = serial
+        }
+    }
+
+    /// Adds a call behind all that were added before it. From any thread.
+    func enqueue(_ call: @escaping Call) {
+        let start = state.withLock { state in
+            state.waiting.append(call)
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        if start { operations.addOperation(Drain(self)) }
+    }
+
+    /// Runs what is waiting now; what comes meanwhile gets an operation of its own, so that other operations of the
+    /// user's queue have their turn.
+    private func drain() {
+        let batch = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for call in batch { call() }
+        let more = state.withLock { state in
+            state.isDraining = !state.waiting.isEmpty
+            return state.isDraining
+        }
+        if more { operations.addOperation(Drain(self)) }
+    }
+
+    /// One turn of the queue. Cancelling it does nothing: a call is delivered exactly once, whatever becomes of the
+    /// queue it runs on.
+    private final class Drain: Operation, @unchecked Sendable {
+        // Guarded by being immutable.
+        private let queue: DelegateQueue
+
+        init(_ queue: DelegateQueue) { self.queue = queue }
+
+        override func main() { queue.drain() }
+        override func cancel() {}
+    }
+}

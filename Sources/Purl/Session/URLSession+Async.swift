@@ -1,0 +1,100 @@
+import Foundation
+import Synchronization
+
+/// Loading with `async`. Cancelling the surrounding `Task` cancels the transfer, which then throws
+/// `URLError.cancelled`.
+extension URLSession {
+    /// Loads the body into memory.
+    ///
+    /// - Parameter delegate: Hears of redirects, for this task alone.
+    public func data(
+        for request: URLRequest,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) {
+        try await perform(delegate) { finish in
+            makeDataTask(request, .request, .data(finish, delivery: .inline))
+        }
+    }
+
+    /// Loads the body into memory.
+    public func data(
+        from url: URL,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) {
+        try await data(for: makeRequest(url), delegate: delegate)
+    }
+
+    /// Loads the body into a file, which belongs to the caller: move it or remove it.
+    public func download(
+        for request: URLRequest,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (URL, URLResponse) {
+        try await perform(delegate) { finish in
+            makeDownloadTask(request, .request, .file(finish, delivery: .inline))
+        }
+    }
+
+    /// Loads the body into a file, which belongs to the caller: move it or remove it.
+    public func download(
+        from url: URL,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (URL, URLResponse) {
+        try await download(for: makeRequest(url), delegate: delegate)
+    }
+
+    /// Goes on with a download; the file belongs to the caller. See ``downloadTask(withResumeData:)``.
+    public func download(
+        resumeFrom resumeData: Data,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (URL, URLResponse) {
+        try await perform(delegate) { finish in
+            makeDownloadTask(resuming: resumeData, .file(finish, delivery: .inline))
+        }
+    }
+
+    /// Runs a task that ends in a continuation and is cancelled with the surrounding `Task`.
+    private func perform<Body: Sendable>(
+        _ delegate: (any URLSessionTaskDelegate)?,
+        _ make: (@escaping @Sendable (Body?, URLResponse?, (any Error)?) -> Void) -> URLSessionTask
+    ) async throws -> (Body, URLResponse) {
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let task = make { body, response, error in
+                    if let body, let response {
+                        continuation.resume(returning: (body, response))
+                    } else {
+                        continuation.resume(throwing: error ?? URLError(.unknown))
+                    }
+                }
+                task.delegate = delegate
+                // First, so that a call that was cancelled before it began sends nothing.
+                cancellation.attach(task)
+                task.resume()
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    /// Joins a `Task`'s cancellation, which may come at any moment, to the session task.
+    private final class Cancellation: Sendable {
+        private let state = Mutex<(task: URLSessionTask?, isCancelled: Bool)>((nil, false))
+
+        func attach(_ task: URLSessionTask) {
+            let isCancelled = state.withLock { state in
+                state.task = task
+                return state.isCancelled
+            }
+            if isCancelled { task.cancel() }
+        }
+
+        func cancel() {
+            let task = state.withLock { state in
+                state.isCancelled = true
+                return state.task
+            }
+            task?.cancel()
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+internal import PurlIO
+
+/// What a session does for its tasks: making, keeping, forgetting them, and becoming invalid after the last.
+extension URLSession {
+    /// The request the session makes from a URL alone.
+    func makeRequest(_ url: URL) -> URLRequest {
+        var request = URLRequest(url: url, cachePolicy: settings.requestCachePolicy)
+        request.networkServiceType = settings.networkServiceType
+        request.allowsCellularAccess = settings.allowsCellularAccess
+        return request
+    }
+
+    func makeDataTask(_ request: URLRequest, _ origin: Transfer.Origin, _ audience: Audience) -> URLSessionDataTask {
+        keep { identifier, life in
+            URLSessionDataTask(
+                session: self, identifier: identifier, request: request,
+                origin: life == .valid ? origin : .refused, audience: audience)
+        }
+    }
+
+    func makeDownloadTask(
+        _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience
+    ) -> URLSessionDownloadTask {
+        keep { identifier, life in
+            URLSessionDownloadTask(
+                session: self, identifier: identifier, request: request,
+                origin: life == .valid ? origin : .refused, audience: audience)
+        }
+    }
+
+    /// The download that goes on in place of `task`. It is no new task to a session that is being invalidated, which
+    /// waits for it or cancels it as it would have done with the old one.
+    func makeDownloadTask(inPlaceOf task: URLSessionTask) -> URLSessionDownloadTask {
+        let (new, life) = shared.withLock { shared in
+            shared.lastIdentifier += 1
+            let new = URLSessionDownloadTask(
+                session: self, identifier: shared.lastIdentifier, request: task.originalRequest, origin: .request,
+                audience: task.audience)
+            shared.tasks[new.taskIdentifier] = new
+            return (new, shared.life)
+        }
+        if life == .cancelling { new.cancel() }
+        return new
+    }
+
+    /// The resume data is read here, so that the task shows its request at once, as any other task does; what is
+    /// wrong with it is told when the task is resumed.
+    func makeDownloadTask(resuming blob: Data, _ audience: Audience) -> URLSessionDownloadTask {
+        do {
+            let resume = try ResumeData(decoding: blob)
+            guard PartialFile.isName(resume.partialName) else { throw ResumeData.Refusal.strangeName }
+            return makeDownloadTask(resume.originalRequest.request, .resume(resume), audience)
+        } catch {
+            return makeDownloadTask(nil, .unreadable(error), audience)
+        }
+    }
+
+    /// Makes a task with the next identifier and keeps it until it is over. A task made by a session that is being
+    /// invalidated is not kept, and fails as soon as it is resumed.
+    private func keep<Kind: URLSessionTask>(_ make: (_ identifier: Int, _ life: Life) -> Kind) -> Kind {
+        shared.withLock { shared in
+            shared.lastIdentifier += 1
+            let task = make(shared.lastIdentifier, shared.life)
+            if shared.life == .valid { shared.tasks[task.taskIdentifier] = task }
+            return task
+        }
+    }
+
+    /// Forgets a task whose last call has been delivered. On the delegate queue.
+    func forget(_ task: URLSessionTask) {
+        shared.withLock { _ = $0.tasks.removeValue(forKey: task.taskIdentifier) }
+        becomeInvalidIfDone()
+    }
+
+    func becomeInvalidIfDone() {
+        let isDone = shared.withLock { shared in
+            switch shared.life {
+            case .valid, .invalid: return false
+            case .finishing, .cancelling: break
+            }
+            guard shared.tasks.isEmpty else { return false }
+            shared.life = .invalid
+            return true
+        }
+        guard isDone else { return }
+        NetworkActor.post { self.pool.close() }
+        queue.enqueue {
+            self.delegate?.urlSession(self, didBecomeInvalidWithError: nil)
+            // Released outside the lock: its deinitialiser may call the session.
+            let released = self.shared.withLock { shared in
+                defer { shared.delegate = nil }
+                return shared.delegate
+            }
+            withExtendedLifetime(released) {}
+        }
+    }
+
+    var unfinishedTasks: [URLSessionTask] {
+        shared.withLock { Array($0.tasks.values) }
+            .filter { $0.state != .completed }
+            .sorted { $0.taskIdentifier < $1.taskIdentifier }
+    }
+}

@@ -1,0 +1,256 @@
+import Foundation
+internal import PurlIO
+import Synchronization
+
+/// A group of transfers that share a configuration, connections, a delegate and the queue on which it is called.
+///
+/// A session keeps its delegate until it is invalidated, and itself alive until its tasks are over.
+/// `@unchecked Sendable` because the class is open; its mutable state is `shared`, behind a `Mutex`, and `pool`,
+/// which belongs to `NetworkActor`.
+open class URLSession: NSObject, @unchecked Sendable {
+    /// What a delegate may answer to a response.
+    public enum ResponseDisposition: Int, Sendable {
+        /// End the task with `URLError.cancelled`.
+        case cancel = 0
+        /// Go on.
+        case allow = 1
+        /// Go on as a download task.
+        case becomeDownload = 2
+    }
+
+    /// From its making to its last call.
+    enum Life {
+        case valid
+        /// Invalidated: waits for its tasks.
+        case finishing
+        /// Invalidated: its tasks have been cancelled.
+        case cancelling
+        /// The delegate has been told, or is about to be.
+        case invalid
+    }
+
+    struct Shared {
+        var delegate: (any URLSessionDelegate)?
+        var sessionDescription: String?
+        var tasks: [Int: URLSessionTask] = [:]
+        var lastIdentifier = 0
+        var life = Life.valid
+    }
+
+    /// The configuration's values, fixed when the session was made.
+    let settings: URLSessionConfiguration.Values
+    let queue: DelegateQueue
+    let pool: ConnectionPool
+    private let isShared: Bool
+    let shared: Mutex<Shared>
+
+    private static let standard = URLSession(sharedWith: .default)
+
+    /// A session with the default configuration and no delegate, for simple requests. It cannot be invalidated.
+    open class var shared: URLSession { standard }
+
+    /// Makes a session without a delegate.
+    public init(configuration: URLSessionConfiguration) {
+        settings = configuration.snapshot
+        queue = DelegateQueue(nil)
+        pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
+        isShared = false
+        shared = Mutex(Shared())
+    }
+
+    /// Makes a session.
+    ///
+    /// - Parameters:
+    ///   - configuration: Copied: later changes to it do not reach the session.
+    ///   - delegate: Kept until the session is invalidated.
+    ///   - queue: Where the delegate and completion handlers are called. They are called one at a time and in order
+    ///     even if the queue is concurrent. `nil` makes a serial queue of the session's own.
+    public init(
+        configuration: URLSessionConfiguration,
+        delegate: (any URLSessionDelegate)?,
+        delegateQueue queue: OperationQueue?
+    ) {
+        settings = configuration.snapshot
+        self.queue = DelegateQueue(queue)
+        pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
+        isShared = false
+        shared = Mutex(Shared(delegate: delegate))
+    }
+
+    private init(sharedWith configuration: URLSessionConfiguration) {
+        settings = configuration.snapshot
+        queue = DelegateQueue(nil)
+        pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
+        isShared = true
+        shared = Mutex(Shared())
+    }
+
+    deinit {
+        let pool = pool
+        NetworkActor.post { pool.close() }
+    }
+
+    /// Where the delegate and completion handlers are called.
+    open var delegateQueue: OperationQueue { queue.operations }
+
+    /// The delegate, until the session is invalid.
+    open var delegate: (any URLSessionDelegate)? { shared.withLock { $0.delegate } }
+
+    /// A copy of the configuration the session was made with.
+    open var configuration: URLSessionConfiguration { URLSessionConfiguration(settings) }
+
+    /// A text of the user's own.
+    open var sessionDescription: String? {
+        get { shared.withLock { $0.sessionDescription } }
+        set { shared.withLock { $0.sessionDescription = newValue } }
+    }
+
+    // MARK: Ending
+
+    /// Takes no new tasks, lets the ones there are finish, then tells the delegate with
+    /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
+    open func finishTasksAndInvalidate() {
+        guard !isShared else { return }
+        shared.withLock { if $0.life == .valid { $0.life = .finishing } }
+        becomeInvalidIfDone()
+    }
+
+    /// Takes no new tasks, cancels the ones there are, then tells the delegate with
+    /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
+    open func invalidateAndCancel() {
+        guard !isShared else { return }
+        let tasks = shared.withLock { shared in
+            if shared.life != .invalid { shared.life = .cancelling }
+            return Array(shared.tasks.values)
+        }
+        for task in tasks { task.cancel() }
+        becomeInvalidIfDone()
+    }
+
+    /// Makes later requests use new connections, then calls the handler on the delegate queue.
+    ///
+    /// Once sessions keep cookies, caches and credentials, this empties them.
+    open func reset(completionHandler: @escaping @Sendable () -> Void) {
+        flush(completionHandler: completionHandler)
+    }
+
+    /// Makes later requests use new connections, then calls the handler on the delegate queue.
+    open func flush(completionHandler: @escaping @Sendable () -> Void) {
+        NetworkActor.post {
+            self.pool.retireConnections()
+            self.queue.enqueue(completionHandler)
+        }
+    }
+
+    // MARK: Finding tasks
+
+    /// Calls the handler, on the delegate queue, with the data, upload and download tasks that are not over.
+    open func getTasksWithCompletionHandler(
+        _ completionHandler:
+            @escaping @Sendable ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
+    ) {
+        getAllTasks { tasks in
+            let uploads = tasks.compactMap { $0 as? URLSessionUploadTask }
+            let data = tasks.compactMap { $0 is URLSessionUploadTask ? nil : $0 as? URLSessionDataTask }
+            completionHandler(data, uploads, tasks.compactMap { $0 as? URLSessionDownloadTask })
+        }
+    }
+
+    /// Calls the handler, on the delegate queue, with the tasks that are not over, oldest first.
+    open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
+        queue.enqueue {
+            completionHandler(self.unfinishedTasks)
+        }
+    }
+
+    // MARK: Data tasks (made suspended, as all tasks are)
+
+    /// A task that reports to its delegate.
+    open func dataTask(with request: URLRequest) -> URLSessionDataTask {
+        makeDataTask(request, .request, .delegate)
+    }
+
+    /// A task that reports to its delegate.
+    open func dataTask(with url: URL) -> URLSessionDataTask {
+        dataTask(with: makeRequest(url))
+    }
+
+    /// A task that collects the body in memory and calls the handler once, on the delegate queue.
+    open func dataTask(
+        with request: URLRequest,
+        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDataTask {
+        makeDataTask(request, .request, .data(completionHandler, delivery: .queue))
+    }
+
+    /// A task that collects the body in memory and calls the handler once, on the delegate queue.
+    open func dataTask(
+        with url: URL,
+        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDataTask {
+        dataTask(with: makeRequest(url), completionHandler: completionHandler)
+    }
+
+    /// A task that appends the body to `sink`, going on where an earlier task stopped.
+    ///
+    /// What the sink holds already is asked for no more: the request carries `Range` and `If-Range` (a `Range` of the
+    /// user's own is replaced). If the resource changed, the sink is emptied before the first byte is written; if the
+    /// sink holds all of it, no request is made and the task completes with no response. The delegate hears of the
+    /// response and the completion; bytes go to it only when the response is not the resource (a 404 page, say), and
+    /// then the sink is left as it was.
+    open func dataTask(with request: URLRequest, writingTo sink: any BodySink) -> URLSessionDataTask {
+        makeDataTask(request, .sink(sink), .delegate)
+    }
+
+    /// A task that appends the body to `sink`; see ``dataTask(with:writingTo:)-(URLRequest,_)``.
+    open func dataTask(with url: URL, writingTo sink: any BodySink) -> URLSessionDataTask {
+        dataTask(with: makeRequest(url), writingTo: sink)
+    }
+
+    // MARK: Download tasks
+
+    /// A task that writes the body to a file and reports to its delegate.
+    open func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
+        makeDownloadTask(request, .request, .delegate)
+    }
+
+    /// A task that writes the body to a file and reports to its delegate.
+    open func downloadTask(with url: URL) -> URLSessionDownloadTask {
+        downloadTask(with: makeRequest(url))
+    }
+
+    /// A task that goes on with a download where the one that produced `resumeData` stopped.
+    ///
+    /// Resume data that cannot be read fails with `URLError.cannotDecodeRawData`. If the partial file is gone or
+    /// altered, or the resource changed, the download starts over. Only one task may go on from a resume data at a
+    /// time.
+    open func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
+        makeDownloadTask(resuming: resumeData, .delegate)
+    }
+
+    /// A task that writes the body to a file and calls the handler once, on the delegate queue. The file is removed
+    /// when the handler returns, unless it was moved.
+    open func downloadTask(
+        with request: URLRequest,
+        completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask {
+        makeDownloadTask(request, .request, .file(completionHandler, delivery: .queue))
+    }
+
+    /// A task that writes the body to a file and calls the handler once, on the delegate queue. The file is removed
+    /// when the handler returns, unless it was moved.
+    open func downloadTask(
+        with url: URL,
+        completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask {
+        downloadTask(with: makeRequest(url), completionHandler: completionHandler)
+    }
+
+    /// A task that goes on with a download; see ``downloadTask(withResumeData:)``.
+    open func downloadTask(
+        withResumeData resumeData: Data,
+        completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask {
+        makeDownloadTask(resuming: resumeData, .file(completionHandler, delivery: .queue))
+    }
+}

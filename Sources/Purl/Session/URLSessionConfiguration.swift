@@ -1,0 +1,123 @@
+import Foundation
+import Synchronization
+
+/// How a session behaves: time-outs, connections, header fields, where unfinished downloads lie.
+///
+/// A session copies its configuration when it is made, so later changes do not reach it.
+/// `@unchecked Sendable` because the class is open; its only state is `values`, behind a `Mutex`.
+open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
+    /// Everything a configuration holds, as one value.
+    struct Values: Sendable {
+        var identifier: String?
+        var requestCachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy
+        var timeoutIntervalForRequest: TimeInterval = 60
+        var timeoutIntervalForResource: TimeInterval = 604_800
+        var networkServiceType: URLRequest.NetworkServiceType = .networkServiceTypeDefault
+        var allowsCellularAccess = true
+        var httpAdditionalHeaders: [String: String] = [:]
+        var httpMaximumConnectionsPerHost = 6
+        var partialDownloadsDirectory: URL?
+        var maximumBufferedBytesPerTask = 1 << 20
+    }
+
+    private let values: Mutex<Values>
+
+    /// The values of this moment.
+    var snapshot: Values { values.withLock { $0 } }
+
+    @available(*, deprecated, renamed: "URLSessionConfiguration.default", message: "Use .default instead.")
+    public override init() {
+        values = Mutex(Values())
+    }
+
+    init(_ values: Values) {
+        self.values = Mutex(values)
+    }
+
+    /// A new configuration with the default values.
+    open class var `default`: URLSessionConfiguration { URLSessionConfiguration(Values()) }
+
+    /// A new configuration for sessions that keep nothing on disk but the downloads asked for.
+    ///
+    /// Purl keeps no cookies, caches or credentials yet, so it equals ``default`` today.
+    open class var ephemeral: URLSessionConfiguration { URLSessionConfiguration(Values()) }
+
+    open override func copy() -> Any { copy(with: nil) }
+
+    open func copy(with zone: NSZone?) -> Any { URLSessionConfiguration(snapshot) }
+
+    /// The identifier of a background session; `nil` otherwise.
+    open var identifier: String? { snapshot.identifier }
+
+    /// The cache policy of requests that the session makes from URLs.
+    open var requestCachePolicy: URLRequest.CachePolicy {
+        get { snapshot.requestCachePolicy }
+        set { values.withLock { $0.requestCachePolicy = newValue } }
+    }
+
+    /// How long, in seconds, a transfer may make no progress before it fails with `URLError.timedOut`. 60 by default.
+    ///
+    /// The clock stands still while a task is suspended, waits for a free connection or for its delegate's answer.
+    /// A request whose own `timeoutInterval` is not 60 uses that instead. Zero means no limit.
+    open var timeoutIntervalForRequest: TimeInterval {
+        get { snapshot.timeoutIntervalForRequest }
+        set { values.withLock { $0.timeoutIntervalForRequest = newValue } }
+    }
+
+    /// How long, in seconds, a transfer may take in all, redirects included. Seven days by default; zero
+    /// means no limit.
+    open var timeoutIntervalForResource: TimeInterval {
+        get { snapshot.timeoutIntervalForResource }
+        set { values.withLock { $0.timeoutIntervalForResource = newValue } }
+    }
+
+    /// The kind of traffic of requests made from URLs. A hint only.
+    open var networkServiceType: URLRequest.NetworkServiceType {
+        get { snapshot.networkServiceType }
+        set { values.withLock { $0.networkServiceType = newValue } }
+    }
+
+    /// Whether a cellular interface may be used. Kept; a socket on Linux does not tell interfaces apart.
+    open var allowsCellularAccess: Bool {
+        get { snapshot.allowsCellularAccess }
+        set { values.withLock { $0.allowsCellularAccess = newValue } }
+    }
+
+    /// Header fields sent with every request that does not set them itself. Keys and values are strings.
+    open var httpAdditionalHeaders: [AnyHashable: Any]? {
+        get {
+            let headers = snapshot.httpAdditionalHeaders
+            return headers.isEmpty ? nil : headers
+        }
+        set {
+            var headers: [String: String] = [:]
+            for (name, value) in newValue ?? [:] {
+                headers["\(name.base)"] = "\(value)"
+            }
+            values.withLock { $0.httpAdditionalHeaders = headers }
+        }
+    }
+
+    /// How many connections at most are open to one host at a time. 6 by default; less than 1 means 1.
+    open var httpMaximumConnectionsPerHost: Int {
+        get { snapshot.httpMaximumConnectionsPerHost }
+        set { values.withLock { $0.httpMaximumConnectionsPerHost = newValue } }
+    }
+
+    /// The folder in which unfinished downloads lie; made when it is first needed.
+    ///
+    /// `nil` (the default) means the user's cache directory under the program's name. Resume data names partial
+    /// files relative to this folder, so a session that resumes a download has to use the folder that started it.
+    open var partialDownloadsDirectory: URL? {
+        get { snapshot.partialDownloadsDirectory }
+        set { values.withLock { $0.partialDownloadsDirectory = newValue } }
+    }
+
+    /// How many received bytes a task may hold that its delegate or file has not taken yet. 1 MiB by default.
+    ///
+    /// At the limit the task stops reading its socket, so the server waits instead of memory growing.
+    open var maximumBufferedBytesPerTask: Int {
+        get { snapshot.maximumBufferedBytesPerTask }
+        set { values.withLock { $0.maximumBufferedBytesPerTask = max(1, newValue) } }
+    }
+}

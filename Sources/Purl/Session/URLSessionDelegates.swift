@@ -1,0 +1,158 @@
+import Foundation
+
+// All delegate methods run on the session's `delegateQueue`, one at a time, in the order in which things happened.
+
+/// What a session tells its delegate about itself.
+public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
+    /// The session is invalid: its tasks are done and this is the last call. Called once; the delegate is released
+    /// afterwards.
+    ///
+    /// - Parameter error: `nil` when the session was invalidated on purpose.
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
+}
+
+extension URLSessionDelegate {
+    public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
+}
+
+/// What a session tells its delegate about any task.
+public protocol URLSessionTaskDelegate: URLSessionDelegate {
+    /// The server answered with a redirect (RFC 9110 §15.4). Nothing goes on until the handler is called: with
+    /// `request` to follow, with another request to go there instead, with `nil` to take the redirect response
+    /// itself, body included, as the result.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    )
+
+    /// Bytes of the request's body were handed to the system.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    )
+
+    /// The last call about a task, made exactly once. `error` is `nil` on success, whatever the status code.
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+}
+
+extension URLSessionTaskDelegate {
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(request)
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {}
+
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
+}
+
+/// What a session tells its delegate about data tasks.
+public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+    /// The head of the response is here. No byte of the body is read until the handler is called.
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    )
+
+    /// The answer `.becomeDownload` took effect: this was the last call about `dataTask`, and `downloadTask`,
+    /// already running, goes on with the same response.
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didBecome downloadTask: URLSessionDownloadTask
+    )
+
+    /// Bytes of the body arrived. While this method runs, the session reads at most
+    /// `maximumBufferedBytesPerTask` ahead; then the server waits.
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
+}
+
+extension URLSessionDataDelegate {
+    public func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        completionHandler(.allow)
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didBecome downloadTask: URLSessionDownloadTask
+    ) {}
+
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {}
+}
+
+/// What a session tells its delegate about download tasks.
+public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
+    /// The whole body is in the file at `location`. The file is removed when this method returns, unless it was
+    /// moved or opened by then.
+    func urlSession(
+        _ session: URLSession,
+        downloadTask: URLSessionDownloadTask,
+        didFinishDownloadingTo location: URL
+    )
+
+    /// Bytes were written to the partial file. Calls that would pile up behind a busy queue are merged into one.
+    ///
+    /// - Parameters:
+    ///   - bytesWritten: Bytes since the last call.
+    ///   - totalBytesWritten: Bytes in the file, those of earlier attempts included.
+    ///   - totalBytesExpectedToWrite: The length of the whole resource, or
+    ///     ``NSURLSessionTransferSizeUnknown`` when the server did not say.
+    func urlSession(
+        _ session: URLSession,
+        downloadTask: URLSessionDownloadTask,
+        didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64,
+        totalBytesExpectedToWrite: Int64
+    )
+
+    /// A download made from resume data goes on at `fileOffset`; 0 when it had to start over because the resource
+    /// changed or the partial file could not be trusted.
+    func urlSession(
+        _ session: URLSession,
+        downloadTask: URLSessionDownloadTask,
+        didResumeAtOffset fileOffset: Int64,
+        expectedTotalBytes: Int64
+    )
+}
+
+extension URLSessionDownloadDelegate {
+    public func urlSession(
+        _ session: URLSession,
+        downloadTask: URLSessionDownloadTask,
+        didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64,
+        totalBytesExpectedToWrite: Int64
+    ) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        downloadTask: URLSessionDownloadTask,
+        didResumeAtOffset fileOffset: Int64,
+        expectedTotalBytes: Int64
+    ) {}
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Synchronization
+
+/// A sink that appends to a file through a `FileHandle`.
+///
+/// ```swift
+/// let sink = FileHandleSink(fileAt: movieURL)
+/// let task = session.dataTask(with: request, writingTo: sink)
+/// task.resume()          // run it again after a crash: it goes on where the file ends
+/// ```
+///
+/// While a task writes to it, the file is locked: a second sink on the same file, in this process or another, fails
+/// with `URLError.cannotOpenFile`.
+public final class FileHandleSink: BodySink {
+    /// The file written to; `nil` for a sink made from a handle.
+    public var fileURL: URL? { state.withLock { $0.url } }
+
+    private struct State {
+        var url: URL?
+        var record: RecordFile?
+        var handle: FileHandle?
+        let ownsHandle: Bool
+
+        var exists: Bool { url.map { FileManager.default.fileExists(atPath: $0.path) } ?? false }
+    }
+
+    private let state: Mutex<State>
+
+    /// A sink on the file at `url`, which is made when it is not there.
+    ///
+    /// - Parameter recordURL: Where to keep what is known of the bytes. By default beside the file, with ".resume"
+    ///   appended to its name.
+    public init(fileAt url: URL, recordAt recordURL: URL? = nil) {
+        let record = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
+        state = Mutex(State(url: url, record: record, handle: nil, ownsHandle: true))
+    }
+
+    /// A sink on an open file, readable and writable. It is not closed by the sink.
+    ///
+    /// - Parameter recordURL: Where to keep what is known of the bytes. Without it nothing vouches for bytes that are
+    ///   there, and a transfer starts over.
+    public init(_ handle: FileHandle, recordAt recordURL: URL?) {
+        state = Mutex(State(record: recordURL.map(RecordFile.init), handle: handle, ownsHandle: false))
+    }
+
+    /// Moves the file to `url`, and its record with it; replaces what is there. A task that is writing goes on
+    /// writing to the moved file.
+    public func move(to url: URL, recordAt recordURL: URL? = nil) throws {
+        let newRecord = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
+        try state.withLock { state in
+            guard let old = state.url else { throw CocoaError(.fileNoSuchFile) }
+            if FileManager.default.fileExists(atPath: old.path) {
+                guard rename(old.path, url.path) == 0 else { throw NSError.system(at: url) }
+            }
+            let record = try state.record?.load()
+            try newRecord.save(record)
+            if let oldRecord = state.record, oldRecord.url.path != newRecord.url.path { try oldRecord.save(nil) }
+            state.url = url
+            state.record = newRecord
+        }
+    }
+
+    // MARK: BodySink
+
+    public var length: Int64 {
+        get throws {
+            // Asking makes no file: the server may have nothing to put into it.
+            guard state.withLock({ $0.handle != nil || $0.exists }) else { return 0 }
+            return Int64(try withHandle { try $0.seekToEnd() })
+        }
+    }
+
+    public func append(_ data: Data) throws {
+        try withHandle { handle in
+            try handle.seekToEnd()
+            try handle.write(contentsOf: data)
+        }
+    }
+
+    public func truncate(to length: Int64) throws {
+        try withHandle { try $0.truncate(atOffset: UInt64(max(0, length))) }
+    }
+
+    public func bytes(in range: Range<Int64>) throws -> Data {
+        try withHandle { try $0.bytes(in: range) }
+    }
+
+    public func synchronize() throws {
+        try withHandle { try $0.synchronize() }
+    }
+
+    public func loadRecord() throws -> Data? {
+        try state.withLock { try $0.record?.load() }
+    }
+
+    public func saveRecord(_ record: Data?) throws {
+        try state.withLock { try $0.record?.save(record) }
+    }
+
+    public func close() throws {
+        try state.withLock { state in
+            guard state.ownsHandle, let handle = state.handle else { return }
+            state.handle = nil
+            try handle.close()
+        }
+    }
+
+    private func withHandle<Result: Sendable>(_ body: (FileHandle) throws -> Result) throws -> Result {
+        try state.withLock { state in
+            if let handle = state.handle { return try body(handle) }
+            guard let url = state.url else { throw CocoaError(.fileNoSuchFile) }
+            let handle = try FileHandle.locked(url)
+            state.handle = handle
+            return try body(handle)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Synchronization
+
+/// A sink that appends through an `OutputStream`.
+///
+/// On a file it goes on, and keeps others off, like ``FileHandleSink``. On any other stream it starts at nothing and
+/// cannot start over once bytes have gone out. A stream that blocks, onto a full pipe say, holds up its own transfer
+/// only.
+public final class OutputStreamSink: BodySink {
+    private struct State {
+        /// `nil` for a stream that is no file of ours.
+        let file: URL?
+        let record: RecordFile?
+        var stream: OutputStream?
+        /// The same file once more: it holds the lock, and does what a stream cannot.
+        var handle: FileHandle?
+        /// What a stream that is no file has taken.
+        var written: Int64 = 0
+
+        var exists: Bool { file.map { FileManager.default.fileExists(atPath: $0.path) } ?? false }
+    }
+
+    private let state: Mutex<State>
+
+    /// A sink on the file at `url`, which is made when it is not there.
+    ///
+    /// - Parameter recordURL: Where to keep what is known of the bytes. By default beside the file, with ".resume"
+    ///   appended to its name.
+    public init(fileAt url: URL, recordAt recordURL: URL? = nil) {
+        let record = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
+        state = Mutex(State(file: url, record: record))
+    }
+
+    /// A sink on a stream, which it opens if need be and closes at the end.
+    public init(_ stream: sending OutputStream) {
+        state = Mutex(State(file: nil, record: nil, stream: stream))
+    }
+
+    public var length: Int64 {
+        get throws {
+            try state.withLock { state in
+                guard state.file != nil else { return state.written }
+                // Asking makes no file: the server may have nothing to put into it.
+                guard state.handle != nil || state.exists else { return 0 }
+                return Int64(try Self.handle(&state)?.seekToEnd() ?? 0)
+            }
+        }
+    }
+
+    public func append(_ data: Data) throws {
+        try state.withLock { state in
+            let stream = try Self.stream(&state)
+            var rest = data[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { bytes in
+                    bytes.bindMemory(to: UInt8.self).baseAddress.map { stream.write($0, maxLength: bytes.count) } ?? 0
+                }
+                guard count > 0 else { throw stream.streamError ?? CocoaError(.fileWriteUnknown) }
+                state.written += Int64(count)
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    public func truncate(to length: Int64) throws {
+        try state.withLock { state in
+            guard let handle = try Self.handle(&state) else {
+                guard state.written == length else {
+                    throw CocoaError(
+                        .featureUnsupported,
+                        userInfo: [NSLocalizedDescriptionKey: "A stream cannot take back what went out."])
+                }
+                return
+            }
+            try handle.truncate(atOffset: UInt64(max(0, length)))
+        }
+    }
+
+    /// Nothing on a stream that is no file: where its bytes went is not known.
+    public func bytes(in range: Range<Int64>) throws -> Data {
+        try state.withLock { try Self.handle(&$0)?.bytes(in: range) ?? Data() }
+    }
+
+    /// Does nothing on a stream that is no file.
+    public func synchronize() throws {
+        try state.withLock { try Self.handle(&$0)?.synchronize() }
+    }
+
+    public func loadRecord() throws -> Data? {
+        try state.withLock { try $0.record?.load() }
+    }
+
+    public func saveRecord(_ record: Data?) throws {
+        try state.withLock { try $0.record?.save(record) }
+    }
+
+    public func close() throws {
+        try state.withLock { state in
+            state.stream?.close()
+            state.stream = nil
+            defer { state.handle = nil }
+            try state.handle?.close()
+        }
+    }
+
+    private static func handle(_ state: inout State) throws -> FileHandle? {
+        if state.handle == nil, let file = state.file { state.handle = try FileHandle.locked(file) }
+        return state.handle
+    }
+
+    private static func stream(_ state: inout State) throws -> OutputStream {
+        if state.stream == nil, let file = state.file {
+            _ = try handle(&state)
+            // In append mode every write goes to the end of the file, also after a truncation.
+            state.stream = OutputStream(url: file, append: true)
+        }
+        guard let stream = state.stream else { throw CocoaError(.fileNoSuchFile) }
+        if stream.streamStatus == .notOpen { stream.open() }
+        if let error = stream.streamError { throw error }
+        return stream
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+internal import PurlIO
+import Synchronization
+
+/// Writes one transfer's bytes to its sink, away from the network thread.
+///
+/// Everything that touches the sink runs on one serial queue, in the order in which it was asked for; so a question
+/// asked behind some bytes is answered when they have been written. The first failure stops the writing and is
+/// reported once.
+final class SinkWriter: Sendable {
+    /// What the transfer hears while bytes are written.
+    enum Event: Sendable {
+        /// - Parameter mayReadOn: Reading had stopped for want of room, and there is room again.
+        case wrote(Int, mayReadOn: Bool)
+        case failed(any Error)
+    }
+
+    private struct State {
+        var template: ResumeTemplate?
+        var failure: (any Error)?
+        var lastCheckpoint = ContinuousClock.now
+        var isClosed = false
+    }
+
+    /// How often a sink's record is brought up to date.
+    private static let checkpointInterval = Duration.seconds(1)
+
+    let sink: any BodySink
+    /// The sink keeps a record that is brought up to date while bytes come; otherwise only `stop` makes resume data.
+    private let keepsRecord: Bool
+    private let queue = DispatchQueue(label: "Purl.SinkWriter")
+    private let mailbox: ByteMailbox
+    private let report: @Sendable @NetworkActor (Event) -> Void
+    private let state = Mutex(State())
+
+    init(
+        _ sink: any BodySink, keepsRecord: Bool, limit: Int,
+        report: @escaping @Sendable @NetworkActor (Event) -> Void
+    ) {
+        self.sink = sink
+        self.keepsRecord = keepsRecord
+        mailbox = ByteMailbox(limit: limit)
+        self.report = report
+    }
+
+    // MARK: Writing
+
+    /// Hands over bytes. True when reading must stop until an event says otherwise.
+    func put(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let receipt = mailbox.put(bytes)
+        if receipt.wakesConsumer { queue.async { self.writeWhatWaits() } }
+        return receipt.isFull
+    }
+
+    private func writeWhatWaits() {
+        while let data = mailbox.take() {
+            do {
+                try sink.append(data)
+                if keepsRecord { try saveCheckpoint(ifDue: true) }
+                tell(.wrote(data.count, mayReadOn: mailbox.done(data.count)))
+            } catch {
+                return fail(error)
+            }
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        mailbox.close()
+        let isFirst = state.withLock { state in
+            defer { state.failure = state.failure ?? error }
+            return state.failure == nil
+        }
+        if isFirst { tell(.failed(error)) }
+    }
+
+    private func tell(_ event: Event) {
+        NetworkActor.post { [report] in report(event) }
+    }
+
+    // MARK: Beginning
+
+    /// Asks the sink something, behind what was handed over before.
+    func ask<Answer: Sendable>(
+        _ question: @escaping @Sendable (any BodySink) throws -> Answer,
+        then: @escaping @Sendable @NetworkActor (Result<Answer, any Error>) -> Void
+    ) {
+        queue.async { [sink] in
+            let answer = Result { try question(sink) }
+            NetworkActor.post { then(answer) }
+        }
+    }
+
+    /// The response is the resource: its bytes follow.
+    ///
+    /// - Parameter startingOver: Empties the sink first. The record goes before the bytes do, so that at no moment it
+    ///   vouches for bytes of another version.
+    func begin(_ template: ResumeTemplate, startingOver: Bool) {
+        queue.async { [self] in
+            state.withLock { $0.template = template }
+            guard startingOver else { return }
+            do {
+                try sink.saveRecord(nil)
+                try sink.truncate(to: 0)
+            } catch {
+                fail(error)
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends with the whole body: the answer comes when it is written and recorded, and is the sink's length.
+    func complete(then: @escaping @Sendable @NetworkActor (Result<Int64, any Error>) -> Void) {
+        queue.async { [self] in
+            let result = Result<Int64, any Error> {
+                if let failure = state.withLock({ $0.failure }) { throw failure }
+                let length = try sink.length
+                state.withLock { state in
+                    if state.template?.total == nil { state.template?.total = length }
+                }
+                // A finished download stays locked until its delegate has it: nobody may go on with it meanwhile.
+                guard keepsRecord else { return length }
+                try saveCheckpoint(ifDue: false)
+                try close()
+                return length
+            }
+            NetworkActor.post { then(result) }
+        }
+    }
+
+    /// Ends before the body does. What was handed over is written; the answer is the resume data, if there can be any.
+    func stop(then: @escaping @Sendable @NetworkActor (ResumeData?) -> Void) {
+        queue.async { [self] in
+            let resume = try? saveCheckpoint(ifDue: false)
+            try? close()
+            NetworkActor.post { then(resume) }
+        }
+    }
+
+    /// Brings the record up to date: the bytes are made safe first, so that it never claims more than is there.
+    @discardableResult
+    private func saveCheckpoint(ifDue: Bool) throws -> ResumeData? {
+        let now = ContinuousClock.now
+        let template = state.withLock { state -> ResumeTemplate? in
+            if ifDue, now - state.lastCheckpoint < Self.checkpointInterval { return nil }
+            state.lastCheckpoint = now
+            return state.template
+        }
+        guard let resume = try template?.resumeData(for: sink) else { return nil }
+        try sink.synchronize()
+        try sink.saveRecord(try resume.encoded())
+        return resume
+    }
+
+    private func close() throws {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        mailbox.close()
+        if isFirst { try sink.close() }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+internal import PurlIO
+
+/// A task whose body goes to a file, and which can be stopped and gone on with.
+///
+/// `@unchecked Sendable` as its superclass is; it adds no state.
+open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
+    /// Cancels the download and hands over what is needed to go on with it later.
+    ///
+    /// The handler runs once, on the session's delegate queue, before the completion with `URLError.cancelled`.
+    /// It gets `nil` when the download is over, was cancelled before, or cannot be resumed: that takes a GET answered
+    /// with 200 or 206, a strong entity tag or a `Last-Modified` that counts as one (RFC 9110 §8.8.2.2), a server
+    /// that accepts byte ranges, no content coding, and one byte on disk.
+    open func cancel(byProducingResumeData completionHandler: @escaping (Data?) -> Void) {
+        // FoundationNetworking's signature is not @Sendable; the handler is called once, on the delegate queue only.
+        nonisolated(unsafe) let handler = completionHandler
+        guard let session else { return handler(nil) }
+        guard markCancelling(outright: false) else {
+            return session.queue.enqueue { handler(nil) }
+        }
+        send { transfer in
+            guard let transfer else { return session.queue.enqueue { handler(nil) } }
+            transfer.cancelProducingResumeData { handler($0) }
+        }
+    }
+
+    /// Cancels the download and returns what is needed to go on with it later; see
+    /// ``cancel(byProducingResumeData:)`` for when that is `nil`.
+    open func cancelByProducingResumeData() async -> Data? {
+        await withCheckedContinuation { continuation in
+            cancel(byProducingResumeData: { continuation.resume(returning: $0) })
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// Whom a task's calls go to: its own delegate where that has the method's protocol, else the session's. All of this
+/// runs on the delegate queue.
+extension URLSessionTask {
+    var taskDelegate: (any URLSessionTaskDelegate)? {
+        delegate ?? session?.delegate as? any URLSessionTaskDelegate
+    }
+
+    var dataDelegate: (any URLSessionDataDelegate)? {
+        delegate as? any URLSessionDataDelegate ?? session?.delegate as? any URLSessionDataDelegate
+    }
+
+    var downloadDelegate: (any URLSessionDownloadDelegate)? {
+        delegate as? any URLSessionDownloadDelegate ?? session?.delegate as? any URLSessionDownloadDelegate
+    }
+
+    /// The last calls of a task that reports to its delegate: the file, if there is one, then the completion.
+    func tellDelegate(_ outcome: URLError?, file: PartialFile?) {
+        guard let session else { return }
+        let wasCancelled = shared.withLock { $0.isCancelled }
+        if outcome == nil, let file, let download = self as? URLSessionDownloadTask {
+            if !wasCancelled {
+                downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
+            }
+            // Whoever wanted the file has moved or opened it.
+            file.remove()
+        }
+        let final = conclude(outcome)
+        taskDelegate?.urlSession(session, task: self, didCompleteWithError: final)
+        finish()
+    }
+
+    /// After the last call: lets go of the delegate, and the session lets go of the task.
+    func finish() {
+        release()
+        session?.forget(self)
+    }
+}

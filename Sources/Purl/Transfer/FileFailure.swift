@@ -1,0 +1,60 @@
+import Foundation
+internal import PurlIO
+
+/// A file could not be made, opened, written or moved.
+struct FileFailure: Error, CustomStringConvertible {
+    enum Action {
+        case create, open, write, move
+    }
+
+    let action: Action
+    let url: URL?
+    let underlying: any Error
+
+    init(_ action: Action, _ url: URL?, _ underlying: any Error) {
+        self.action = action
+        self.url = url
+        self.underlying = underlying
+    }
+
+    var code: URLError.Code {
+        switch action {
+        case .create: .cannotCreateFile
+        case .open: .cannotOpenFile
+        case .write: .cannotWriteToFile
+        case .move: .cannotMoveFile
+        }
+    }
+
+    var description: String {
+        let verb =
+            switch action {
+            case .create: "created"
+            case .open: "opened"
+            case .write: "written"
+            case .move: "moved"
+            }
+        return "\(url?.path ?? "The destination") could not be \(verb): \(underlying.reason)."
+    }
+}
+
+extension Error {
+    /// The error as `NSUnderlyingErrorKey` carries it: a failed system call becomes its POSIX error.
+    var asUnderlying: NSError {
+        guard let system = self as? SystemError else { return self as NSError }
+        return NSError(
+            domain: NSPOSIXErrorDomain, code: Int(system.code),
+            userInfo: [NSLocalizedDescriptionKey: system.description])
+    }
+
+    /// The error in the fewest words: the system's own where it is the system's error.
+    var reason: String {
+        let error = asUnderlying
+        if error.domain == NSPOSIXErrorDomain, let text = strerror(Int32(truncatingIfNeeded: error.code)) {
+            return String(cString: text)
+        }
+        if let underlying = error.userInfo[NSUnderlyingErrorKey] as? NSError { return underlying.reason }
+        let text = error.localizedDescription
+        return text.hasSuffix(".") ? String(text.dropLast()) : text
+    }
+}

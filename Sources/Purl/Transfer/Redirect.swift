@@ -1,0 +1,76 @@
+import Foundation
+internal import PurlHTTP
+
+/// What a 3xx response asks for (RFC 9110 §15.4).
+enum Redirect {
+    /// How many a transfer follows.
+    static let limit = 20
+
+    /// The request that follows `request` according to `head`; `nil` when the response is not a redirect that is
+    /// followed by itself (300, 304, 305, or no `Location`).
+    static func next(
+        after request: URLRequest, at url: URL, answeredBy head: ResponseHead
+    ) throws(TransferFailure) -> URLRequest? {
+        guard [301, 302, 303, 307, 308].contains(head.status),
+            let location = head.fields.values(of: .location).first
+        else { return nil }
+        guard let target = resolve(location, against: url) else {
+            throw .redirectToNowhere(location)
+        }
+        // A server of the network must not choose a socket of this machine, behind which daemons trust whoever comes.
+        guard !leadsToLocalSocket(from: url, to: target) else { throw .redirectToLocalSocket(target) }
+        var next = request
+        next.url = target
+        changeMethod(of: &next, for: head.status)
+        if !isSameOrigin(url, target) {
+            for field in credentialFields { next.setValue(nil, forHTTPHeaderField: field) }
+        }
+        // A Host of the user's own spoke of the first server.
+        next.setValue(nil, forHTTPHeaderField: "Host")
+        return next
+    }
+
+    /// What is never told to another origin.
+    static let credentialFields = ["Authorization", "Cookie", "Proxy-Authorization"]
+
+    /// Scheme, host and port agree (RFC 9110 §4.3.1).
+    static func isSameOrigin(_ one: URL, _ other: URL) -> Bool {
+        one.scheme?.lowercased() == other.scheme?.lowercased()
+            && one.host(percentEncoded: false)?.lowercased() == other.host(percentEncoded: false)?.lowercased()
+            && (one.port ?? 80) == (other.port ?? 80)
+    }
+
+    private static func leadsToLocalSocket(from url: URL, to target: URL) -> Bool {
+        target.scheme?.lowercased() == "http+unix" && !isSameOrigin(url, target)
+    }
+
+    /// A fragment is inherited when the location has none (RFC 9110 §10.2.2).
+    private static func resolve(_ location: String, against url: URL) -> URL? {
+        guard !location.isEmpty, var target = URL(string: location, relativeTo: url)?.absoluteURL else { return nil }
+        if target.fragment == nil, let fragment = url.fragment,
+            var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
+        {
+            parts.fragment = fragment
+            target = parts.url ?? target
+        }
+        let hasHost = target.host(percentEncoded: false)?.isEmpty == false
+        return hasHost || !["http", "https"].contains(target.scheme?.lowercased()) ? target : nil
+    }
+
+    private static func changeMethod(of request: inout URLRequest, for status: Int) {
+        let method = request.httpMethod ?? "GET"
+        let becomesGet =
+            switch status {
+            // A POST that is answered with 301 or 302 becomes a GET, as every client has done since the beginning.
+            case 301, 302: method == "POST"
+            case 303: method != "HEAD" && method != "GET"
+            default: false
+            }
+        guard becomesGet else { return }
+        request.httpMethod = "GET"
+        request.httpBody = nil
+        for field in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Transfer-Encoding"] {
+            request.setValue(nil, forHTTPHeaderField: field)
+        }
+    }
+}

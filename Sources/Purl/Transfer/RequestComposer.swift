@@ -1,0 +1,60 @@
+import Foundation
+internal import PurlHTTP
+
+/// Turns a `URLRequest` into the head that goes over the wire.
+enum RequestComposer {
+    /// What this client calls itself.
+    static let userAgent = "Purl/1.0"
+
+    /// Fields the client decides by itself: what the user says of them would contradict the message that is sent.
+    private static let reserved: Set<FieldName> = [.contentLength, .transferEncoding, .te, .trailer, .upgrade]
+
+    /// - Parameters:
+    ///   - additional: The session's fields, for those the request does not set.
+    ///   - rest: Where a resumed transfer goes on.
+    ///   - wantsPlainBytes: The body goes to a file that may have to be resumed: no content coding then.
+    ///   - mayCarryCredentials: False once a redirect has left the first origin.
+    static func head(
+        for request: URLRequest,
+        at target: RequestTarget,
+        additional: [String: String],
+        rest: ResumePoint?,
+        decidesRange: Bool,
+        mayCarryCredentials: Bool
+    ) -> RequestHead {
+        var fields = HeaderFields()
+        fields.append(.host, request.value(forHTTPHeaderField: "Host") ?? target.hostField)
+        for (name, value) in request.headerLines {
+            let name = FieldName(name)
+            guard name != .host, !reserved.contains(name) else { continue }
+            if decidesRange, name == .range || name == .ifRange { continue }
+            fields.append(name, value)
+        }
+        for (name, value) in additional.sorted(by: { $0.key < $1.key }) {
+            let isCredential = Redirect.credentialFields.contains { FieldName($0) == FieldName(name) }
+            guard mayCarryCredentials || !isCredential else { continue }
+            appendDefault(FieldName(name), value, to: &fields)
+        }
+        if let rest {
+            fields.append(.range, "bytes=\(rest.offset)-")
+            fields.append(.ifRange, rest.validator)
+        }
+        appendDefault(.accept, "*/*", to: &fields)
+        // Bodies are handed on as they come, so no coding is asked for.
+        appendDefault(.acceptEncoding, "identity", to: &fields)
+        appendDefault(.userAgent, userAgent, to: &fields)
+        let method = request.httpMethod ?? "GET"
+        if let body = request.httpBody {
+            appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
+            fields.append(.contentLength, String(body.count))
+        } else if ["POST", "PUT", "PATCH"].contains(method) {
+            // RFC 9110 §8.6: a method that anticipates content says so when there is none.
+            fields.append(.contentLength, "0")
+        }
+        return RequestHead(method: method, target: target.originForm, fields: fields)
+    }
+
+    private static func appendDefault(_ name: FieldName, _ value: String, to fields: inout HeaderFields) {
+        if !fields.contains(name), !reserved.contains(name) { fields.append(name, value) }
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// What a transfer tells its user, and how it ends. Every call goes through the session's delegate queue, so they
+/// come in the order in which they are made here.
+extension Transfer {
+    // MARK: Who hears
+
+    /// Somebody is to be asked about redirects.
+    var hearsOfTask: Bool { task.delegate != nil || session.delegate is any URLSessionTaskDelegate }
+
+    /// Somebody is to be asked about the response of a data task.
+    var hearsOfData: Bool {
+        if case .delegate = task.audience { return task.dataDelegate != nil }
+        return false
+    }
+
+    // MARK: Questions
+
+    func askRedirect(
+        _ response: HTTPURLResponse, _ next: URLRequest,
+        answer: @escaping @Sendable @NetworkActor (URLRequest?) -> Void
+    ) {
+        let once = Once(answer)
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.answer(next) }
+            delegate.urlSession(
+                session, task: task, willPerformHTTPRedirection: response, newRequest: next,
+                completionHandler: { once.answer($0) })
+        }
+    }
+
+    func askDelegate(
+        _ response: URLResponse,
+        answer: @escaping @Sendable @NetworkActor (URLSession.ResponseDisposition) -> Void
+    ) {
+        let once = Once(answer)
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.dataDelegate, let dataTask = task as? URLSessionDataTask else {
+                return once.answer(.allow)
+            }
+            delegate.urlSession(
+                session, dataTask: dataTask, didReceive: response, completionHandler: { once.answer($0) })
+        }
+    }
+
+    // MARK: Reports
+
+    /// Empties the mailbox into the delegate, however many reads filled it.
+    func deliverData(from mailbox: ByteMailbox) {
+        session.queue.enqueue { [task, session, weak self] in
+            while let data = mailbox.take() {
+                if let dataTask = task as? URLSessionDataTask {
+                    task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
+                }
+                guard mailbox.done(data.count) else { continue }
+                NetworkActor.post {
+                    self?.holds.remove(.full)
+                    self?.updateFlow()
+                }
+            }
+        }
+    }
+
+    func reportSent(_ count: Int64) {
+        task.updateCounts { $0.sent += count }
+        guard case .delegate = task.audience else { return }
+        let (sent, expected) = (task.countOfBytesSent, task.countOfBytesExpectedToSend)
+        session.queue.enqueue { [task, session] in
+            task.taskDelegate?.urlSession(
+                session, task: task, didSendBodyData: count, totalBytesSent: sent, totalBytesExpectedToSend: expected)
+        }
+    }
+
+    func reportWritten(_ count: Int64) {
+        guard case .delegate = task.audience, let download = downloadTask, writeReport.add(count) else { return }
+        session.queue.enqueue { [session, writeReport] in
+            let (bytes, total) = writeReport.take()
+            download.downloadDelegate?.urlSession(
+                session, downloadTask: download, didWriteData: bytes, totalBytesWritten: total,
+                totalBytesExpectedToWrite: download.countOfBytesExpectedToReceive)
+        }
+    }
+
+    func reportResumed(at offset: Int64) {
+        writeReport.start(at: offset)
+        guard case .delegate = task.audience, let download = downloadTask else { return }
+        let expected = total ?? NSURLSessionTransferSizeUnknown
+        session.queue.enqueue { [session] in
+            download.downloadDelegate?.urlSession(
+                session, downloadTask: download, didResumeAtOffset: offset, expectedTotalBytes: expected)
+        }
+    }
+
+    func announceDownload(from old: URLSessionTask, to new: URLSessionDownloadTask) {
+        session.queue.enqueue { [session] in
+            if let dataTask = old as? URLSessionDataTask {
+                old.dataDelegate?.urlSession(session, dataTask: dataTask, didBecome: new)
+            }
+            old.release()
+            session.forget(old)
+        }
+    }
+
+    // MARK: Ends
+
+    /// Ends the transfer with a failure: gives up the connection, brings the sink to an end, makes resume data where
+    /// the rules allow, and concludes.
+    ///
+    /// - Parameter resumeHandler: Who asked for the resume data of a download that is being stopped.
+    func fail(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
+        let old = phase
+        switch old {
+        case .ending, .concluded: return
+        case .parked, .preparing, .leasing: break
+        case .waiting(let ticket): ticket.cancel()
+        case .exchanging(let connection): connection.abandon()
+        }
+        phase = .ending
+        if case .delegate(let mailbox) = destination, case .cancelled = failure { mailbox.close() }
+        guard let writer else { return finishFailing(failure, nil, resumeHandler) }
+        let keepsPartial = resumeHandler != nil || !failure.isCancellation
+        writer.stop { [weak self] resume in
+            guard let self else { return }
+            self.finishFailing(failure, keepsPartial ? resume ?? self.untouched : nil, resumeHandler)
+        }
+    }
+
+    private func finishFailing(
+        _ failure: TransferFailure, _ resume: ResumeData?, _ resumeHandler: (@Sendable (Data?) -> Void)?
+    ) {
+        // A sink's bytes stay where they are; resume data is for downloads, whose file nobody else can name.
+        let blob = partial == nil ? nil : try? resume?.encoded()
+        if blob == nil { partial?.remove() }
+        if let resumeHandler { session.queue.enqueue { resumeHandler(blob) } }
+        conclude(.failure(failure.urlError(for: request.url, resumeData: blob)))
+    }
+
+    /// The sink has taken the whole body, or could not.
+    func stored(_ result: Result<Int64, any Error>) {
+        switch result {
+        case .success(let length):
+            if let total, total != length {
+                phase = .parked
+                return fail(.incomplete(received: length, total: total))
+            }
+            conclude(.success(()))
+        case .failure(let error):
+            phase = .parked
+            fail(.file(error as? FileFailure ?? FileFailure(.write, nil, error)))
+        }
+    }
+
+    /// The one end of every transfer.
+    func conclude(_ result: Result<Void, URLError>) {
+        phase = .concluded
+        stopTimers()
+        task.transfer = nil
+        task.isConcluded = true
+        let (task, partial, body) = (task, partial, collected)
+        let outcome: URLError? =
+            switch result {
+            case .success: nil
+            case .failure(let error): error
+            }
+        switch task.audience {
+        case .delegate:
+            session.queue.enqueue { task.tellDelegate(outcome, file: partial) }
+        case .data(let handler, let delivery):
+            run(delivery) {
+                let final = task.conclude(outcome)
+                handler(final == nil ? body : nil, task.response, final)
+                task.finish()
+            }
+        case .file(let handler, let delivery):
+            run(delivery) {
+                let final = task.conclude(outcome)
+                handler(final == nil ? partial?.location : nil, task.response, final)
+                // A failed transfer has decided about its file; a finished one is the caller's only after `await`.
+                if outcome == nil, final != nil || delivery == .queue { partial?.remove() }
+                task.finish()
+            }
+        }
+    }
+
+    private func run(_ delivery: Audience.Delivery, _ call: @escaping @Sendable () -> Void) {
+        switch delivery {
+        case .queue: session.queue.enqueue(call)
+        case .inline: call()
+        }
+    }
+}
+
+extension TransferFailure {
+    /// Somebody wanted the end.
+    var isCancellation: Bool {
+        if case .cancelled = self { return true }
+        return false
+    }
+}

@@ -1,0 +1,290 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// What a transfer does with what the server says.
+extension Transfer {
+    // MARK: ExchangeClient
+
+    func exchangeMadeProgress(_ connection: HTTPConnection) {
+        markProgress()
+    }
+
+    func exchange(_ connection: HTTPConnection, didSendBodyBytes count: Int) {
+        markProgress()
+        reportSent(Int64(count))
+    }
+
+    func exchange(_ connection: HTTPConnection, didReceive head: ResponseHead, framing: BodyFraming) {
+        guard let url = request.url else { return }
+        let response = HTTPURLResponse(url: url, head: head)
+        do throws(TransferFailure) {
+            if let next = try Redirect.next(after: request, at: url, answeredBy: head) {
+                redirects += 1
+                guard redirects <= Redirect.limit else { throw .tooManyRedirects }
+                decideRedirect(response, head, framing, next, connection)
+            } else {
+                try accept(response, head, framing, connection)
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    func exchange(_ connection: HTTPConnection, didReceive bytes: UnsafeRawBufferPointer) {
+        switch destination {
+        case .nowhere:
+            return
+        case .memory:
+            collected.append(contentsOf: bytes)
+        case .delegate(let mailbox):
+            let receipt = mailbox.put(bytes)
+            if receipt.wakesConsumer { deliverData(from: mailbox) }
+            if receipt.isFull { hold(.full) }
+        case .sink(let writer):
+            if let total, received + Int64(bytes.count) > total { return fail(.surplus(total: total)) }
+            if writer.put(bytes) { hold(.full) }
+        }
+        received += Int64(bytes.count)
+        task.updateCounts { $0.received = received }
+    }
+
+    func exchangeDidFinish(_ connection: HTTPConnection) {
+        if let next = following {
+            following = nil
+            return load(next)
+        }
+        phase = .ending
+        guard let writer else { return conclude(.success(())) }
+        if case .sink = destination {
+            writer.complete { [weak self] result in self?.stored(result) }
+        } else {
+            // The response was not the resource, so the sink stays as it was.
+            writer.stop { [weak self] _ in self?.conclude(.success(())) }
+        }
+    }
+
+    func exchange(_ connection: HTTPConnection, didFailWith failure: ExchangeFailure) {
+        phase = .parked
+        if let next = following {
+            // The redirect said all it had to say.
+            following = nil
+            return load(next)
+        }
+        if case .closedBeforeResponse = failure, connection.isReused, !hasRetried, isIdempotent {
+            // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
+            hasRetried = true
+            return connect()
+        }
+        fail(.exchange(failure))
+    }
+
+    /// RFC 9110 §9.2.2: asking twice means no more than asking once.
+    private var isIdempotent: Bool {
+        ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(request.httpMethod ?? "GET")
+    }
+
+    private func hold(_ hold: Holds) {
+        holds.insert(hold)
+        updateFlow()
+    }
+
+    // MARK: Redirects
+
+    private func decideRedirect(
+        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ next: URLRequest,
+        _ connection: HTTPConnection
+    ) {
+        guard hearsOfTask else { return follow(next, framing, connection) }
+        hold(.deciding)
+        askRedirect(response, next) { [weak self] answer in
+            guard let self, case .exchanging(let current) = self.phase, current === connection else { return }
+            self.holds.remove(.deciding)
+            if let answer {
+                self.follow(answer, framing, connection)
+            } else {
+                do throws(TransferFailure) {
+                    try self.accept(response, head, framing, connection)
+                } catch {
+                    self.fail(error)
+                }
+            }
+            self.updateFlow()
+        }
+    }
+
+    /// A short body is read to its end so that the connection stays usable; a long one is not worth it.
+    private func follow(_ next: URLRequest, _ framing: BodyFraming, _ connection: HTTPConnection) {
+        let isShort =
+            switch framing {
+            case .none: true
+            case .length(let length): length <= 65_536
+            case .chunked, .untilClose: false
+            }
+        destination = .nowhere
+        if isShort {
+            following = next
+        } else {
+            phase = .parked
+            connection.abandon()
+            load(next)
+        }
+    }
+
+    private func load(_ next: URLRequest) {
+        if let old = request.url, let new = next.url, !Redirect.isSameOrigin(old, new) { hasLeftOrigin = true }
+        request = next
+        hasRetried = false
+        task.shared.withLock { shared in
+            shared.currentRequest = next
+            shared.sentFields = nil
+        }
+        connect()
+    }
+
+    // MARK: The response
+
+    /// The response is final: decides what becomes of its body.
+    private func accept(
+        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
+    ) throws(TransferFailure) {
+        guard let rest else { return try acceptWhole(response, head, framing, connection) }
+        switch Resumability.judge(head, framing: framing, asked: rest) {
+        case .goesOn(let total):
+            self.total = total
+            publish(response, received: rest.offset, expected: total)
+            try store(response, head, connection, startingOver: false)
+        case .startsOver:
+            self.rest = nil
+            try acceptWhole(response, head, framing, connection)
+        case .isComplete:
+            total = rest.offset
+            publish(response, received: rest.offset, expected: rest.offset)
+            try openStorage(head, startingOver: false)
+            // There is nothing to decide, and the body of a 416 is not the resource.
+            completeDiscardingBody(connection)
+        case .isUnusable:
+            // Asked once without a range, the server has no range left to get wrong.
+            self.rest = nil
+            phase = .parked
+            connection.abandon()
+            connect()
+        case .isNotTheResource:
+            guard downloadTask == nil else { throw .cannotGoOn(status: head.status) }
+            acceptForDelegate(response, head, framing, connection)
+        }
+    }
+
+    private func acceptWhole(
+        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
+    ) throws(TransferFailure) {
+        let asksForRange = request.value(forHTTPHeaderField: "Range") != nil
+        let isStored = writer != nil || downloadTask != nil
+        if isStored, head.status == 206, writer != nil || !asksForRange { throw .unaskedPartialContent }
+        total = Self.length(framing)
+        if untouched != nil, head.status != 200 { throw .cannotGoOn(status: head.status) }
+        if downloadTask != nil || (writer != nil && head.status == 200) {
+            publish(response, received: 0, expected: total ?? NSURLSessionTransferSizeUnknown)
+            try store(response, head, connection, startingOver: true)
+        } else {
+            acceptForDelegate(response, head, framing, connection)
+        }
+    }
+
+    private static func length(_ framing: BodyFraming) -> Int64? {
+        switch framing {
+        case .none: 0
+        case .length(let length): length
+        case .chunked, .untilClose: nil
+        }
+    }
+
+    /// The body goes to the delegate, or into memory for a handler.
+    private func acceptForDelegate(
+        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
+    ) {
+        let length = Self.length(framing)
+        publish(response, received: 0, expected: length ?? NSURLSessionTransferSizeUnknown)
+        switch task.audience {
+        case .delegate:
+            destination = .delegate(ByteMailbox(limit: session.settings.maximumBufferedBytesPerTask))
+            askDisposition(response, head, connection)
+        case .data, .file:
+            // A length is the server's word only; more than this is not set aside on its strength.
+            if let length { collected.reserveCapacity(Int(min(length, 1 << 24))) }
+            destination = .memory
+        }
+    }
+
+    private func publish(_ response: HTTPURLResponse, received: Int64, expected: Int64) {
+        self.received = received
+        task.shared.withLock { $0.response = response }
+        task.updateCounts { counts in
+            counts.received = received
+            counts.expectedToReceive = expected
+        }
+    }
+
+    private func store(
+        _ response: HTTPURLResponse, _ head: ResponseHead, _ connection: HTTPConnection, startingOver: Bool
+    ) throws(TransferFailure) {
+        guard downloadTask == nil else { return try openStorage(head, startingOver: startingOver) }
+        // What the sink holds is not touched before the delegate has said that it wants the response.
+        storesFromStart = startingOver
+        if hearsOfData { askDisposition(response, head, connection) } else { allow(head) }
+    }
+
+    private func completeDiscardingBody(_ connection: HTTPConnection) {
+        phase = .ending
+        connection.abandon()
+        writer?.complete { [weak self] result in self?.stored(result) }
+    }
+
+    // MARK: Disposition
+
+    /// Asks the delegate what to do; the body stays on the wire until it has answered.
+    private func askDisposition(_ response: HTTPURLResponse, _ head: ResponseHead, _ connection: HTTPConnection) {
+        guard hearsOfData else { return }
+        hold(.deciding)
+        askDelegate(response) { [weak self] disposition in
+            guard let self, case .exchanging(let current) = self.phase, current === connection else { return }
+            self.holds.remove(.deciding)
+            switch disposition {
+            case .allow:
+                self.allow(head)
+            case .cancel:
+                self.fail(.cancelled)
+            case .becomeDownload:
+                self.becomeDownload(head)
+            }
+        }
+    }
+
+    private func allow(_ head: ResponseHead) {
+        if let startingOver = storesFromStart {
+            storesFromStart = nil
+            do throws(TransferFailure) {
+                try openStorage(head, startingOver: startingOver)
+            } catch {
+                return fail(error)
+            }
+        }
+        updateFlow()
+    }
+
+    /// Goes on with the same response under a new task. A task that writes to a sink has its place already.
+    private func becomeDownload(_ head: ResponseHead) {
+        guard case .delegate = destination, case .delegate = task.audience else { return allow(head) }
+        let old = task
+        let new = session.makeDownloadTask(inPlaceOf: old)
+        let isCancelled = old.hand(over: new)
+        task = new
+        new.transfer = self
+        old.transfer = nil
+        old.isConcluded = true
+        announceDownload(from: old, to: new)
+        guard !isCancelled else { return fail(.cancelled) }
+        storesFromStart = true
+        allow(head)
+    }
+}

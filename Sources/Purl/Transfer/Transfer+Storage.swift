@@ -1,0 +1,137 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// How a transfer gets its sink: looked into, opened again, or made anew.
+extension Transfer {
+    /// What was found in a sink before anything is asked of the server.
+    private enum Finding: Sendable {
+        /// Nothing, or nothing that can be vouched for.
+        case startOver
+        case goOn(ResumePoint)
+        case complete(Int64)
+    }
+
+    /// A data task that writes to a user's sink: asks it what it has.
+    func look(into sink: any BodySink) {
+        let writer = makeWriter(sink, keepsRecord: true)
+        phase = .preparing
+        let url = request.url?.absoluteString
+        writer.ask { sink in
+            do {
+                return try Self.find(in: sink, url: url)
+            } catch {
+                throw FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
+            }
+        } then: { [weak self] result in
+            self?.found(result)
+        }
+    }
+
+    private nonisolated static func find(in sink: any BodySink, url: String?) throws -> Finding {
+        guard try sink.length > 0, let blob = try sink.loadRecord(), let record = try? ResumeData(decoding: blob),
+            record.originalRequest.url == url, try record.matches(sink)
+        else { return .startOver }
+        if record.isComplete { return .complete(record.bytesReceived) }
+        return record.point.map { .goOn($0) } ?? .startOver
+    }
+
+    /// A download made from resume data: opens the partial file again, or starts over in a new one.
+    func openPartial(_ resume: ResumeData) {
+        guard let original = resume.originalRequest.request else {
+            return fail(.unreadableResumeData("the request has no URL"))
+        }
+        request = original
+        isResumedDownload = true
+        phase = .preparing
+        let folder = PartialsFolder(session.settings.partialDownloadsDirectory)
+        guard let partial = PartialFile(named: resume.partialName, in: folder) else { return startWithoutRest() }
+        self.partial = partial
+        makeWriter(partial, keepsRecord: false).ask { sink in
+            guard try resume.matches(sink), let point = resume.point else { return Finding.startOver }
+            return .goOn(point)
+        } then: { [weak self] result in
+            if case .success(.goOn) = result { self?.untouched = resume }
+            // What cannot be read cannot be trusted: a new start costs time, not the file.
+            self?.found(.success((try? result.get()) ?? .startOver))
+        }
+    }
+
+    private func startWithoutRest() {
+        rest = nil
+        connect()
+    }
+
+    private func found(_ result: Result<Finding, any Error>) {
+        guard case .preparing = phase else { return }
+        switch result {
+        case .failure(let error):
+            fail(.file(error as? FileFailure ?? FileFailure(.open, nil, error)))
+        case .success(.startOver):
+            startWithoutRest()
+        case .success(.goOn(let point)):
+            rest = point
+            connect()
+        case .success(.complete(let length)):
+            task.updateCounts { counts in
+                counts.received = length
+                counts.expectedToReceive = length
+            }
+            phase = .ending
+            writer?.stop { [weak self] _ in self?.conclude(.success(())) }
+        }
+    }
+
+    @discardableResult
+    func makeWriter(_ sink: any BodySink, keepsRecord: Bool) -> SinkWriter {
+        let writer = SinkWriter(
+            sink, keepsRecord: keepsRecord, limit: session.settings.maximumBufferedBytesPerTask
+        ) { [weak self] event in
+            self?.sinkReports(event)
+        }
+        self.writer = writer
+        return writer
+    }
+
+    private func sinkReports(_ event: SinkWriter.Event) {
+        switch event {
+        case .wrote(let count, let mayReadOn):
+            reportWritten(Int64(count))
+            if mayReadOn {
+                holds.remove(.full)
+                updateFlow()
+            }
+        case .failed(let error):
+            fail(.file(error as? FileFailure ?? FileFailure(.write, (writer?.sink as? FileHandleSink)?.fileURL, error)))
+        }
+    }
+
+    /// The response is the resource: makes ready to store it.
+    ///
+    /// - Parameter startingOver: The bytes there are, if any, belong to another version.
+    func openStorage(_ head: ResponseHead, startingOver: Bool) throws(TransferFailure) {
+        if writer == nil { try makePartialWriter() }
+        guard let writer else { return }
+        untouched = nil
+        let validator = startingOver ? Resumability.validator(for: originalRequest, answeredBy: head) : rest?.validator
+        writer.begin(
+            ResumeTemplate(
+                originalRequest: originalRequest, currentRequest: request, validator: validator, total: total),
+            startingOver: startingOver)
+        destination = .sink(writer)
+        if isResumedDownload { reportResumed(at: startingOver ? 0 : rest?.offset ?? 0) }
+    }
+
+    private func makePartialWriter() throws(TransferFailure) {
+        do throws(FileFailure) {
+            let partial = try PartialFile(creatingIn: PartialsFolder(session.settings.partialDownloadsDirectory))
+            self.partial = partial
+            makeWriter(partial, keepsRecord: false)
+        } catch {
+            throw .file(error)
+        }
+    }
+
+    /// The request the transfer began with, which resume data begins with again.
+    private var originalRequest: URLRequest { task.originalRequest ?? request }
+}

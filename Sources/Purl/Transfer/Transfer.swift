@@ -1,0 +1,273 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// One task's journey, from its first `resume` to its last call: connection, exchange, redirects, disposition, sink.
+///
+/// It lives on the network thread. Users' calls reach it as messages; what it has to say goes to the delegate queue.
+/// It ends in exactly one call of `conclude`.
+@NetworkActor
+final class Transfer: ExchangeClient {
+    /// What the task was made from.
+    enum Origin: Sendable {
+        case request
+        case sink(any BodySink)
+        case resume(ResumeData)
+        case unreadable(any Error)
+        /// The session was invalid already.
+        case refused
+    }
+
+    enum Phase {
+        /// Not begun, or suspended while it had no connection.
+        case parked
+        /// The sink is being looked at.
+        case preparing
+        case leasing
+        case waiting(ConnectionPool.Ticket)
+        case exchanging(HTTPConnection)
+        /// The message is over, or the transfer has failed: the sink is being brought to an end.
+        case ending
+        case concluded
+    }
+
+    /// Why nothing is read from the connection.
+    struct Holds: OptionSet {
+        let rawValue: Int
+        static let suspended = Holds(rawValue: 1)
+        /// The delegate is to answer.
+        static let deciding = Holds(rawValue: 2)
+        /// The consumer has as many bytes as it may.
+        static let full = Holds(rawValue: 4)
+    }
+
+    /// Where the body goes.
+    enum Destination {
+        case nowhere
+        case delegate(ByteMailbox)
+        case memory
+        case sink(SinkWriter)
+    }
+
+    var task: URLSessionTask
+    let session: URLSession
+    let origin: Origin
+    var phase = Phase.parked
+    var hasBegun = false
+    var holds: Holds = []
+    var request: URLRequest
+    var redirects = 0
+    var hasLeftOrigin = false
+    var hasRetried = false
+    /// What to load once the body of a redirect has been read.
+    var following: URLRequest?
+    /// Where a resumed transfer goes on; set when the request carries `Range`.
+    var rest: ResumePoint?
+    /// The download was made from resume data, and its delegate is to hear where it goes on.
+    var isResumedDownload = false
+    var partial: PartialFile?
+    /// The resume data the transfer was made from, while it still describes the partial file.
+    var untouched: ResumeData?
+    var writer: SinkWriter?
+    var destination = Destination.nowhere
+    /// A sink's response waits for the delegate's word; then the sink is emptied first, or not.
+    var storesFromStart: Bool?
+    var collected = Data()
+    /// The length the whole resource has, where it is known.
+    var total: Int64?
+    /// How much of it has arrived, what the sink had before included.
+    var received: Int64 = 0
+    let writeReport = WriteReport()
+    private var lastProgress = EventLoop.shared.now
+    private var progressTimer: LoopTimer?
+    private var resourceTimer: LoopTimer?
+
+    init(task: URLSessionTask, session: URLSession, origin: Origin) {
+        self.task = task
+        self.session = session
+        self.origin = origin
+        request = task.originalRequest ?? .unreadable
+    }
+
+    /// The task as a download: it becomes one, or is one from the start.
+    var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
+
+    // MARK: Messages from the task
+
+    func resume() {
+        holds.remove(.suspended)
+        markProgress()
+        switch phase {
+        case .parked: hasBegun ? connect() : begin()
+        case .exchanging: updateFlow()
+        case .preparing, .leasing, .waiting, .ending, .concluded: break
+        }
+    }
+
+    func suspend() {
+        holds.insert(.suspended)
+        switch phase {
+        case .waiting(let ticket):
+            ticket.cancel()
+            phase = .parked
+        case .exchanging: updateFlow()
+        case .parked, .preparing, .leasing, .ending, .concluded: break
+        }
+    }
+
+    func cancel() {
+        fail(.cancelled)
+    }
+
+    /// Cancels; the handler gets the resume data before the completion is delivered. A transfer that has the whole
+    /// body already is not cancelled any more: its file comes.
+    func cancelProducingResumeData(_ handler: @escaping @Sendable (Data?) -> Void) {
+        switch phase {
+        case .ending, .concluded:
+            session.queue.enqueue { handler(nil) }
+        case .parked, .preparing, .leasing, .waiting, .exchanging:
+            fail(.cancelled, resumeHandler: handler)
+        }
+    }
+
+    // MARK: Beginning
+
+    private func begin() {
+        hasBegun = true
+        startResourceTimer()
+        switch origin {
+        case .request:
+            connect()
+        case .sink(let sink):
+            look(into: sink)
+        case .resume(let resume):
+            openPartial(resume)
+        case .unreadable(let error):
+            fail(.unreadableResumeData("\(error)"))
+        case .refused:
+            fail(.sessionInvalidated)
+        }
+    }
+
+    /// Leases a connection for the request of the moment.
+    func connect() {
+        guard !holds.contains(.suspended) else {
+            phase = .parked
+            return
+        }
+        guard request.cachePolicy != .returnCacheDataDontLoad else { return fail(.notCached) }
+        let target: RequestTarget
+        do throws(RequestTarget.Refusal) {
+            target = try RequestTarget(request.url)
+        } catch {
+            return fail(.url(error))
+        }
+        phase = .leasing
+        markProgress()
+        if progressTimer == nil { startProgressTimer(after: Self.duration(progressLimit)) }
+        let ticket = session.pool.lease(target.origin, fresh: hasRetried) { [weak self] result in
+            self?.leased(result, target)
+        }
+        // The answer may have come already.
+        if case .leasing = phase { phase = .waiting(ticket) }
+    }
+
+    private func leased(_ result: Result<HTTPConnection, DialError>, _ target: RequestTarget) {
+        switch result {
+        case .failure(let error):
+            fail(.dial(error))
+        case .success(let connection):
+            phase = .exchanging(connection)
+            markProgress()
+            send(on: connection, target)
+        }
+    }
+
+    private func send(on connection: HTTPConnection, _ target: RequestTarget) {
+        let head = RequestComposer.head(
+            for: request, at: target, additional: session.settings.httpAdditionalHeaders, rest: rest,
+            decidesRange: writer != nil, mayCarryCredentials: !hasLeftOrigin)
+        var bytes: [UInt8] = []
+        do throws(EncodeError) {
+            try head.encode(into: &bytes)
+        } catch {
+            session.pool.release(connection, mayStay: true)
+            phase = .parked
+            return fail(.request(error))
+        }
+        task.shared.withLock { $0.sentFields = head.fields }
+        let bodyLength = Int64(request.httpBody?.count ?? 0)
+        task.updateCounts { counts in
+            counts.sent = 0
+            counts.expectedToSend = bodyLength
+        }
+        connection.start(head, encoded: bytes, body: request.httpBody, client: self)
+    }
+
+    // MARK: Flow
+
+    /// Reads while nothing holds it back.
+    func updateFlow() {
+        markProgress()
+        if case .exchanging(let connection) = phase { connection.isPaused = !holds.isEmpty }
+    }
+
+    func markProgress() {
+        lastProgress = EventLoop.shared.now
+    }
+
+    // MARK: Time-outs
+
+    private var progressLimit: TimeInterval {
+        request.timeoutInterval == URLRequest.defaultTimeoutInterval
+            ? session.settings.timeoutIntervalForRequest : request.timeoutInterval
+    }
+
+    private func startResourceTimer() {
+        let seconds = session.settings.timeoutIntervalForResource
+        resourceTimer = EventLoop.shared.schedule(after: Self.duration(seconds)) { [weak self] in
+            self?.fail(.tookTooLong(seconds: seconds))
+        }
+    }
+
+    /// Runs at the earliest moment at which the limit could be used up; progress made since then only moves it.
+    private func startProgressTimer(after delay: Duration) {
+        progressTimer = EventLoop.shared.schedule(after: delay) { [weak self] in
+            self?.checkProgress()
+        }
+    }
+
+    private func checkProgress() {
+        if clockStandsStill { markProgress() }
+        let deadline = lastProgress + Self.duration(progressLimit)
+        let now = EventLoop.shared.now
+        guard deadline <= now else { return startProgressTimer(after: deadline - now) }
+        fail(.stalled(seconds: progressLimit))
+    }
+
+    /// Nothing is expected of the network: the user, the queue for a connection or the disk is in the way.
+    private var clockStandsStill: Bool {
+        switch phase {
+        case .parked, .preparing, .leasing, .ending, .concluded:
+            return true
+        case .exchanging:
+            return !holds.isEmpty
+        case .waiting(let ticket):
+            if let start = ticket.dialStart, start > lastProgress { lastProgress = start }
+            return ticket.dialStart == nil
+        }
+    }
+
+    /// Seconds as users give them, which may be anything: infinite, not a number, or nothing at all for "no limit".
+    private static func duration(_ seconds: TimeInterval) -> Duration {
+        guard seconds > 0, seconds < 1_000_000_000 else { return .seconds(1_000_000_000) }
+        return .milliseconds(Int64((seconds * 1000).rounded(.up)))
+    }
+
+    func stopTimers() {
+        progressTimer?.cancel()
+        resourceTimer?.cancel()
+        progressTimer = nil
+        resourceTimer = nil
+    }
+}

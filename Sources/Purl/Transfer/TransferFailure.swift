@@ -1,0 +1,157 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// Everything that can end a transfer, and the one place where it becomes a `URLError`.
+enum TransferFailure: Error {
+    case cancelled
+    case sessionInvalidated
+    case notCached
+    case url(RequestTarget.Refusal)
+    case request(EncodeError)
+    case dial(DialError)
+    case exchange(ExchangeFailure)
+    /// No progress for `timeoutIntervalForRequest`.
+    case stalled(seconds: TimeInterval)
+    /// All of `timeoutIntervalForResource` is used.
+    case tookTooLong(seconds: TimeInterval)
+    case tooManyRedirects
+    case redirectToNowhere(String)
+    /// From a host, or another socket, to a Unix-domain socket.
+    case redirectToLocalSocket(URL)
+    case unreadableResumeData(String)
+    /// The request for the rest was answered with something that is not the resource.
+    case cannotGoOn(status: Int)
+    /// A 206 to a request that asked for no range.
+    case unaskedPartialContent
+    /// The body ended, but the resource is longer.
+    case incomplete(received: Int64, total: Int64)
+    /// More bytes came than the resource has.
+    case surplus(total: Int64)
+    case file(FileFailure)
+
+    /// The error as users see it.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the moment.
+    ///   - resumeData: What it takes to go on, when that is possible.
+    func urlError(for url: URL?, resumeData: Data? = nil) -> URLError {
+        let (code, sentence, underlying) = explanation
+        var info: [String: Any] = [NSLocalizedDescriptionKey: sentence]
+        if let url = refusedURL ?? url {
+            info[NSURLErrorFailingURLErrorKey] = url
+        }
+        if let underlying { info[NSUnderlyingErrorKey] = underlying.asUnderlying }
+        if let resumeData { info[NSURLSessionDownloadTaskResumeData] = resumeData }
+        return URLError(code, userInfo: info)
+    }
+
+    /// A URL that was never loaded, where that is what failed.
+    private var refusedURL: URL? {
+        if case .redirectToLocalSocket(let url) = self { return url }
+        return nil
+    }
+
+    private typealias Explanation = (code: URLError.Code, sentence: String, underlying: (any Error)?)
+
+    private var explanation: Explanation {
+        switch self {
+        case .cancelled:
+            (.cancelled, "The transfer was cancelled.", nil)
+        case .sessionInvalidated:
+            (.cancelled, "The task was made by a session that has been invalidated.", nil)
+        case .notCached:
+            (.resourceUnavailable, "The request may only be answered from a cache, and nothing is cached.", nil)
+        case .url(let refusal): Self.explain(refusal)
+        case .request(let error):
+            (.badURL, "The request cannot be sent: \(error)", error)
+        case .dial(let error): Self.explain(error)
+        case .exchange(let failure): Self.explain(failure)
+        case .stalled(let seconds):
+            (.timedOut, "The transfer made no progress for \(Self.text(seconds)).", nil)
+        case .tookTooLong(let seconds):
+            (.timedOut, "The transfer took more than the \(Self.text(seconds)) it had in all.", nil)
+        case .tooManyRedirects:
+            (.httpTooManyRedirects, "The server redirected more than \(Redirect.limit) times.", nil)
+        case .redirectToNowhere(let location):
+            (.redirectToNonExistentLocation, "The server redirected to “\(location)”, which is no URL.", nil)
+        case .redirectToLocalSocket:
+            (
+                .unsupportedURL, "The server redirected to a local socket, which only a request of your own may name.",
+                nil
+            )
+        case .unreadableResumeData(let reason):
+            (.cannotDecodeRawData, "The resume data cannot be used: \(reason).", nil)
+        case .cannotGoOn(let status):
+            (
+                .badServerResponse,
+                "The server answered \(status) to the request for the rest of the file; what is there was kept.", nil
+            )
+        case .unaskedPartialContent:
+            (.badServerResponse, "The server sent a part of the resource, though all of it was asked for.", nil)
+        case .incomplete(let received, let total):
+            (.networkConnectionLost, "The body ended after \(received) of \(total) bytes.", nil)
+        case .surplus(let total):
+            (.badServerResponse, "The server sent more than the \(total) bytes it had announced.", nil)
+        case .file(let failure):
+            (failure.code, "\(failure)", failure.underlying)
+        }
+    }
+
+    private static func explain(_ refusal: RequestTarget.Refusal) -> Explanation {
+        switch refusal {
+        case .noURL: (.badURL, "The request has no URL.", nil)
+        case .noHost: (.badURL, "The URL names no host.", nil)
+        case .badAuthority: (.badURL, "The URL's host or port cannot be read.", nil)
+        case .secureScheme(let scheme):
+            (.unsupportedURL, "“\(scheme)” needs TLS, which Purl does not speak; it loads plain “http”.", nil)
+        case .unknownScheme(let scheme):
+            (.unsupportedURL, "The scheme “\(scheme)” is not supported; Purl loads plain “http”, without TLS.", nil)
+        }
+    }
+
+    private static func explain(_ error: DialError) -> Explanation {
+        switch error {
+        case .resolve(.noSuchName(let host)):
+            return (.cannotFindHost, "No host is named “\(host)”.", nil)
+        case .resolve(.failed(let host, _, let reason)):
+            return (.dnsLookupFailed, "The name “\(host)” could not be looked up: \(reason).", nil)
+        case .connect(let failures):
+            let noRoute: Set<Int32> = [ENETUNREACH, ENETDOWN]
+            let isOffline = !failures.isEmpty && failures.allSatisfy { noRoute.contains($0.error.code) }
+            return (
+                isOffline ? .notConnectedToInternet : .cannotConnectToHost,
+                "No connection could be made: \(error).", failures.last?.error
+            )
+        }
+    }
+
+    private static func explain(_ failure: ExchangeFailure) -> Explanation {
+        switch failure {
+        case .closedBeforeResponse(let error):
+            (.networkConnectionLost, "The connection was lost before the server answered.", error)
+        case .closedDuringResponse(let error):
+            (.networkConnectionLost, "The connection was lost in the middle of the response.", error)
+        case .unaskedUpgrade:
+            (.badServerResponse, "The server switched to a protocol nobody had asked for.", nil)
+        case .tooManyInterimResponses:
+            (.badServerResponse, "The server sent too many interim responses.", nil)
+        case .malformed(let error):
+            switch error.kind {
+            case .malformedHead, .framing:
+                (.badServerResponse, "The server's response is not valid HTTP: \(error)", error)
+            case .limitExceeded:
+                (.cannotParseResponse, "The server's response exceeds a limit: \(error)", error)
+            case .chunk:
+                (.cannotDecodeRawData, "The chunked body is broken: \(error)", error)
+            case .prematureEnd:
+                (.networkConnectionLost, "The connection was lost in the middle of the response.", nil)
+            }
+        }
+    }
+
+    private static func text(_ seconds: TimeInterval) -> String {
+        let rounded = (seconds * 1000).rounded() / 1000
+        return rounded == 1 ? "1 second" : "\(rounded.formatted(.number.grouping(.never))) seconds"
+    }
+}
