@@ -7,6 +7,7 @@ let package = Package(
     products: [
         .library(name: "Purl", targets: ["Purl"]),
         .library(name: "PurlTesting", targets: ["PurlTesting"]),
+        .executable(name: "purl", targets: ["PurlCommand"]),
     ],
     targets: [
         .target(name: "CLinux"),
@@ -14,9 +15,12 @@ let package = Package(
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
+        .executableTarget(name: "PurlCommand", dependencies: ["Purl", "PurlTesting", "PurlHTTP"]),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
         .testTarget(name: "PurlTestingTests", dependencies: ["PurlTesting", "PurlHTTP", "PurlIO"]),
+        .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "PurlTesting"]),
+        .testTarget(name: "PurlTests", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,47 @@
+/// What the command line asks for.
+enum Command: Equatable {
+    case help(Usage)
+    case version
+    case demo
+    case get(GetOptions)
+
+    /// - Parameter arguments: The words after the program's name.
+    init(arguments: [String]) throws(UsageError) {
+        guard let first = arguments.first else {
+            self = .help(.all)
+            return
+        }
+        let rest = Array(arguments.dropFirst())
+        switch first {
+        case "help", "--help", "-h":
+            self = .help(try Self.topic(rest))
+        case "--version":
+            self = .version
+        case "demo":
+            self = try Self.demo(rest)
+        case "get":
+            self = rest.contains(where: Self.isHelp) ? .help(.get) : .get(try GetOptions(arguments: rest))
+        default:
+            throw UsageError("There is no command “\(first)”.", .all)
+        }
+    }
+
+    private static func topic(_ words: [String]) throws(UsageError) -> Usage {
+        switch words.first {
+        case nil: .all
+        case "get": .get
+        case "demo": .demo
+        case let other?: throw UsageError("There is no command “\(other)”.", .all)
+        }
+    }
+
+    private static func demo(_ words: [String]) throws(UsageError) -> Command {
+        if words.contains(where: isHelp) { return .help(.demo) }
+        guard words.isEmpty else { throw UsageError("“demo” takes no arguments.", .demo) }
+        return .demo
+    }
+
+    private static func isHelp(_ word: String) -> Bool {
+        word == "--help" || word == "-h"
+    }
+}

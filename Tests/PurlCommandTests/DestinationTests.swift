@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import PurlCommand
+
+@Suite("Where a download is saved")
+struct DestinationTests {
+    let folder = TemporaryFolder()
+
+    @Test(
+        "is named after the URL until the server has spoken",
+        arguments: [
+            ("http://host/dir/film.mkv", "film.mkv"),
+            ("http://host/dir/film.mkv?x=1#y", "film.mkv"),
+            ("http://host/a%20b.txt", "a b.txt"),
+            ("http://host/dir/", "dir"),
+            ("http://host/", "host"),
+            ("http://host/.profile", "profile"),
+            ("http://host/-rf", "rf"),
+        ])
+    func nameFromURL(url: String, name: String) throws {
+        let url = try #require(URL(string: url))
+        #expect(FileName.suggested(by: url) == name)
+        let destination = Destination(for: url, output: nil, in: folder.url)
+        #expect(destination.name == name)
+        #expect(destination.choice == .url)
+    }
+
+    @Test(
+        "gets a name that is safe to save under",
+        arguments: [
+            ("film.mkv", "film.mkv"), (".bashrc", "bashrc"), ("...", "download"), ("--help", "help"), ("", "download"),
+        ])
+    func safeNames(suggestion: String, name: String) {
+        #expect(FileName.safe(suggestion) == name)
+    }
+
+    @Test("leaves room for the endings of the parts")
+    func longNames() {
+        let name = FileName.safe(String(repeating: "é", count: 200) + ".mkv")
+        #expect(name.hasSuffix("é.mkv"))
+        #expect((name + ".resume.new").utf8.count <= 255)
+    }
+
+    @Test("is the user's choice when there is one, whatever the server says")
+    func userChoice() throws {
+        let url = try #require(URL(string: "http://host/film.mkv"))
+        let destination = Destination(for: url, output: "mine.mkv", in: folder.url)
+        #expect(destination.choice == .user)
+        #expect(destination.mayReplace)
+        #expect(destination.file.path == folder.url.appendingPathComponent("mine.mkv").path)
+        #expect(destination.following(suggestion: "theirs.mkv") == destination)
+    }
+
+    @Test("follows the server's suggestion instead of the URL")
+    func serverChoice() throws {
+        let url = try #require(URL(string: "http://host/download?id=1"))
+        let destination = Destination(for: url, output: nil, in: folder.url)
+        let suggested = destination.following(suggestion: "film.mkv")
+        #expect(suggested.name == "film.mkv")
+        #expect(suggested.choice == .server)
+        #expect(!suggested.mayReplace)
+        #expect(destination.following(suggestion: "download") == destination)
+        #expect(destination.following(suggestion: nil) == destination)
+    }
+
+    @Test("is where an earlier attempt at the same URL stopped; of several the one that came furthest")
+    func earlierAttempt() throws {
+        let url = try #require(URL(string: "http://host/download?id=1"))
+        try folder.leaveParts(of: url.absoluteString, named: "a.mkv", bytes: 10)
+        try folder.leaveParts(of: url.absoluteString, named: "b.mkv", bytes: 20)
+        try folder.leaveParts(of: "http://host/other", named: "c.mkv", bytes: 30)
+        // A record without its bytes is worth nothing.
+        try folder.leaveParts(of: url.absoluteString, named: "d.mkv", bytes: 40, onDisk: 39)
+        let destination = Destination(for: url, output: nil, in: folder.url)
+        #expect(destination.name == "b.mkv")
+        #expect(destination.choice == .earlierAttempt)
+        #expect(destination.following(suggestion: "film.mkv") == destination)
+    }
+
+    @Test("may hold parts of this URL, of another, unknown ones or none")
+    func partContents() throws {
+        let url = try #require(URL(string: "http://host/film"))
+        func content(_ name: String) -> PartFiles.Content {
+            PartFiles(for: folder.url.appendingPathComponent(name)).content(for: url)
+        }
+        #expect(content("none") == .nothing)
+        try folder.write("", to: "empty.part")
+        #expect(content("empty") == .nothing)
+        try folder.write("bytes", to: "unknown.part")
+        #expect(content("unknown") == .unknown)
+        try folder.write("bytes", to: "broken.part")
+        try folder.write("not a property list", to: "broken.resume")
+        #expect(content("broken") == .unknown)
+        let mine = try folder.leaveParts(of: url.absoluteString, named: "mine", bytes: 10)
+        #expect(content("mine") == .unfinished(mine))
+        let other = try folder.leaveParts(of: "http://host/other", named: "other", bytes: 10)
+        #expect(content("other") == .ofAnotherURL(other))
+    }
+
+    @Test("is refused where saving would do harm or cannot work")
+    func refusals() throws {
+        let url = try #require(URL(string: "http://host/film"))
+        func refusal(output: String?) -> String? {
+            let destination = Destination(for: url, output: output, in: folder.url)
+            do throws(CommandFailure) {
+                try destination.checkPlace(for: url, usesParts: true)
+                return nil
+            } catch {
+                return error.sentence
+            }
+        }
+        #expect(refusal(output: nil) == nil)
+        #expect(refusal(output: "new") == nil)
+        #expect(refusal(output: "missing/film") == "There is no folder “missing”.")
+        #expect(refusal(output: ".") == "“.” is a folder.")
+        try folder.leaveParts(of: "http://host/other", named: "film", bytes: 10)
+        #expect(
+            refusal(output: nil)
+                == "“film.part” is an unfinished download of http://host/other. Choose another name with -o.")
+        #expect(refusal(output: "film") == nil)
+        try folder.leaveParts(of: url.absoluteString, named: "mine", bytes: 10)
+        try folder.write("old", to: "mine")
+        #expect(
+            refusal(output: nil)
+                == "“mine” exists already. Choose a name with -o, or “-o mine” to replace it.")
+        #expect(refusal(output: "mine") == nil)
+    }
+
+    @Test("becomes the file in one step, and the record goes")
+    func finishing() throws {
+        let parts = PartFiles(for: folder.url.appendingPathComponent("film"))
+        try folder.leaveParts(of: "http://host/film", named: "film", bytes: 10)
+        try folder.write("old", to: "film")
+        #expect(throws: CommandFailure.self) { try parts.finish(replacing: false) }
+        #expect(folder.names == ["film", "film.part", "film.resume"])
+        try parts.finish(replacing: true)
+        #expect(folder.names == ["film"])
+        #expect(folder.contents("film").count == 10)
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@Suite("purl get", .timeLimit(.minutes(1)))
+struct GetTests {
+    static let content = GeneratedContent(size: 4_000_000, seed: 1)
+
+    let folder = TemporaryFolder()
+    let server: LoopbackServer
+
+    init() throws {
+        server = try LoopbackServer()
+    }
+
+    private func get(_ url: URL, _ options: String...) async throws -> (exitCode: Int32, lines: [String]) {
+        try await PurlProcess.run(["get", url.absoluteString] + options, in: folder)
+    }
+
+    private var film: Reply { .generated(Self.content).entityTag("\"v1\"") }
+
+    @Test("saves the file under the URL's name, and says how it went")
+    func download() async throws {
+        let url = server.route("/film.bin", film)
+        let (code, lines) = try await get(url, "-H", "X-Mine: yes")
+        #expect(code == 0)
+        #expect(lines.first == "film.bin: 4.00 MB")
+        #expect(lines.contains { $0.hasPrefix("100 %  4.00 MB of 4.00 MB") })
+        #expect(lines.last?.hasPrefix("film.bin: 4.00 MB in ") == true)
+        #expect(folder.names == ["film.bin"])
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+        #expect(server.requests.map { $0.fields["X-Mine"] } == ["yes"])
+    }
+
+    @Test("when interrupted leaves what there is, and goes on from there", arguments: [SIGINT, SIGTERM])
+    func interruption(signal: Int32) async throws {
+        let gate = Gate()
+        let url = server.route("/film.bin", film.stalled(afterBytes: 1_500_000, until: gate, times: 1))
+        let first = try PurlProcess(["get", url.absoluteString], in: folder)
+        var last = ""
+        for await line in first.lines {
+            last = line
+            if line.hasPrefix("3"), line.contains(" %") { first.signal(signal) }
+        }
+        #expect(await first.exitCode == 130)
+        #expect(last.hasPrefix("The same command goes on at 1."))
+        #expect(folder.names == ["film.bin.part", "film.bin.resume"])
+        let length = folder.contents("film.bin.part").count
+        #expect(length > 0)
+        #expect(Self.content.matches(folder.contents("film.bin.part")))
+
+        let (code, lines) = try await get(url)
+        #expect(code == 0)
+        #expect(lines.first?.hasPrefix("film.bin: going on at 1.") == true)
+        #expect(server.requests.last?.fields["Range"] == "bytes=\(length)-")
+        #expect(server.requests.last?.fields["If-Range"] == "\"v1\"")
+        #expect(server.requests.last?.bytesSent == Self.content.size - length)
+        #expect(folder.names == ["film.bin"])
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+    }
+
+    @Test("after a lost connection fails, and starts over when the file has changed meanwhile")
+    func change() async throws {
+        let newContent = GeneratedContent(size: 3_000_000, seed: 2)
+        let url = server.route(
+            "/film.bin",
+            film.cut(afterBytes: 1_000_000).switching(after: 1, to: .generated(newContent).entityTag("\"v2\"")))
+        let (lost, words) = try await get(url, "-o", "my film")
+        #expect(lost == 1)
+        #expect(words.contains("purl: The connection was lost in the middle of the response."))
+        #expect(words.last == "The same command goes on at 1.00 MB of 4.00 MB.")
+        #expect(folder.names == ["my film.part", "my film.resume"])
+
+        let (code, lines) = try await get(url, "-o", "my film")
+        #expect(code == 0)
+        #expect(lines.first == "my film: 3.00 MB, starting over: the file has changed on the server")
+        #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=1000000-"])
+        #expect(folder.names == ["my film"])
+        #expect(try newContent.matches(fileAt: folder.file("my film")))
+    }
+
+    @Test("says that it cannot go on when the server offers no way, and starts over")
+    func noWayToGoOn() async throws {
+        let url = server.route("/film.bin", .generated(Self.content).cut(afterBytes: 1_000_000, times: 1))
+        let (lost, words) = try await get(url)
+        #expect(lost == 1)
+        #expect(words.last?.contains("the server offers no way to go on") == true)
+        let (code, lines) = try await get(url)
+        #expect(code == 0)
+        #expect(lines.first?.contains("starting over") == true)
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+    }
+
+    @Test("does not touch the parts when the server answers with an error page", arguments: [404, 503])
+    func errorPage(status: Int) async throws {
+        let page = Reply.text("Come back later.").status(status)
+        let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000).switching(after: 1, to: page))
+        #expect(try await get(url).exitCode == 1)
+        let parts = [folder.contents("film.bin.part"), folder.contents("film.bin.resume")]
+        let (code, lines) = try await get(url)
+        #expect(code == 22)
+        #expect(lines.first?.hasPrefix("purl: The server answered \(status) (") == true)
+        #expect([folder.contents("film.bin.part"), folder.contents("film.bin.resume")] == parts)
+        #expect(folder.names == ["film.bin.part", "film.bin.resume"])
+    }
+
+    @Test("leaves nothing of an error page when there was nothing before")
+    func errorPageAlone() async throws {
+        #expect(try await get(server.url("/missing")).exitCode == 22)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("saves under the server's name, and finds the parts under it again")
+    func serverName() async throws {
+        let reply = film.field("Content-Disposition", "attachment; filename=\"../film one.mkv\"")
+        let url = server.route("/download", reply.cut(afterBytes: 1_000_000, times: 1))
+        #expect(try await get(url).exitCode == 1)
+        #expect(folder.names == ["film one.mkv.part", "film one.mkv.resume"])
+        #expect(try await get(url, "-q") == (0, []))
+        #expect(folder.names == ["film one.mkv"])
+        #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=1000000-"])
+        #expect(try Self.content.matches(fileAt: folder.file("film one.mkv")))
+    }
+
+    @Test("never replaces a file that it was not told to replace")
+    func existingFile() async throws {
+        try folder.write("precious", to: "film.bin")
+        let url = server.route("/film.bin", film.stalled(afterBytes: 1000, times: 1))
+        let (code, lines) = try await get(url)
+        #expect(code == 1)
+        #expect(lines == ["purl: “film.bin” exists already. Choose a name with -o, or “-o film.bin” to replace it."])
+        #expect(folder.contents("film.bin") == Data("precious".utf8))
+        #expect(folder.names == ["film.bin"])
+
+        #expect(try await get(url, "-o", "film.bin").exitCode == 0)
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+    }
+
+    @Test("with --no-resume uses no parts and leaves none")
+    func noResume() async throws {
+        let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 2))
+        #expect(try await get(url).exitCode == 1)
+        #expect(folder.names == ["film.bin.part", "film.bin.resume"])
+        #expect(try await get(url, "--no-resume").exitCode == 1)
+        #expect(folder.names.isEmpty)
+        #expect(try await get(url, "--no-resume").exitCode == 0)
+        #expect(server.requests.map { $0.fields["Range"] } == [nil, nil, nil])
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+    }
+
+    @Test("is done when the server says that nothing is missing")
+    func nothingMissing() async throws {
+        // The end of the last chunk is lost, and with it the knowledge that there is no more.
+        let url = server.route("/film.bin", film.chunked().cut(afterBytes: Self.content.size, times: 1))
+        #expect(try await get(url).exitCode == 1)
+        let (code, lines) = try await get(url)
+        #expect(code == 0)
+        #expect(lines == ["film.bin: 4.00 MB, which were all there already."])
+        #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=4000000-"])
+        #expect(folder.names == ["film.bin"])
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+    }
+
+    @Test("shows what it does with -v")
+    func verbose() async throws {
+        let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 1))
+        _ = try await get(url)
+        let (_, lines) = try await get(url, "-v")
+        #expect(
+            lines.starts(with: [
+                "> GET \(url.absoluteString)", "> Accept: */*", "> Accept-Encoding: identity",
+                "> Host: 127.0.0.1:\(server.port)",
+                "> If-Range: \"v1\"", "> Range: bytes=1000000-", "> User-Agent: Purl/1.0", "< 206 partial content",
+            ]))
+        #expect(lines.contains("* didReceive response: allow"))
+        #expect(lines.contains("* didCompleteWithError: nil"))
+    }
+
+    @Test(
+        "tells the shell what went wrong",
+        arguments: [
+            (["get"], 2, "purl: The URL is missing."),
+            (["frobnicate"], 2, "purl: There is no command “frobnicate”."),
+            (
+                ["get", "https://host/file"], 1,
+                "purl: “https” needs TLS, which Purl does not speak; it loads plain “http”."
+            ),
+            (["get", "http://127.0.0.1/x", "-o", "no/where"], 1, "purl: There is no folder “no”."),
+            (["--version"], 0, "purl 1.0"),
+        ] as [([String], Int32, String)])
+    func exitCodes(arguments: [String], code: Int32, sentence: String) async throws {
+        let result = try await PurlProcess.run(arguments, in: folder)
+        #expect(result.exitCode == code)
+        #expect(result.lines.first == sentence)
+        #expect(folder.names.isEmpty)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Purl
+
+/// A folder of one test's own, for partial downloads and sinks; removed with the value.
+final class Sandbox: Sendable {
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    var partials: URL { folder.appendingPathComponent("partials") }
+
+    /// The names of the partial files that lie about.
+    var partialNames: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: partials.path)) ?? []).sorted()
+    }
+
+    func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+
+    /// A configuration whose partial files lie here.
+    func configuration(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        configuration.partialDownloadsDirectory = partials
+        change(configuration)
+        return configuration
+    }
+
+    /// A session whose partial files lie here.
+    func session(
+        _ delegate: (any URLSessionDelegate)? = nil, queue: OperationQueue? = nil,
+        _ change: (URLSessionConfiguration) -> Void = { _ in }
+    ) -> URLSession {
+        URLSession(configuration: configuration(change), delegate: delegate, delegateQueue: queue)
+    }
+}

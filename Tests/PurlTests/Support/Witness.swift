@@ -1,0 +1,161 @@
+import Foundation
+import Purl
+import Synchronization
+
+/// A delegate that writes down what it was told, in order, and answers as its test wants.
+final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+    /// One call, with what a test may want to know of it.
+    enum Event: Hashable, Sendable {
+        case redirect(Int, to: String)
+        case response(Int)
+        /// Neighbouring calls are joined: how bytes are cut into calls is nobody's business.
+        case data(Int)
+        case becameDownload
+        case resumed(at: Int64, of: Int64)
+        /// Neighbouring calls are joined; the counts are those of the last one.
+        case wrote(Int64, of: Int64)
+        case file(Int)
+        case sent(Int64, of: Int64)
+        case completed(URLError.Code?)
+        case invalid
+    }
+
+    typealias RedirectAnswer = @Sendable (URLRequest) -> URLRequest?
+    typealias Hook = @Sendable (URLSessionTask, Event) -> Void
+
+    private struct State {
+        var events: [Event] = []
+        var data: [Int: Data] = [:]
+        var files: [Int: Data] = [:]
+        var errors: [Int: URLError] = [:]
+        var waiters: [(condition: @Sendable ([Event]) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+    private let disposition: URLSession.ResponseDisposition
+    private let redirect: RedirectAnswer
+    private let hook: Hook
+
+    /// - Parameters:
+    ///   - disposition: The answer to every response.
+    ///   - redirect: The answer to every redirect.
+    ///   - hook: Runs inside each call, before it returns.
+    init(
+        disposition: URLSession.ResponseDisposition = .allow,
+        redirect: @escaping RedirectAnswer = { $0 },
+        hook: @escaping Hook = { _, _ in }
+    ) {
+        self.disposition = disposition
+        self.redirect = redirect
+        self.hook = hook
+    }
+
+    // MARK: What was seen
+
+    var events: [Event] { state.withLock { $0.events } }
+    func data(of task: URLSessionTask) -> Data { state.withLock { $0.data[task.taskIdentifier] ?? Data() } }
+    func file(of task: URLSessionTask) -> Data? { state.withLock { $0.files[task.taskIdentifier] } }
+    func error(of task: URLSessionTask) -> URLError? { state.withLock { $0.errors[task.taskIdentifier] } }
+
+    /// Returns when what was seen fulfils the condition.
+    func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isFulfilled = state.withLock { state in
+                if condition(state.events) { return true }
+                state.waiters.append((condition, continuation))
+                return false
+            }
+            if isFulfilled { continuation.resume() }
+        }
+    }
+
+    /// Returns when `count` tasks have completed.
+    func completion(of count: Int = 1) async {
+        await wait { events in
+            events.count { if case .completed = $0 { true } else { false } } >= count
+        }
+    }
+
+    private func note(_ event: Event, _ task: URLSessionTask?, keep: (inout State) -> Void = { _ in }) {
+        if let task { hook(task, event) }
+        state.withLock { keep(&$0) }
+        let ready = state.withLock { state in
+            switch (state.events.last, event) {
+            case (.data(let before), .data(let more)):
+                state.events[state.events.count - 1] = .data(before + more)
+            case (.wrote, .wrote), (.sent, .sent):
+                state.events[state.events.count - 1] = event
+            default:
+                state.events.append(event)
+            }
+            let events = state.events
+            let ready = state.waiters.filter { $0.condition(events) }.map(\.resume)
+            state.waiters.removeAll { $0.condition(events) }
+            return ready
+        }
+        for continuation in ready { continuation.resume() }
+    }
+
+    // MARK: The calls
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        note(.invalid, nil)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        note(.redirect(response.statusCode, to: request.url?.path ?? ""), task)
+        completionHandler(redirect(request))
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        note(.sent(totalBytesSent, of: totalBytesExpectedToSend), task)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        note(.completed((error as? URLError)?.code), task) { $0.errors[task.taskIdentifier] = error as? URLError }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        note(.response((response as? HTTPURLResponse)?.statusCode ?? 0), dataTask)
+        completionHandler(disposition)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask)
+    {
+        note(.becameDownload, dataTask)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        note(.data(data.count), dataTask) { $0.data[dataTask.taskIdentifier, default: Data()].append(data) }
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+        let contents = (try? Data(contentsOf: location)) ?? Data()
+        note(.file(contents.count), downloadTask) { $0.files[downloadTask.taskIdentifier] = contents }
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {
+        note(.wrote(totalBytesWritten, of: totalBytesExpectedToWrite), downloadTask)
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
+        expectedTotalBytes: Int64
+    ) {
+        note(.resumed(at: fileOffset, of: expectedTotalBytes), downloadTask)
+    }
+}
