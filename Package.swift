@@ -15,7 +15,7 @@ let package = Package(
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
-        .executableTarget(name: "PurlCommand", dependencies: ["Purl", "PurlTesting", "PurlHTTP"]),
+        .executableTarget(name: "PurlCommand", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
         .testTarget(name: "PurlTestingTests", dependencies: ["PurlTesting", "PurlHTTP", "PurlIO"]),

@@ -29,6 +29,7 @@ static const int CLINUX_SOCK_STREAM = SOCK_STREAM;
 static const int CLINUX_SOCK_NONBLOCK = SOCK_NONBLOCK;
 static const int CLINUX_SOCK_CLOEXEC = SOCK_CLOEXEC;
 static const int CLINUX_MSG_NOSIGNAL = MSG_NOSIGNAL;
+static const int CLINUX_MSG_PEEK = MSG_PEEK;
 static const int CLINUX_EAI_NODATA = -5; // hidden from sources that are not GNU; the same in every Linux C library
 
 #endif

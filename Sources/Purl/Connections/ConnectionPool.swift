@@ -124,7 +124,7 @@ final class ConnectionPool {
                 lanes[origin] = lane
                 continue
             }
-            if let connection = lane.idle.popLast() {
+            if let connection = takeIdle(from: &lane) {
                 lane.waiting.removeFirst()
                 lanes[origin] = lane
                 ticket.answer = nil
@@ -135,10 +135,22 @@ final class ConnectionPool {
                 lanes[origin] = lane
                 dial(ticket)
             } else {
+                lanes[origin] = lane
                 return
             }
         }
         dropIfEmpty(origin)
+    }
+
+    /// The idle connection used last, if it can still be trusted; those that cannot are closed on the way.
+    private func takeIdle(from lane: inout Lane) -> HTTPConnection? {
+        let now = EventLoop.shared.now
+        while let connection = lane.idle.popLast() {
+            if connection.isQuiet, connection.idleDeadline > now { return connection }
+            connection.close()
+            lane.open -= 1
+        }
+        return nil
     }
 
     private func dial(_ ticket: Ticket) {

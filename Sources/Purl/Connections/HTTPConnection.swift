@@ -75,6 +75,9 @@ final class HTTPConnection: StreamSocketHandler {
     }
 
     var isOpen: Bool { socket.isOpen }
+    /// Nothing has arrived since the last exchange. What the server says unasked, its goodbye included, must never be
+    /// taken for the answer to the next request.
+    var isQuiet: Bool { socket.isQuiet }
     var localAddress: SocketAddress? { socket.localAddress }
     var peerAddress: SocketAddress? { socket.peerAddress }
 
@@ -229,7 +232,7 @@ final class HTTPConnection: StreamSocketHandler {
         exchange = nil
         isReused = true
         idleLimit = ConnectionReuse.idleTimeout(response).map { .seconds($0) }
-        // Surplus bytes are not a response to anything: the next exchange must never see them (RFC 9112 §11.2).
+        // Surplus bytes are not a response to anything (RFC 9112 §11.2).
         let mayStay =
             !surplus && output.isEmpty
             && ConnectionReuse.isAllowed(

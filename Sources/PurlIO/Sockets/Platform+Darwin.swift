@@ -7,6 +7,8 @@
         typealias PollCount = nfds_t
 
         static let shutdownWrite = SHUT_WR
+        /// Reads without taking.
+        static let peek = MSG_PEEK
         static let socketLevel = SOL_SOCKET
         static let tcpLevel = IPPROTO_TCP
 

@@ -12,6 +12,8 @@
         typealias PollCount = nfds_t
 
         static let shutdownWrite = Int32(SHUT_WR)
+        /// Reads without taking.
+        static let peek = CLINUX_MSG_PEEK
         static let socketLevel = SOL_SOCKET
         static let tcpLevel = Int32(IPPROTO_TCP)
 

@@ -77,6 +77,16 @@
         }
     }
 
+    /// Whether nothing has arrived, not even the end of the stream. Takes nothing.
+    package var isQuiet: Bool {
+        var byte: UInt8 = 0
+        while true {
+            let count = recv(channel.descriptor.rawValue, &byte, 1, Platform.peek)
+            if count < 0, errno == EINTR { continue }
+            return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)
+        }
+    }
+
     /// Hands bytes to the system and returns how many it took, perhaps fewer than all; 0 when there is no room.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if bytes.isEmpty { return 0 }

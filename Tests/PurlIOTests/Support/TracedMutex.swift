@@ -1,5 +1,5 @@
 #if SANITIZE_THREAD
-    internal import PurlIO
+    @testable import PurlIO
 
     typealias Mutex = TracedMutex
 #endif
