@@ -5,7 +5,7 @@ import Foundation
 /// Immutable after initialisation, which is what makes `@unchecked Sendable` true for the class itself.
 open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     private let responseURL: URL?
-    private let type: String?
+    private let mediaType: String?
     private let length: Int64
     private let encoding: String?
 
@@ -18,7 +18,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     ///   - name: The name of the text encoding, as the server calls it.
     public init(url: URL, mimeType: String?, expectedContentLength length: Int, textEncodingName name: String?) {
         responseURL = url
-        type = mimeType
+        mediaType = mimeType
         self.length = Int64(length)
         encoding = name
     }
@@ -26,7 +26,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     /// The URL that answered: after redirects, the last one.
     open var url: URL? { responseURL }
     /// The media type in lower case, without parameters.
-    open var mimeType: String? { type }
+    open var mimeType: String? { mediaType }
     /// The length of the body in bytes, or −1 (`NSURLSessionTransferSizeUnknown`) when the server did not say.
     open var expectedContentLength: Int64 { length }
     /// The character encoding's name as the server wrote it.
@@ -45,14 +45,14 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
 
     public required init?(coder aDecoder: NSCoder) {
         responseURL = aDecoder.decodeObject(of: NSURL.self, forKey: "url") as URL?
-        type = aDecoder.decodeObject(of: NSString.self, forKey: "mimeType") as String?
+        mediaType = aDecoder.decodeObject(of: NSString.self, forKey: "mimeType") as String?
         length = aDecoder.decodeInt64(forKey: "expectedContentLength")
         encoding = aDecoder.decodeObject(of: NSString.self, forKey: "textEncodingName") as String?
     }
 
     open func encode(with aCoder: NSCoder) {
         aCoder.encode(responseURL as NSURL?, forKey: "url")
-        aCoder.encode(type as NSString?, forKey: "mimeType")
+        aCoder.encode(mediaType as NSString?, forKey: "mimeType")
         aCoder.encode(length, forKey: "expectedContentLength")
         aCoder.encode(encoding as NSString?, forKey: "textEncodingName")
     }
@@ -63,7 +63,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override func isEqual(_ value: Any?) -> Bool {
-        guard let other = value as? URLResponse else { return false }
+        guard let other = value as? URLResponse, type(of: other) == type(of: self) else { return false }
         return other === self
             || (url == other.url && mimeType == other.mimeType && textEncodingName == other.textEncodingName
                 && expectedContentLength == other.expectedContentLength)

@@ -21,10 +21,7 @@ final class DelegateQueue: Sendable {
         if let operations {
             self.operations = operations
         } else {
-            let serial = OperationQueue()
-            serial.name = "Purl.URLSession delegate"
-            serial.maxConcurrentOperationCount = 1
-            self.operations = serial
+            self.operations = SerialQueue()
         }
     }
 
@@ -51,6 +48,21 @@ final class DelegateQueue: Sendable {
             return state.isDraining
         }
         if more { operations.addOperation(Drain(self)) }
+    }
+
+    /// A session's own queue. A serial dispatch queue below it gets a thread whenever it has work; without one,
+    /// operations share as many threads as there are processors, and a few delegates that block would hold up every
+    /// session.
+    private final class SerialQueue: OperationQueue, @unchecked Sendable {
+        // Guarded by being immutable. An operation queue does not keep its underlying queue alive, hence this.
+        private let dispatchQueue = DispatchQueue(label: "Purl.URLSession delegate")
+
+        override init() {
+            super.init()
+            name = dispatchQueue.label
+            maxConcurrentOperationCount = 1
+            underlyingQueue = dispatchQueue
+        }
     }
 
     /// One turn of the queue. Cancelling it does nothing: a call is delivered exactly once, whatever becomes of the

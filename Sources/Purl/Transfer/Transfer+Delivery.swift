@@ -119,11 +119,11 @@ extension Transfer {
         }
         phase = .ending
         if case .delegate(let mailbox) = destination, case .cancelled = failure { mailbox.close() }
-        guard let writer else { return finishFailing(failure, nil, resumeHandler) }
         let keepsPartial = resumeHandler != nil || !failure.isCancellation
+        let untouched = keepsPartial ? untouched : nil
+        guard let writer else { return finishFailing(failure, untouched, resumeHandler) }
         writer.stop { [weak self] resume in
-            guard let self else { return }
-            self.finishFailing(failure, keepsPartial ? resume ?? self.untouched : nil, resumeHandler)
+            self?.finishFailing(failure, keepsPartial ? resume ?? untouched : nil, resumeHandler)
         }
     }
 
@@ -131,7 +131,7 @@ extension Transfer {
         _ failure: TransferFailure, _ resume: ResumeData?, _ resumeHandler: (@Sendable (Data?) -> Void)?
     ) {
         // A sink's bytes stay where they are; resume data is for downloads, whose file nobody else can name.
-        let blob = partial == nil ? nil : try? resume?.encoded()
+        let blob = downloadTask == nil ? nil : try? resume?.encoded()
         if blob == nil { partial?.remove() }
         if let resumeHandler { session.queue.enqueue { resumeHandler(blob) } }
         conclude(.failure(failure.urlError(for: request.url, resumeData: blob)))

@@ -51,7 +51,6 @@ extension Transfer {
             guard try resume.matches(sink), let point = resume.point else { return Finding.startOver }
             return .goOn(point)
         } then: { [weak self] result in
-            if case .success(.goOn) = result { self?.untouched = resume }
             // What cannot be read cannot be trusted: a new start costs time, not the file.
             self?.found(.success((try? result.get()) ?? .startOver))
         }
@@ -59,6 +58,7 @@ extension Transfer {
 
     private func startWithoutRest() {
         rest = nil
+        untouched = nil
         connect()
     }
 

@@ -87,6 +87,7 @@ final class Transfer: ExchangeClient {
         self.session = session
         self.origin = origin
         request = task.originalRequest ?? .unreadable
+        if case .resume(let resume) = origin { untouched = resume }
     }
 
     /// The task as a download: it becomes one, or is one from the start.

@@ -40,6 +40,8 @@ enum TransferFailure: Error {
         var info: [String: Any] = [NSLocalizedDescriptionKey: sentence]
         if let url = refusedURL ?? url {
             info[NSURLErrorFailingURLErrorKey] = url
+            // The value of NSURLErrorFailingURLStringErrorKey, which is deprecated and still read by `failureURLString`.
+            info["NSErrorFailingURLStringKey"] = url.absoluteString
         }
         if let underlying { info[NSUnderlyingErrorKey] = underlying.asUnderlying }
         if let resumeData { info[NSURLSessionDownloadTaskResumeData] = resumeData }
