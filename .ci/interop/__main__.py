@@ -1,0 +1,100 @@
+"""Tries `purl get` against real web servers: nginx, lighttpd and Python's http.server.
+
+    python3 .ci/interop --purl .build/release/purl [--rounds 20] [--size 200000000] [--seed 1]
+
+Everything happens on 127.0.0.1 and in a temporary directory, which is gone afterwards. Each check prints a line that
+begins with "ok" or "FAILED"; the exit status is 1 when any failed.
+"""
+
+import argparse
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from checks import Checks, make_random_file
+from client import Purl
+from interruptions import InterruptedDownload
+from report import Report
+from servers import Lighttpd, Nginx
+
+
+def main():
+    options = parse_arguments()
+    print(f"# seed {options.seed}: the same interruptions again with --seed {options.seed}", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    began = time.monotonic()
+    report = Report()
+    with tempfile.TemporaryDirectory(prefix="purl-interop-") as name:
+        run_all(report, options, Path(name))
+    seconds = time.monotonic() - began
+    print(f"{report.passed} checks passed, {report.failed} failed, {seconds:.0f} s", flush=True)
+    return 1 if report.failed else 0
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="interop", description="Tries `purl get` against real web servers.")
+    parser.add_argument("--purl", type=Path, required=True, help="the program to try")
+    parser.add_argument("--rounds", type=int, default=20, help="interruptions of the large file (20)")
+    parser.add_argument("--size", type=int, default=200_000_000, help="bytes of the large file (200000000)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="what the random choices follow")
+    options = parser.parse_args()
+    if not options.purl.is_file():
+        parser.error(f"there is no program {options.purl}")
+    if options.rounds < 3 or options.size < options.rounds * 1_000_000:
+        parser.error("at least 3 rounds, and a million bytes for each")
+    return options
+
+
+def run_all(report, options, folder):
+    choices = random.Random(options.seed)
+    documents = folder / "documents"
+    (documents / "slow").mkdir(parents=True)
+    downloads = folder / "downloads"
+    downloads.mkdir()
+    purl = Purl(options.purl.resolve(), downloads)
+    # Both rates make the large download take 10 to 15 seconds: lighttpd sends each second's share at once, and every
+    # attempt begins with such a share.
+    nginx = Nginx(folder, documents, rate=options.size // 12)
+    lighttpd = Lighttpd(folder, documents, rate=options.size // 15)
+    try:
+        nginx.start()
+        lighttpd.start()
+        large = make_random_file(documents / "slow" / "large.bin", options.size, 3600, choices)
+        for server in (nginx, lighttpd):
+            interrupted_download(report, InterruptedDownload(purl, server, large, downloads, choices), options.rounds)
+        other_checks(report, Checks(purl, downloads, documents, choices), nginx, lighttpd)
+    finally:
+        purl.kill_all()
+        nginx.kill()
+        lighttpd.kill()
+
+
+def interrupted_download(report, download, rounds):
+    name = download.server.name
+    report.check(f"{name}: interrupted {rounds} times, the file is identical", download.download, rounds)
+    report.check(f"{name}: each attempt goes on where the last one ended", download.each_answer_goes_on)
+    report.check(f"{name}: only what was under way is sent twice", download.little_is_sent_twice)
+    download.target.remove()
+
+
+def other_checks(report, checks, nginx, lighttpd):
+    report.check("http.server: without ranges it starts over", checks.starts_over_without_ranges)
+    for server in (nginx, lighttpd):
+        name = server.name
+        report.check(f"{name}: another file, other length: comes whole", checks.another_length_comes_whole, server)
+        report.check(f"{name}: another file, same length: comes whole", checks.the_same_length_comes_whole, server)
+        report.check(f"{name}: a 404 makes no file", checks.a_404_makes_no_file, server)
+        report.check(f"{name}: an empty file arrives", checks.an_empty_file_arrives, server)
+        report.check(f"{name}: without -o the URL names the file", checks.a_name_comes_from_the_url, server)
+    report.check("nginx: a 404 leaves the partial file", checks.a_404_leaves_the_partial_file, nginx)
+    report.check("nginx: a redirect is followed", checks.a_redirect_is_followed, nginx)
+    report.check("a refused connection fails", checks.a_refused_connection_fails)
+    report.check("wrong usage is told", checks.wrong_usage_is_told)
+    report.check("https fails with a reason", checks.https_fails_with_a_reason)
+    report.check("nginx: 1 GiB in little memory", checks.memory_stays_small, nginx)
+
+
+sys.exit(main())
