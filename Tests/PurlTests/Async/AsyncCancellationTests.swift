@@ -1,0 +1,182 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// Cancelling the surrounding `Task` cancels the transfer, at every stage, and closes its connection.
+@Suite(.timeLimit(.minutes(1))) struct AsyncCancellationTests {
+    /// The call that is cancelled.
+    enum Call: CaseIterable, Sendable {
+        case data, download
+
+        func load(_ url: URL, by session: URLSession) async throws {
+            switch self {
+            case .data:
+                _ = try await session.data(from: url)
+            case .download:
+                let (file, _) = try await session.download(from: url)
+                try FileManager.default.removeItem(at: file)
+            }
+        }
+    }
+
+    private func expectCancelled(_ task: Task<Void, any Error>, _ url: URL) async {
+        let error = await #expect(throws: URLError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.failingURL == url)
+        #expect(error?.localizedDescription.isEmpty == false)
+    }
+
+    @Test(arguments: Call.allCases)
+    func beforeTheCallNothingIsAsked(_ call: Call) async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(size: 1_000))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        for _ in 0..<50 {
+            let gate = Gate()
+            let task = Task {
+                // Returns early, for the task is cancelled.
+                await gate.reached()
+                try await call.load(server.url("/file"), by: session)
+            }
+            task.cancel()
+            await expectCancelled(task, server.url("/file"))
+        }
+        try await call.load(server.url("/file"), by: session)
+        #expect(server.requests.count == 1)
+        #expect(server.acceptedConnections == 1)
+        #expect(sandbox.partialNames == [])
+    }
+
+    /// Wherever the cancellation meets the transfer, it ends once: with the body or with `.cancelled`.
+    @Test(arguments: Call.allCases)
+    func atAnyMoment(_ call: Call) async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(size: 100_000))
+        let sandbox = try Sandbox()
+        for turns in 0..<150 {
+            let session = sandbox.session()
+            let task = Task { try await call.load(server.url("/file"), by: session) }
+            for _ in 0..<(turns * 3) { await Task.yield() }
+            task.cancel()
+            do {
+                try await task.value
+            } catch let error as URLError {
+                #expect(error.code == .cancelled)
+            }
+            session.finishTasksAndInvalidate()
+        }
+        await server.waitUntilDisconnected()
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test(arguments: Call.allCases)
+    func inTheQueueForAConnection(_ call: Call) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/slow", .generated(size: 1_000).delayed(until: gate))
+        let sandbox = try Sandbox()
+        let session = sandbox.session { $0.httpMaximumConnectionsPerHost = 1 }
+        defer { session.invalidateAndCancel() }
+        async let first = session.data(from: server.url("/slow"))
+        await gate.reached()
+        let waiting = Task { try await call.load(server.url("/file"), by: session) }
+        while await SessionTasks.unfinished(of: session).count < 2 { await Task.yield() }
+        waiting.cancel()
+        await expectCancelled(waiting, server.url("/file"))
+        gate.open()
+        #expect(try await first.0.count == 1_000)
+        #expect(server.requests.map(\.path) == ["/slow"])
+    }
+
+    @Test(arguments: Call.allCases)
+    func whileConnecting(_ call: Call) async throws {
+        let backlog = try #require(FullBacklog())
+        let url = backlog.url
+        let server = try LoopbackServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let task = Task { try await call.load(url, by: session) }
+        while await SessionTasks.unfinished(of: session).isEmpty { await Task.yield() }
+        // A whole exchange later the dialling has begun.
+        _ = try await session.data(from: server.url)
+        #expect(await SessionTasks.unfinished(of: session).count == 1)
+        task.cancel()
+        await expectCancelled(task, url)
+        #expect(await SessionTasks.unfinished(of: session).isEmpty)
+        withExtendedLifetime(backlog) {}
+    }
+
+    /// Connecting takes as long as the request may make no progress.
+    @Test(arguments: Call.allCases)
+    func aConnectionThatIsNeverMadeTimesOut(_ call: Call) async throws {
+        let backlog = try #require(FullBacklog())
+        let sandbox = try Sandbox()
+        let session = sandbox.session { $0.timeoutIntervalForRequest = 0.2 }
+        defer { session.invalidateAndCancel() }
+        let error = await #expect(throws: URLError.self) { try await call.load(backlog.url, by: session) }
+        #expect(error?.code == .timedOut)
+        #expect(error?.failingURL == backlog.url)
+        withExtendedLifetime(backlog) {}
+    }
+
+    @Test(arguments: Call.allCases)
+    func beforeTheResponse(_ call: Call) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/deaf", .generated(size: 1_000).delayed(until: gate))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let task = Task { try await call.load(server.url("/deaf"), by: session) }
+        await gate.reached()
+        task.cancel()
+        await expectCancelled(task, server.url("/deaf"))
+        await server.waitUntilDisconnected()
+        #expect(server.requests.map(\.ending) == [.clientLeft])
+    }
+
+    @Test(arguments: Call.allCases)
+    func inTheBody(_ call: Call) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route(
+            "/file", .generated(size: 1_000_000).entityTag("\"v1\"").stalled(afterBytes: 300_000, until: gate))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let task = Task { try await call.load(server.url("/file"), by: session) }
+        await gate.reached()
+        task.cancel()
+        await expectCancelled(task, server.url("/file"))
+        await server.waitUntilDisconnected()
+        #expect(server.requests.map(\.ending) == [.clientLeft])
+        #expect(sandbox.partialNames == [])
+        #expect(await SessionTasks.unfinished(of: session).isEmpty)
+    }
+
+    @Test func aGroupThatThrowsTakesItsTransfersAlong() async throws {
+        let server = try LoopbackServer()
+        server.route("/stalled", .generated(size: 1_000_000).stalled(afterBytes: 1_000))
+        server.route("/cut", .generated(size: 1_000_000).delayed(by: .milliseconds(1)).cut(afterBytes: 1_000))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let error = await #expect(throws: URLError.self) {
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { try await Call.download.load(server.url("/stalled"), by: session) }
+                }
+                await server.wait { $0.requests.count { $0.bytesSent == 1_000 } == 4 }
+                group.addTask { try await Call.data.load(server.url("/cut"), by: session) }
+                try await group.next()
+            }
+        }
+        #expect(error?.code == .networkConnectionLost)
+        await server.waitUntilDisconnected()
+        #expect(sandbox.partialNames == [])
+    }
+}

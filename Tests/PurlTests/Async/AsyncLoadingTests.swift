@@ -1,0 +1,176 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// The `async` methods return the whole body, or throw the reason.
+@Suite(.timeLimit(.minutes(1))) struct AsyncLoadingTests {
+    private let content = GeneratedContent(size: 1_500_000, seed: 31)
+
+    private func makeServer() throws -> LoopbackServer {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        server.route("/moved", .redirect(302, to: "/file"))
+        server.route("/empty", .status(204))
+        server.route("/cut", .generated(content).cut(afterBytes: 1_000))
+        server.route("/echo", .echo)
+        return server
+    }
+
+    @Test func dataFromAURLAndForARequest() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let (fromURL, response) = try await session.data(from: server.url("/moved"))
+        #expect(fromURL == content.data)
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(response.url == server.url("/file"))
+        var request = URLRequest(url: server.url("/echo"))
+        request.httpMethod = "POST"
+        request.httpBody = Data("body".utf8)
+        let (forRequest, _) = try await session.data(for: request)
+        #expect(String(decoding: forRequest, as: UTF8.self).hasPrefix("POST /echo HTTP/1.1\r\n"))
+        #expect(String(decoding: forRequest, as: UTF8.self).hasSuffix("\r\n\r\nbody"))
+    }
+
+    @Test func anEmptyBodyIsEmptyData() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let (data, response) = try await session.data(from: server.url("/empty"))
+        #expect(data.isEmpty)
+        #expect((response as? HTTPURLResponse)?.statusCode == 204)
+    }
+
+    @Test(arguments: ["url", "request"])
+    func aDownloadsFileBelongsToTheCaller(_ way: String) async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let (file, response) =
+            way == "url"
+            ? try await session.download(from: server.url("/moved"))
+            : try await session.download(for: URLRequest(url: server.url("/moved")))
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+        // Nothing the session does later touches it.
+        #expect(await SessionTasks.unfinished(of: session).isEmpty)
+        session.finishTasksAndInvalidate()
+        await server.waitUntilDisconnected()
+        #expect(try content.matches(fileAt: file))
+        try FileManager.default.removeItem(at: file)
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func aDownloadGoesOnFromResumeData() async throws {
+        let server = try makeServer()
+        server.route("/big", .generated(content).entityTag("\"v1\"").cut(afterBytes: 600_000, times: 1))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let error = await #expect(throws: URLError.self) { try await session.download(from: server.url("/big")) }
+        #expect(error?.code == .networkConnectionLost)
+        let resumeData = try #require(error?.downloadTaskResumeData)
+        let (file, response) = try await session.download(resumeFrom: resumeData)
+        #expect(try content.matches(fileAt: file))
+        #expect((response as? HTTPURLResponse)?.statusCode == 206)
+        #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=600000-"])
+        try FileManager.default.removeItem(at: file)
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func badResumeDataThrows() async throws {
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: Data("no".utf8)) }
+        #expect(error?.code == .cannotDecodeRawData)
+    }
+
+    @Test(arguments: ["/cut", "https:", "refused"])
+    func failuresThrowTheirReason(_ what: String) async throws {
+        let server = try makeServer()
+        let (url, code): (URL, URLError.Code) =
+            switch what {
+            case "/cut": (server.url("/cut"), .networkConnectionLost)
+            case "https:": (try #require(URL(string: "https://127.0.0.1:1/")), .unsupportedURL)
+            // Nobody listens there; the port of a server that was stopped may be another's by now.
+            default: (try #require(URL(string: "http://127.0.0.1:1/")), .cannotConnectToHost)
+            }
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let errors = [
+            await #expect(throws: URLError.self) { try await session.data(from: url) },
+            await #expect(throws: URLError.self) { try await session.download(from: url) },
+        ]
+        for error in errors {
+            #expect(error?.code == code)
+            #expect(error?.failingURL == url)
+            #expect(error?.localizedDescription.isEmpty == false)
+        }
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func sixtyFourAtOnce() async throws {
+        let server = try makeServer()
+        let contents = (0..<64).map { GeneratedContent(size: 20_000 + $0, seed: UInt64($0)) }
+        for (index, content) in contents.enumerated() { server.route("/\(index)", .generated(content)) }
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for (index, content) in contents.enumerated() {
+                group.addTask {
+                    let url = server.url("/\(index)")
+                    guard index.isMultiple(of: 4) else { return try await session.data(from: url).0 == content.data }
+                    let (file, _) = try await session.download(from: url)
+                    defer { try? FileManager.default.removeItem(at: file) }
+                    return try content.matches(fileAt: file)
+                }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+        #expect(server.requests.count == 64)
+        #expect(server.acceptedConnections <= 6)
+        #expect(sandbox.partialNames == [])
+    }
+
+    // MARK: Delegates
+
+    @Test func theTasksDelegateDecidesOnRedirects() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let (sessions, stays) = (Witness(), Witness(redirect: { _ in nil }))
+        let elsewhere = server.url("/echo")
+        let goesElsewhere = Witness(redirect: { _ in URLRequest(url: elsewhere) })
+        let session = sandbox.session(sessions)
+        defer { session.invalidateAndCancel() }
+        let (_, stayed) = try await session.data(from: server.url("/moved"), delegate: stays)
+        #expect((stayed as? HTTPURLResponse)?.statusCode == 302)
+        let (file, went) = try await session.download(from: server.url("/moved"), delegate: goesElsewhere)
+        #expect(went.url == elsewhere)
+        try FileManager.default.removeItem(at: file)
+        for delegate in [stays, goesElsewhere] { #expect(delegate.events == [.redirect(302, to: "/file")]) }
+        #expect(sessions.events == [])
+        let (data, _) = try await session.data(from: server.url("/moved"))
+        #expect(data == content.data)
+        #expect(sessions.events == [.redirect(302, to: "/file")])
+    }
+
+    @Test func theTasksDelegateIsReleased() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        weak var weakDelegate: Witness?
+        do {
+            let delegate = Witness()
+            weakDelegate = delegate
+            _ = try await session.data(from: server.url("/moved"), delegate: delegate)
+        }
+        while weakDelegate != nil { await Task.yield() }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+
+/// A data delegate that compares the body with what it should be, keeps none of it, and can be made to wait.
+final class BodyCheck: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+    private struct State {
+        var received = 0
+        var isRight = true
+        var longestCall = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        var isOver = false
+        var error: URLError?
+        var fileIsRight: Bool?
+    }
+
+    private let content: GeneratedContent
+    private let beforeData: @Sendable (Int) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter beforeData: Runs inside each data call; gets how many bytes came before.
+    init(_ content: GeneratedContent, beforeData: @escaping @Sendable (Int) -> Void = { _ in }) {
+        self.content = content
+        self.beforeData = beforeData
+    }
+
+    var received: Int { state.withLock { $0.received } }
+    /// Every byte so far was the right one.
+    var isRight: Bool { state.withLock { $0.isRight } }
+    var isOver: Bool { state.withLock { $0.isOver } }
+    var longestCall: Int { state.withLock { $0.longestCall } }
+    var error: URLError? { state.withLock { $0.error } }
+    var fileIsRight: Bool? { state.withLock { $0.fileIsRight } }
+
+    /// Returns when the task is over.
+    func completion() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if !state.isOver { state.waiters.append(continuation) }
+                return state.isOver
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let offset = received
+        beforeData(offset)
+        let matches = content.matches(data, at: offset)
+        state.withLock { state in
+            state.received += data.count
+            state.longestCall = max(state.longestCall, data.count)
+            state.isRight = state.isRight && matches
+        }
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+        let matches = (try? content.matches(fileAt: location)) ?? false
+        state.withLock { $0.fileIsRight = matches }
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {
+        beforeData(received)
+        state.withLock { $0.received = Int(totalBytesWritten) }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let waiters = state.withLock { state in
+            state.error = error as? URLError
+            state.isOver = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+import Testing
+
+/// A completion handler is called once, on the delegate queue, with the result or the error.
+@Suite(.timeLimit(.minutes(1))) struct CompletionHandlerTests {
+    /// What handlers were given.
+    private final class Calls: Sendable {
+        struct Call: Sendable {
+            var data: Data?
+            var status: Int?
+            var error: URLError?
+            var file: URL?
+            var fileContents: Data?
+        }
+
+        private let state = Mutex<[Call]>([])
+        let log = CallLog()
+
+        var all: [Call] { state.withLock { $0 } }
+
+        func note(_ call: Call) {
+            log.visit()
+            state.withLock { $0.append(call) }
+        }
+    }
+
+    private let content = GeneratedContent(size: 2_500_000, seed: 21)
+
+    private func makeServer() throws -> LoopbackServer {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        server.route("/empty", .bytes(Data()))
+        server.route("/moved", .redirect(302, to: "/file"))
+        server.route("/cut", .generated(content).cut(afterBytes: 1_000))
+        server.route("/stalled", .generated(content).stalled(afterBytes: 1_000))
+        return server
+    }
+
+    private func data(
+        _ session: URLSession, _ url: URL, _ calls: Calls, then: @Sendable (URLSessionTask) -> Void = { _ in }
+    ) async -> URLSessionTask {
+        await withCheckedContinuation { continuation in
+            let made = Mutex<URLSessionTask?>(nil)
+            let task = session.dataTask(with: url) { data, response, error in
+                calls.note(
+                    .init(
+                        data: data, status: (response as? HTTPURLResponse)?.statusCode, error: error as? URLError))
+                if let task = made.withLock({ $0 }) { continuation.resume(returning: task) }
+            }
+            made.withLock { $0 = task }
+            task.resume()
+            then(task)
+        }
+    }
+
+    private func download(_ session: URLSession, _ url: URL, _ calls: Calls) async {
+        await withCheckedContinuation { continuation in
+            session.downloadTask(with: url) { file, response, error in
+                calls.note(
+                    .init(
+                        status: (response as? HTTPURLResponse)?.statusCode, error: error as? URLError, file: file,
+                        fileContents: file.flatMap { try? Data(contentsOf: $0) }))
+                continuation.resume()
+            }.resume()
+        }
+    }
+
+    @Test(arguments: CallQueue.allCases)
+    func dataResponseAndNoErrorOnTheQueue(_ queue: CallQueue) async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let calls = Calls()
+        let session = sandbox.session(queue: queue.make())
+        defer { session.invalidateAndCancel() }
+        let task = await data(session, server.url("/moved"), calls)
+        await SessionTasks.areOver(of: session)
+        #expect(calls.all.count == 1)
+        #expect(calls.all.first?.data == content.data)
+        #expect(calls.all.first?.status == 200)
+        #expect(calls.all.first?.error == nil)
+        #expect(calls.log.allRan(on: session.delegateQueue))
+        #expect(task.state == .completed)
+        #expect(task.countOfBytesReceived == 2_500_000)
+    }
+
+    @Test func anEmptyBodyIsEmptyDataNotNil() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let calls = Calls()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        _ = await data(session, server.url("/empty"), calls)
+        _ = await data(session, server.url("/nothing"), calls)
+        #expect(calls.all.map(\.data) == [Data(), Data()])
+        #expect(calls.all.map(\.status) == [200, 404])
+    }
+
+    @Test func aFailureHasNoDataButTheResponseAndTheReason() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let calls = Calls()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        _ = await data(session, server.url("/cut"), calls)
+        await download(session, server.url("/cut"), calls)
+        for call in calls.all {
+            #expect(call.data == nil && call.file == nil)
+            #expect(call.status == 200)
+            #expect(call.error?.code == .networkConnectionLost)
+            #expect(call.error?.failingURL == server.url("/cut"))
+            #expect(call.error?.localizedDescription.isEmpty == false)
+        }
+        #expect(calls.all.count == 2)
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func aRefusedConnectionHasNoResponse() async throws {
+        // Nobody listens there; the port of a server that was stopped may be another's by now.
+        let url = try #require(URL(string: "http://127.0.0.1:1/file"))
+        let sandbox = try Sandbox()
+        let calls = Calls()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        _ = await data(session, url, calls)
+        #expect(calls.all.count == 1)
+        #expect(calls.all.first?.data == nil && calls.all.first?.status == nil)
+        #expect(calls.all.first?.error?.code == .cannotConnectToHost)
+        #expect(calls.all.first?.error?.failingURL == url)
+    }
+
+    @Test func cancellingCallsTheHandlerOnceWithCancelled() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let calls = Calls()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let early = await data(session, server.url("/stalled"), calls) { task in
+            task.cancel()
+            task.cancel()
+        }
+        early.cancel()
+        async let late = data(session, server.url("/stalled"), calls) { task in
+            Task {
+                await server.wait { $0.requests.last?.bytesSent == 1_000 }
+                task.cancel()
+                task.cancel()
+            }
+        }
+        await late.cancel()
+        await SessionTasks.areOver(of: session)
+        #expect(calls.all.map { $0.error?.code } == [.cancelled, .cancelled])
+        #expect(calls.all.map(\.data) == [nil, nil])
+    }
+
+    @Test func theFileIsThereInTheHandlerAndGoneAfterwards() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let calls = Calls()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        await download(session, server.url("/moved"), calls)
+        await SessionTasks.areOver(of: session)
+        let call = try #require(calls.all.first)
+        let file = try #require(call.file)
+        #expect(calls.all.count == 1)
+        #expect(call.fileContents == content.data)
+        #expect(call.error == nil && call.status == 200)
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func aFileMovedInTheHandlerStays() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let kept = sandbox.file("kept")
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        await withCheckedContinuation { continuation in
+            session.downloadTask(with: server.url("/file")) { file, _, _ in
+                if let file { try? FileManager.default.moveItem(at: file, to: kept) }
+                continuation.resume()
+            }.resume()
+        }
+        await SessionTasks.areOver(of: session)
+        #expect(try content.matches(fileAt: kept))
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func theSessionsDelegateHearsNothingButRedirects() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let calls = Calls()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        _ = await data(session, server.url("/moved"), calls)
+        await download(session, server.url("/file"), calls)
+        _ = await data(session, server.url("/cut"), calls)
+        await SessionTasks.areOver(of: session)
+        #expect(calls.all.count == 3)
+        #expect(witness.events == [.redirect(302, to: "/file")])
+    }
+}

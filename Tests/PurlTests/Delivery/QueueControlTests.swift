@@ -1,0 +1,156 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+import Testing
+
+/// What a user does with the delegate queue delays calls at most: it neither loses nor reorders nor doubles them.
+@Suite(.timeLimit(.minutes(1))) struct QueueControlTests {
+    private let content = GeneratedContent(size: 500_000, seed: 11)
+
+    @Test func oneSessionsCallsNeverOverlapHoweverManyTasks() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).chunked(size: 20_000))
+        let sandbox = try Sandbox()
+        let log = CallLog()
+        let witness = Witness(hook: { _, _ in log.visit() })
+        let session = sandbox.session(witness, queue: CallQueue.concurrent.make())
+        defer { session.invalidateAndCancel() }
+        let tasks = (0..<20).map { index in
+            index.isMultiple(of: 2)
+                ? session.dataTask(with: server.url("/file")) : session.downloadTask(with: server.url("/file"))
+        }
+        for task in tasks { task.resume() }
+        await witness.completion(of: 20)
+        #expect(log.mostAtOnce == 1)
+        #expect(log.allRan(on: session.delegateQueue))
+        for task in tasks {
+            #expect((task is URLSessionDownloadTask ? witness.file(of: task) : witness.data(of: task)) == content.data)
+        }
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test(arguments: [CallQueue.serial, .concurrent])
+    func aSuspendedQueueHoldsEveryCallBack(_ kind: CallQueue) async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let queue = try #require(kind.make())
+        queue.isSuspended = true
+        let session = sandbox.session(witness, queue: queue)
+        defer { session.invalidateAndCancel() }
+        session.downloadTask(with: server.url("/file")).resume()
+        await server.wait { $0.requests.first?.ending == .complete }
+        _ = try await session.data(from: server.url("/file"))
+        #expect(witness.events == [])
+        queue.isSuspended = false
+        await witness.completion()
+        #expect(witness.events == [.wrote(500_000, of: 500_000), .file(500_000), .completed(nil)])
+    }
+
+    @Test func suspendingTheQueueBetweenCallsLosesNothing() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/file", .generated(content).stalled(afterBytes: 200_000, until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let queue = try #require(CallQueue.concurrent.make())
+        let session = sandbox.session(witness, queue: queue)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        task.resume()
+        await witness.wait { $0.contains(.data(200_000)) }
+        queue.isSuspended = true
+        gate.open()
+        await server.waitUntilIdle()
+        _ = try await session.data(from: server.url("/nothing"))
+        #expect(witness.events == [.response(200), .data(200_000)])
+        #expect(task.state == .running)
+        queue.isSuspended = false
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(500_000), .completed(nil)])
+        #expect(witness.data(of: task) == content.data)
+    }
+
+    @Test(arguments: [CallQueue.serial, .concurrent])
+    func cancellingTheQueuesOperationsLosesNothing(_ kind: CallQueue) async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).chunked(size: 5_000))
+        let sandbox = try Sandbox()
+        let queue = try #require(kind.make())
+        // Whatever waits in the queue is cancelled in each call, and all of it while the queue stands still.
+        let witness = Witness(hook: { _, _ in queue.cancelAllOperations() })
+        let session = sandbox.session(witness, queue: queue)
+        defer { session.invalidateAndCancel() }
+        queue.isSuspended = true
+        let tasks = (0..<6).map { _ in session.dataTask(with: server.url("/file")) }
+        for task in tasks { task.resume() }
+        await server.waitForRequests(6)
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        await witness.completion(of: 6)
+        for task in tasks { #expect(witness.data(of: task) == content.data) }
+        #expect(witness.events.count { $0 == .response(200) } == 6)
+        #expect(witness.events.count { $0 == .completed(nil) } == 6)
+    }
+
+    @Test func cancellingTheQueuesOperationsKeepsCompletionHandlers() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let queue = try #require(CallQueue.serial.make())
+        queue.isSuspended = true
+        let session = sandbox.session(queue: queue)
+        defer { session.finishTasksAndInvalidate() }
+        let data = await withCheckedContinuation { continuation in
+            session.dataTask(with: server.url("/file")) { data, _, _ in continuation.resume(returning: data) }.resume()
+            Task {
+                await server.wait { $0.requests.first?.ending == .complete }
+                queue.cancelAllOperations()
+                queue.isSuspended = false
+            }
+        }
+        #expect(data == content.data)
+    }
+
+    @Test func theUsersOwnOperationsHaveTheirTurnBetweenCalls() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let queue = try #require(CallQueue.serial.make())
+        let session = sandbox.session(witness, queue: queue)
+        defer { session.invalidateAndCancel() }
+        session.dataTask(with: server.url("/file")).resume()
+        await witness.wait { $0.contains(.data(100_000)) }
+        await withCheckedContinuation { continuation in
+            queue.addOperation { continuation.resume() }
+        }
+        #expect(witness.events == [.response(200), .data(100_000)])
+        gate.open()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(500_000), .completed(nil)])
+    }
+
+    @Test func aTaskMadeAndAwaitedFromInsideACallGoesOn() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let second = Mutex<URLSessionTask?>(nil)
+        let witness = Witness(hook: { task, event in
+            guard case .completed = event, task.taskIdentifier == 1, let url = task.originalRequest?.url else { return }
+            let next = URLSession.shared.dataTask(with: url) { _, _, _ in }
+            second.withLock { $0 = next }
+            next.resume()
+        })
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        session.dataTask(with: server.url("/file")).resume()
+        await server.waitForRequests(2)
+        await witness.completion()
+        #expect(second.withLock { $0 }?.state != .suspended)
+        #expect(witness.events == [.response(200), .data(500_000), .completed(nil)])
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// A session tells which of its tasks are not over, on the delegate queue.
+@Suite(.timeLimit(.minutes(1))) struct TaskListTests {
+    private func makeServer() throws -> LoopbackServer {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(size: 10_000))
+        server.route("/stalled", .generated(size: 10_000).stalled(afterBytes: 100))
+        return server
+    }
+
+    @Test(arguments: CallQueue.allCases)
+    func listsTasksOldestFirstUntilTheyAreOver(_ queue: CallQueue) async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness, queue: queue.make())
+        defer { session.invalidateAndCancel() }
+        #expect(await SessionTasks.unfinished(of: session) == [])
+        let running = session.dataTask(with: server.url("/stalled"))
+        let quick = session.dataTask(with: server.url("/file"))
+        let fresh = session.downloadTask(with: server.url("/file"))
+        #expect(await SessionTasks.unfinished(of: session) == [running, quick, fresh])
+        running.resume()
+        quick.resume()
+        await witness.completion()
+        #expect(await SessionTasks.unfinished(of: session) == [running, fresh])
+        running.cancel()
+        fresh.cancel()
+        await witness.completion(of: 3)
+        #expect(await SessionTasks.unfinished(of: session) == [])
+    }
+
+    @Test func sortsThemByKind() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let data = session.dataTask(with: server.url("/file"))
+        let download = session.downloadTask(with: server.url("/file"))
+        let handled = session.dataTask(with: server.url("/file")) { _, _, _ in }
+        let (datas, uploads, downloads) = await withCheckedContinuation { continuation in
+            session.getTasksWithCompletionHandler { continuation.resume(returning: ($0, $1, $2)) }
+        }
+        #expect(datas == [data, handled])
+        #expect(uploads == [])
+        #expect(downloads == [download])
+    }
+
+    @Test func asksOnTheDelegateQueueBehindEarlierCalls() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let log = CallLog()
+        let stop = Stop()
+        let witness = Witness(hook: { _, event in
+            log.visit()
+            if case .completed = event { stop.pass() }
+        })
+        let session = sandbox.session(witness, queue: CallQueue.concurrent.make())
+        defer { session.invalidateAndCancel() }
+        session.dataTask(with: server.url("/file")).resume()
+        await stop.reached()
+        async let list = withCheckedContinuation { continuation in
+            session.getAllTasks { tasks in
+                log.visit()
+                continuation.resume(returning: (tasks.count, witness.events.last))
+            }
+        }
+        stop.open()
+        let (count, last) = await list
+        #expect(count == 0)
+        #expect(last == .completed(nil))
+        #expect(log.allRan(on: session.delegateQueue))
+        #expect(log.mostAtOnce == 1)
+    }
+
+    @Test func inACompletionTheTaskIsGone() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let tasks = await withCheckedContinuation { continuation in
+            session.dataTask(with: server.url("/file")) { _, _, _ in
+                session.getAllTasks { continuation.resume(returning: $0) }
+            }.resume()
+        }
+        #expect(tasks == [])
+    }
+
+    @Test(arguments: ["reset", "flush"])
+    func resetAndFlushUseNewConnectionsAndAnswerOnTheQueue(_ name: String) async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session(queue: CallQueue.concurrent.make())
+        defer { session.invalidateAndCancel() }
+        _ = try await session.data(from: server.url("/file"))
+        _ = try await session.data(from: server.url("/file"))
+        let isOnQueue = await withCheckedContinuation { continuation in
+            let handler: @Sendable () -> Void = {
+                continuation.resume(returning: OperationQueue.current === session.delegateQueue)
+            }
+            if name == "reset" {
+                session.reset(completionHandler: handler)
+            } else {
+                session.flush(completionHandler: handler)
+            }
+        }
+        #expect(isOnQueue)
+        await server.waitUntilDisconnected()
+        _ = try await session.data(from: server.url("/file"))
+        #expect(server.requests.map(\.connection) == [1, 1, 2])
+    }
+
+    @Test func flushLeavesRunningTasksAlone() async throws {
+        let server = try makeServer()
+        let gate = Gate()
+        server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/slow"))
+        task.resume()
+        await witness.wait { $0.contains(.data(100)) }
+        await withCheckedContinuation { continuation in
+            session.flush { continuation.resume() }
+        }
+        gate.open()
+        await witness.completion()
+        await server.waitUntilDisconnected()
+        #expect(witness.events == [.response(200), .data(10_000), .completed(nil)])
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// A suspended task reads and sends nothing, wherever it stands; the server feels it. Resumed, it ends as if nothing
+/// had been.
+@Suite(.timeLimit(.minutes(1))) struct SuspensionTests {
+    private let content = GeneratedContent(size: 400_000, seed: 6)
+
+    @Test(arguments: [true, false])
+    func beforeTheResponse(_ isDownload: Bool) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/file", .generated(content).delayed(until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task =
+            isDownload ? session.downloadTask(with: server.url("/file")) : session.dataTask(with: server.url("/file"))
+        task.resume()
+        await gate.reached()
+        task.suspend()
+        gate.open()
+        await server.waitUntilIdle()
+        _ = try await session.data(from: server.url("/nothing"))
+        #expect(witness.events == [])
+        #expect(task.response == nil)
+        task.resume()
+        await witness.completion()
+        #expect(server.requests.map(\.path) == ["/file", "/nothing"])
+        if isDownload {
+            #expect(witness.events == [.wrote(400_000, of: 400_000), .file(400_000), .completed(nil)])
+            #expect(witness.file(of: task) == content.data)
+        } else {
+            #expect(witness.events == [.response(200), .data(400_000), .completed(nil)])
+            #expect(witness.data(of: task) == content.data)
+        }
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func beforeTheConnectionIsMade() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        for _ in 0..<50 {
+            task.resume()
+            task.suspend()
+        }
+        task.resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(400_000), .completed(nil)])
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func inTheBodyTheServerHasToWait(_ isDownload: Bool) async throws {
+        let server = try LoopbackServer()
+        let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 8)
+        let gate = Gate()
+        server.route("/big", .generated(content).stalled(afterBytes: 500_000, until: gate))
+        server.route("/other", .generated(size: 3 << 20))
+        let sandbox = try Sandbox()
+        let check = BodyCheck(content)
+        let session = sandbox.session(check)
+        let others = sandbox.session()
+        defer {
+            session.invalidateAndCancel()
+            others.invalidateAndCancel()
+        }
+        let task =
+            isDownload ? session.downloadTask(with: server.url("/big")) : session.dataTask(with: server.url("/big"))
+        task.resume()
+        await gate.reached()
+        task.suspend()
+        gate.open()
+        let sent = try await server.settledBytesSent(of: 0) { _ = try await others.data(from: server.url("/other")) }
+        #expect(sent < SocketRoom.bytes + (1 << 20))
+        #expect(task.countOfBytesReceived <= 500_000 + (1 << 20))
+        #expect(server.requests.first?.ending == nil)
+        #expect(!check.isOver)
+        task.resume()
+        await check.completion()
+        #expect(check.error == nil)
+        #expect(task.countOfBytesReceived == Int64(content.size))
+        #expect(isDownload ? check.fileIsRight == true : check.isRight && check.received == content.size)
+        #expect(server.requests.first?.ending == .complete)
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func inTheQueueForAConnectionItsPlaceIsGivenUp() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/first", .generated(content).delayed(until: gate))
+        server.fallback(.generated(content))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
+        defer { session.invalidateAndCancel() }
+        let tasks = ["/first", "/second", "/third"].map { session.dataTask(with: server.url($0)) }
+        for task in tasks { task.resume() }
+        await gate.reached()
+        tasks[1].suspend()
+        gate.open()
+        await witness.completion(of: 2)
+        #expect(server.requests.map(\.path) == ["/first", "/third"])
+        #expect(tasks[1].state == .suspended)
+        tasks[1].resume()
+        await witness.completion(of: 3)
+        #expect(server.requests.map(\.path) == ["/first", "/third", "/second"])
+        #expect(server.acceptedConnections == 1)
+        for task in tasks { #expect(witness.data(of: task) == content.data) }
+    }
+
+    @Test func whileSendingTheServerGetsNoMore() async throws {
+        let server = try LoopbackServer(maximumRecordedBody: 0)
+        let gate = Gate()
+        server.route("/upload", .text("thanks").takingBody(after: gate))
+        server.route("/other", .generated(size: 3 << 20))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let others = sandbox.session()
+        defer {
+            session.invalidateAndCancel()
+            others.invalidateAndCancel()
+        }
+        var request = URLRequest(url: server.url("/upload"))
+        request.httpMethod = "PUT"
+        request.httpBody = Data(count: SocketRoom.overflowingSize)
+        let task = session.dataTask(with: request)
+        task.resume()
+        await gate.reached()
+        task.suspend()
+        _ = try await others.data(from: server.url("/other"))
+        let sent = task.countOfBytesSent
+        gate.open()
+        await server.wait { Int64($0.requests.first?.bodyBytesReceived ?? 0) == sent }
+        _ = try await others.data(from: server.url("/other"))
+        #expect(task.countOfBytesSent == sent)
+        #expect(sent < task.countOfBytesExpectedToSend)
+        task.resume()
+        await witness.completion()
+        #expect(server.requests.first?.bodyBytesReceived == SocketRoom.overflowingSize)
+        #expect(task.countOfBytesSent == Int64(SocketRoom.overflowingSize))
+        #expect(witness.events.suffix(3) == [.response(200), .data(6), .completed(nil)])
+    }
+
+    @Test func fromInsideACallAndBackFromOutside() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).chunked(size: 1_000))
+        let sandbox = try Sandbox()
+        let witness = Witness(hook: { task, event in
+            switch event {
+            case .response, .data: task.suspend()
+            default: break
+            }
+        })
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        task.resume()
+        await witness.wait { $0.contains(.response(200)) }
+        while task.state != .completed {
+            task.resume()
+            await Task.yield()
+        }
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(400_000), .completed(nil)])
+        #expect(witness.data(of: task) == content.data)
+    }
+
+    @Test func aSuspendedTaskCanBeCancelled() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 1_000))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.downloadTask(with: server.url("/file"))
+        task.resume()
+        await witness.wait { $0.contains(.wrote(1_000, of: 400_000)) }
+        task.suspend()
+        task.cancel()
+        await witness.completion()
+        await server.waitUntilDisconnected()
+        #expect(witness.events == [.wrote(1_000, of: 400_000), .completed(.cancelled)])
+        #expect(sandbox.partialNames == [])
+    }
+
+    /// Another task's time-out is the clock: it is longer than the suspended one's.
+    @Test func theTimeOutStandsStillMeanwhile() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        server.route("/clock", .status(200).delayed(until: Gate()))
+        let sandbox = try Sandbox()
+        let witness = Witness(hook: { task, event in if case .response = event { task.suspend() } })
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        var request = URLRequest(url: server.url("/file"))
+        request.timeoutInterval = 0.3
+        let task = session.dataTask(with: request)
+        task.resume()
+        await witness.wait { $0.contains(.response(200)) }
+        var clock = URLRequest(url: server.url("/clock"))
+        clock.timeoutInterval = 0.7
+        await #expect(throws: URLError.self) { try await session.data(for: clock) }
+        #expect(task.state == .suspended)
+        #expect(witness.events == [.response(200)])
+        task.resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(400_000), .completed(nil)])
+    }
+}

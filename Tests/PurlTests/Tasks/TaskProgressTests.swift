@@ -1,0 +1,192 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// A task's progress counts bytes, and steers the task.
+@Suite(.timeLimit(.minutes(1))) struct TaskProgressTests {
+    private func makeServer() throws -> LoopbackServer {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(size: 100_000, seed: 1))
+        server.route("/empty", .bytes(Data()))
+        server.route("/chunked", .generated(size: 100_000).chunked())
+        server.route("/stalled", .generated(size: 100_000).stalled(afterBytes: 25_000))
+        return server
+    }
+
+    @Test func isIndeterminateBeforeTheResponse() throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        #expect(task.progress.isIndeterminate)
+        #expect(task.progress.completedUnitCount == 0)
+        #expect(task.progress.isCancellable)
+        #expect(task.progress.isPausable)
+        #expect(task.progress === task.progress)
+    }
+
+    @Test(arguments: [true, false])
+    func countsTheBytesOfAKnownLength(_ isAskedEarly: Bool) async throws {
+        let server = try makeServer()
+        let gate = Gate()
+        server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.downloadTask(with: server.url("/slow"))
+        if isAskedEarly { #expect(task.progress.isIndeterminate) }
+        task.resume()
+        await witness.wait { $0.contains(.wrote(25_000, of: 100_000)) }
+        #expect(task.progress.totalUnitCount == 100_000)
+        #expect(task.progress.completedUnitCount == 25_000)
+        #expect(task.progress.fractionCompleted == 0.25)
+        #expect(!task.progress.isFinished)
+        gate.open()
+        await witness.completion()
+        #expect(task.progress.fractionCompleted == 1)
+        #expect(task.progress.isFinished)
+    }
+
+    @Test func staysIndeterminateWhileTheLengthIsUnknown() async throws {
+        let server = try makeServer()
+        let gate = Gate()
+        server.route("/slow", .generated(size: 100_000).untilClose().stalled(afterBytes: 25_000, until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.downloadTask(with: server.url("/slow"))
+        let progress = task.progress
+        task.resume()
+        await witness.wait { $0.contains(.wrote(25_000, of: NSURLSessionTransferSizeUnknown)) }
+        #expect(progress.isIndeterminate)
+        #expect(progress.completedUnitCount == 25_000)
+        gate.open()
+        await witness.completion()
+        #expect(progress.completedUnitCount == 100_000)
+    }
+
+    /// Whoever waits for a progress must not wait for ever.
+    @Test(arguments: ["/file", "/chunked", "/empty", "/nothing"])
+    func isFinishedWhenTheTaskHasSucceeded(_ path: String) async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        for task in [session.dataTask(with: server.url(path)), session.downloadTask(with: server.url(path))] {
+            let before = witness.events.count
+            let progress = task.progress
+            task.resume()
+            await witness.wait { $0.dropFirst(before).contains(.completed(nil)) }
+            #expect(progress.isFinished)
+            #expect(progress.fractionCompleted == 1)
+        }
+    }
+
+    @Test(arguments: ["/file", "/chunked"])
+    func isPartOfAParent(_ path: String) async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let parent = Progress(totalUnitCount: 4)
+        let first = session.downloadTask(with: server.url(path))
+        let second = session.downloadTask(with: server.url(path))
+        parent.addChild(first.progress, withPendingUnitCount: 1)
+        parent.addChild(second.progress, withPendingUnitCount: 3)
+        first.resume()
+        await witness.completion()
+        #expect(parent.fractionCompleted == 0.25)
+        second.resume()
+        await witness.completion(of: 2)
+        #expect(parent.fractionCompleted == 1)
+        #expect(parent.isFinished)
+    }
+
+    @Test func cancellingItCancelsTheTask() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.downloadTask(with: server.url("/stalled"))
+        let parent = Progress(totalUnitCount: 1)
+        parent.addChild(task.progress, withPendingUnitCount: 1)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(25_000, of: 100_000)) }
+        parent.cancel()
+        await witness.completion()
+        #expect(task.progress.isCancelled)
+        #expect(witness.events == [.wrote(25_000, of: 100_000), .completed(.cancelled)])
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func pausingItSuspendsTheTaskAndResumingItResumes() async throws {
+        let server = try makeServer()
+        let gate = Gate()
+        server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/slow"))
+        let progress = task.progress
+        task.resume()
+        await witness.wait { $0.contains(.data(25_000)) }
+        progress.pause()
+        while task.state != .suspended { await Task.yield() }
+        gate.open()
+        await server.waitUntilIdle()
+        _ = try await session.data(from: server.url("/file"))
+        #expect(progress.isPaused)
+        #expect(witness.events == [.response(200), .data(25_000)])
+        progress.resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(100_000), .completed(nil)])
+        #expect(progress.fractionCompleted == 1)
+    }
+
+    @Test func aProgressThatOutlivesItsTaskDoesNothingAndKeepsNothing() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        weak var weakTask: URLSessionTask?
+        let progress: Progress
+        do {
+            let task = session.dataTask(with: server.url("/file"))
+            weakTask = task
+            progress = task.progress
+            task.resume()
+            await witness.completion()
+        }
+        #expect(await SessionTasks.unfinished(of: session).isEmpty)
+        _ = try await session.data(from: server.url("/file"))
+        #expect(weakTask == nil)
+        progress.pause()
+        progress.resume()
+        progress.cancel()
+        #expect(witness.events == [.response(200), .data(100_000), .completed(nil)])
+    }
+
+    /// The download's user looks at the data task's progress still.
+    @Test func aDataTaskThatBecomesADownloadTakesItsProgressAlong() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness(disposition: .becomeDownload)
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        let progress = task.progress
+        task.resume()
+        await witness.completion()
+        #expect(progress.completedUnitCount == 100_000)
+        #expect(progress.isFinished)
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// What a task shows of itself, before, during and after.
+@Suite(.timeLimit(.minutes(1))) struct TaskPropertyTests {
+    private func makeServer() throws -> LoopbackServer {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(size: 100_000, seed: 1))
+        server.route("/moved", .redirect(307, to: "/file"))
+        server.route("/upload", .text("thanks"))
+        server.route("/chunked", .generated(size: 100_000).chunked())
+        server.route("/cut", .generated(size: 100_000).cut(afterBytes: 70_000))
+        return server
+    }
+
+    private func run(_ task: URLSessionTask, _ witness: Witness) async {
+        task.resume()
+        await witness.completion()
+    }
+
+    @Test func aNewTaskKnowsItsRequestOnly() throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        for task in [session.dataTask(with: server.url("/file")), session.downloadTask(with: server.url("/file"))] {
+            #expect(task.originalRequest?.url == server.url("/file"))
+            #expect(task.currentRequest == task.originalRequest)
+            #expect(task.response == nil)
+            #expect(task.error == nil)
+            #expect(task.countOfBytesReceived == 0)
+            #expect(task.countOfBytesSent == 0)
+            #expect(task.countOfBytesExpectedToReceive == NSURLSessionTransferSizeUnknown)
+            #expect(task.taskDescription == nil)
+            #expect(task.priority == URLSessionTask.defaultPriority)
+            #expect(task.delegate == nil)
+        }
+    }
+
+    @Test func redirectsChangeTheCurrentRequestNotTheOriginal() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        var request = URLRequest(url: server.url("/moved"))
+        request.setValue("yes", forHTTPHeaderField: "X-Mine")
+        let task = session.dataTask(with: request)
+        await run(task, witness)
+        #expect(task.originalRequest == request)
+        #expect(task.currentRequest?.url == server.url("/file"))
+        #expect(task.currentRequest?.value(forHTTPHeaderField: "X-Mine") == "yes")
+        #expect(task.response?.url == server.url("/file"))
+        #expect((task.response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(server.requests.map { $0.fields["X-Mine"] } == ["yes", "yes"])
+    }
+
+    @Test(arguments: [("/file", 100_000), ("/chunked", NSURLSessionTransferSizeUnknown)] as [(String, Int64)])
+    func countsOfWhatIsReceived(_ path: String, _ expected: Int64) async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let tasks = [session.dataTask(with: server.url(path)), session.downloadTask(with: server.url(path))]
+        for task in tasks { task.resume() }
+        await witness.completion(of: 2)
+        for task in tasks {
+            #expect(task.countOfBytesReceived == 100_000)
+            #expect(task.countOfBytesExpectedToReceive == expected)
+            #expect(task.countOfBytesSent == 0)
+            #expect(task.countOfBytesExpectedToSend == 0)
+        }
+    }
+
+    @Test func countsOfWhatIsSent() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        var request = URLRequest(url: server.url("/upload"))
+        request.httpMethod = "POST"
+        request.httpBody = Data(count: 3_000_000)
+        let task = session.dataTask(with: request)
+        await run(task, witness)
+        #expect(task.countOfBytesSent == 3_000_000)
+        #expect(task.countOfBytesExpectedToSend == 3_000_000)
+        #expect(task.countOfBytesReceived == 6)
+        #expect(task.countOfBytesExpectedToReceive == 6)
+        #expect(server.requests.first?.bodyBytesReceived == 3_000_000)
+    }
+
+    @Test func aFailedTaskShowsWhatItGotAndWhyItFailed() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/cut"))
+        await run(task, witness)
+        let error = try #require(task.error as? URLError)
+        #expect(error.code == .networkConnectionLost)
+        #expect(error.failingURL == server.url("/cut"))
+        #expect(!error.localizedDescription.isEmpty)
+        #expect(error.code == witness.error(of: task)?.code)
+        #expect(task.countOfBytesReceived == 70_000)
+        #expect(task.countOfBytesExpectedToReceive == 100_000)
+        #expect(task.response?.expectedContentLength == 100_000)
+    }
+
+    @Test func aDownloadThatTookOverShowsWhatTheDataTaskShowed() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness(disposition: .becomeDownload)
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let gate = Gate()
+        server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 10_000, until: gate))
+        let task = session.dataTask(with: server.url("/slow"))
+        task.taskDescription = "mine"
+        task.priority = URLSessionTask.highPriority
+        task.resume()
+        await witness.wait { $0.contains(.wrote(10_000, of: 100_000)) }
+        let tasks = await SessionTasks.unfinished(of: session)
+        let download = try #require(tasks.first as? URLSessionDownloadTask)
+        #expect(tasks.count == 1)
+        #expect(task.state == .completed)
+        #expect(download.state == .running)
+        #expect(download.taskIdentifier != task.taskIdentifier)
+        #expect(download.originalRequest == task.originalRequest)
+        #expect(download.response === task.response)
+        #expect(download.taskDescription == "mine")
+        #expect(download.priority == URLSessionTask.highPriority)
+        #expect(download.countOfBytesReceived == 10_000)
+        gate.open()
+        await witness.completion()
+        #expect(download.state == .completed)
+    }
+
+    @Test(
+        arguments: [
+            (-1, 0), (0, 0), (0.3, 0.3), (1, 1), (7, 1), (.infinity, 1), (-.infinity, 0),
+        ] as [(Float, Float)])
+    func prioritiesAreClamped(_ given: Float, _ kept: Float) throws {
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: URL(string: "http://127.0.0.1:1/")!)
+        task.priority = given
+        #expect(task.priority == kept)
+    }
+
+    @Test func identifiersAreUniqueInASession() async throws {
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let url = URL(string: "http://127.0.0.1:1/")!
+        let identifiers = await withTaskGroup(of: Int.self) { group in
+            for index in 0..<200 {
+                group.addTask {
+                    (index.isMultiple(of: 2) ? session.dataTask(with: url) : session.downloadTask(with: url))
+                        .taskIdentifier
+                }
+            }
+            return await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        #expect(Set(identifiers).count == 200)
+    }
+
+    @Test func descriptionsBelongToTheUser() throws {
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let task = session.downloadTask(with: URL(string: "http://127.0.0.1:1/")!)
+        task.taskDescription = "chapter one"
+        #expect(task.taskDescription == "chapter one")
+        task.taskDescription = nil
+        #expect(task.taskDescription == nil)
+        session.sessionDescription = "books"
+        #expect(session.sessionDescription == "books")
+    }
+
+    @Test func aCopyIsTheTaskItself() throws {
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: URL(string: "http://127.0.0.1:1/")!)
+        #expect(task.copy() as? URLSessionTask === task)
+        #expect(Set([task, task.copy() as? URLSessionDataTask]).count == 1)
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+import Testing
+
+/// A task is suspended, running, cancelling or completed, and says so at every moment.
+@Suite(.timeLimit(.minutes(1))) struct TaskStateTests {
+    private let content = GeneratedContent(size: 100_000, seed: 5)
+
+    private func makeServer() throws -> LoopbackServer {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        server.route("/moved", .redirect(302, to: "/file"))
+        return server
+    }
+
+    @Test func isSuspendedUntilResumedThenRunsThenIsCompleted() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let states = Mutex<[(Witness.Event, URLSessionTask.State)]>([])
+        let witness = Witness(hook: { task, event in states.withLock { $0.append((event, task.state)) } })
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        for task in [session.dataTask(with: server.url("/moved")), session.downloadTask(with: server.url("/moved"))] {
+            #expect(task.state == .suspended)
+            task.resume()
+        }
+        await witness.completion(of: 2)
+        for (event, state) in states.withLock({ $0 }) {
+            if case .completed = event {
+                #expect(state == .completed)
+            } else {
+                #expect(state == .running)
+            }
+        }
+    }
+
+    @Test func anUnstartedTaskAsksForNothing() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        _ = try await session.data(from: server.url("/moved"))
+        #expect(task.state == .suspended)
+        #expect(server.requests.count == 2)
+        task.cancel()
+        await witness.completion()
+    }
+
+    @Test func isCancelingFromTheCallOnAndCompletedInTheCompletion() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let last = Mutex<URLSessionTask.State?>(nil)
+        let witness = Witness(hook: { task, _ in last.withLock { $0 = task.state } })
+        let queue = try #require(CallQueue.serial.make())
+        let session = sandbox.session(witness, queue: queue)
+        defer { session.invalidateAndCancel() }
+        queue.isSuspended = true
+        let task = session.dataTask(with: server.url("/file"))
+        task.resume()
+        #expect(task.state == .running)
+        task.cancel()
+        #expect(task.state == .canceling)
+        task.resume()
+        task.suspend()
+        #expect(task.state == .canceling)
+        queue.isSuspended = false
+        await witness.completion()
+        #expect(last.withLock { $0 } == .completed)
+        #expect(task.state == .completed)
+        // The response may have been on its way to the delegate already.
+        #expect(witness.events.filter { $0 != .response(200) } == [.completed(.cancelled)])
+    }
+
+    @Test func aCompletedTaskStaysSo() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        task.resume()
+        await witness.completion()
+        task.suspend()
+        task.resume()
+        task.resume()
+        task.cancel()
+        _ = try await session.data(from: server.url("/file"))
+        #expect(await SessionTasks.unfinished(of: session).isEmpty)
+        #expect(task.state == .completed)
+        #expect(task.error == nil)
+        #expect(server.requests.count == 2)
+        #expect(witness.events == [.response(200), .data(100_000), .completed(nil)])
+    }
+
+    @Test func stopsForResumeDataDoNothingToACompletedDownload() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.downloadTask(with: server.url("/file"))
+        task.resume()
+        await witness.completion()
+        #expect(await task.cancelByProducingResumeData() == nil)
+        #expect(task.state == .completed)
+        #expect(witness.events == [.wrote(100_000, of: 100_000), .file(100_000), .completed(nil)])
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func suspensionsNest() async throws {
+        let server = try makeServer()
+        let gate = Gate()
+        server.route("/file", .generated(content).delayed(until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/file"))
+        task.suspend()
+        task.suspend()
+        task.resume()
+        task.resume()
+        #expect(task.state == .suspended)
+        _ = try await session.data(from: server.url("/nothing"))
+        #expect(server.requests.map(\.path) == ["/nothing"])
+        task.resume()
+        #expect(task.state == .running)
+        gate.open()
+        await witness.completion()
+        #expect(witness.data(of: task) == content.data)
+        #expect(server.requests.map(\.path) == ["/nothing", "/file"])
+    }
+
+    @Test func suspensionsNestWhileRunning() async throws {
+        let server = try makeServer()
+        let (gate, end) = (Gate(), Gate())
+        server.route(
+            "/slow",
+            .generated(content).stalled(afterBytes: 10_000, until: gate).stalled(afterBytes: 60_000, until: end))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/slow"))
+        task.resume()
+        await witness.wait { $0.contains(.data(10_000)) }
+        task.suspend()
+        task.suspend()
+        task.resume()
+        #expect(task.state == .suspended)
+        gate.open()
+        await end.reached()
+        _ = try await session.data(from: server.url("/file"))
+        #expect(witness.events == [.response(200), .data(10_000)])
+        task.resume()
+        #expect(task.state == .running)
+        end.open()
+        await witness.completion()
+        #expect(witness.data(of: task) == content.data)
+    }
+
+    @Test func resumingARunningTaskAsksNoSecondTimeAndIsNotSavedUp() async throws {
+        let server = try makeServer()
+        let gate = Gate()
+        server.route("/slow", .generated(content).delayed(until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: server.url("/slow"))
+        for _ in 0..<5 { task.resume() }
+        await gate.reached()
+        task.suspend()
+        #expect(task.state == .suspended)
+        task.resume()
+        gate.open()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(100_000), .completed(nil)])
+        #expect(server.requests.count == 1)
+    }
+}
