@@ -16,7 +16,9 @@ final class ProgressDisplay: Sendable {
     /// Begins. A bar that is being drawn already goes on with `task`.
     func start(_ task: URLSessionTask) {
         let console = console
-        replace(with: Task { await Self.follow(task, console) })
+        // Taken now: by the time the drawing begins, much may have arrived.
+        let beginning = Self.progress(of: task, RateMeter())
+        replace(with: Task { await Self.follow(task, from: beginning, console) })
     }
 
     /// Takes the bar away, so that the cursor is at the beginning of an empty line; lines stay.
@@ -35,11 +37,13 @@ final class ProgressDisplay: Sendable {
         return last
     }
 
-    private static func follow(_ task: URLSessionTask, _ console: Console) async {
+    private static func follow(
+        _ task: URLSessionTask, from beginning: TransferProgress, _ console: Console
+    ) async {
         let clock = ContinuousClock()
         let start = clock.now
         var meter = RateMeter()
-        var lines = ProgressLines(from: progress(of: task, meter))
+        var lines = ProgressLines(from: beginning)
         // One look after the end, so that the last line is not missed.
         var isLast = false
         while true {
