@@ -55,7 +55,7 @@ public final class OutputStreamSink: BodySink {
                 let count = rest.withUnsafeBytes { bytes in
                     bytes.bindMemory(to: UInt8.self).baseAddress.map { stream.write($0, maxLength: bytes.count) } ?? 0
                 }
-                guard count > 0 else { throw stream.streamError ?? CocoaError(.fileWriteUnknown) }
+                guard count > 0 else { throw Self.failure(of: stream) ?? CocoaError(.fileWriteUnknown) }
                 state.written += Int64(count)
                 rest = rest.dropFirst(count)
             }
@@ -116,7 +116,12 @@ public final class OutputStreamSink: BodySink {
         }
         guard let stream = state.stream else { throw CocoaError(.fileNoSuchFile) }
         if stream.streamStatus == .notOpen { stream.open() }
-        if let error = stream.streamError { throw error }
+        if let error = failure(of: stream) { throw error }
         return stream
+    }
+
+    /// Why the stream has failed, if it has. On Linux `streamError` traps on a stream that has not.
+    private static func failure(of stream: OutputStream) -> (any Error)? {
+        stream.streamStatus == .error ? stream.streamError : nil
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 
 /// The file beside a sink's file in which its record lies.
 ///
@@ -19,10 +20,13 @@ struct RecordFile: Sendable {
         }
         let fresh = url.appendingPathExtension("new")
         try? FileManager.default.removeItem(at: fresh)
-        guard
-            FileManager.default.createFile(
-                atPath: fresh.path, contents: record, attributes: [.posixPermissions: 0o600])
-        else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: fresh.path]) }
-        guard rename(fresh.path, url.path) == 0 else { throw NSError.system(at: url) }
+        do {
+            let file = try RegularFile(fresh.path, .creating)
+            try record.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: 0) }
+            try file.synchronize()
+        } catch {
+            throw FileFailure(.write, url, error)
+        }
+        guard rename(fresh.path, url.path) == 0 else { throw FileFailure(.move, url, NSError.system(at: url)) }
     }
 }

@@ -55,7 +55,8 @@ final class SinkWriter: Sendable {
     private func writeWhatWaits() {
         while let data = mailbox.take() {
             do {
-                try sink.append(data)
+                // A user's stream may lead into a pipe whose reader has gone.
+                try BrokenPipe.withoutSignal { try sink.append(data) }
                 if keepsRecord { try saveCheckpoint(ifDue: true) }
                 tell(.wrote(data.count, mayReadOn: mailbox.done(data.count)))
             } catch {

@@ -39,9 +39,10 @@ struct FileFailure: Error, CustomStringConvertible {
 }
 
 extension Error {
-    /// The error as `NSUnderlyingErrorKey` carries it: a failed system call becomes its POSIX error.
-    var asUnderlying: NSError {
-        guard let system = self as? SystemError else { return self as NSError }
+    /// The error as `NSUnderlyingErrorKey` carries it: a failed system call becomes its POSIX error, every other stays
+    /// itself, so that a sink's owner finds what the sink threw.
+    var asUnderlying: any Error {
+        guard let system = self as? SystemError else { return self }
         return NSError(
             domain: NSPOSIXErrorDomain, code: Int(system.code),
             userInfo: [NSLocalizedDescriptionKey: system.description])
@@ -49,7 +50,7 @@ extension Error {
 
     /// The error in the fewest words: the system's own where it is the system's error.
     var reason: String {
-        let error = asUnderlying
+        let error = asUnderlying as NSError
         if error.domain == NSPOSIXErrorDomain, let text = strerror(Int32(truncatingIfNeeded: error.code)) {
             return String(cString: text)
         }
