@@ -1,11 +1,14 @@
 import Foundation
 
 /// The built executable at work.
+///
+/// It is spawned without `Foundation.Process`, which on Linux reads past the end of a directory buffer when a process
+/// has as many descriptors open as this one has while other tests run beside it.
 struct PurlProcess {
     /// What it prints, on both outputs, line by line as it comes; ends when the process does.
     let lines: AsyncStream<String>
 
-    private let process = Process()
+    private let identifier: pid_t
     private let exit: AsyncStream<Int32>
 
     /// Starts `purl` with these arguments.
@@ -15,17 +18,20 @@ struct PurlProcess {
         self.lines = lines
         self.exit = exit
         let pipe = Pipe()
-        process.executableURL = try Self.executable()
-        process.arguments = arguments
-        process.currentDirectoryURL = folder.url
-        process.standardOutput = pipe
-        process.standardError = pipe
-        process.terminationHandler = { process in
-            toExit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
+        let executable = try Self.executable().path
+        // The shell goes to the folder and becomes the program, under the same identifier.
+        let command = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.url.path, executable] + arguments
+        let child = try Self.spawn(command, output: pipe.fileHandleForWriting.fileDescriptor)
+        identifier = child
+        try pipe.fileHandleForWriting.close()
+        Self.read(pipe.fileHandleForReading, into: toLines)
+        Thread.detachNewThread {
+            var status: Int32 = 0
+            while waitpid(child, &status, 0) < 0, errno == EINTR {}
+            let signal = status & 0x7F
+            toExit.yield(signal == 0 ? (status >> 8) & 0xFF : -signal)
             toExit.finish()
         }
-        try process.run()
-        Self.read(pipe.fileHandleForReading, into: toLines)
     }
 
     /// Runs `purl` to its end.
@@ -47,7 +53,27 @@ struct PurlProcess {
     }
 
     func signal(_ number: Int32) {
-        kill(process.processIdentifier, number)
+        kill(identifier, number)
+    }
+
+    /// Starts a program whose two outputs go to `output`. It inherits no other descriptor that is closed on exec.
+    private static func spawn(_ command: [String], output: Int32) throws -> pid_t {
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+        let arguments = command.map { strdup($0) } + [nil]
+        let environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + environment { free(text) } }
+        var child = pid_t()
+        let code = posix_spawn(&child, command[0], &actions, nil, arguments, environment)
+        guard code == 0 else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(code)) }
+        return child
     }
 
     private static func read(_ handle: FileHandle, into lines: AsyncStream<String>.Continuation) {
