@@ -1,0 +1,237 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+import Testing
+
+/// When resume data can be asked for, what it gives, and what the task does then.
+@Suite(.timeLimit(.minutes(1))) struct CancellingForResumeDataTests {
+    private let content = GeneratedContent(size: 300_000, seed: 3)
+
+    private func stalledServer() throws -> (LoopbackServer, URL) {
+        let server = try LoopbackServer()
+        return (server, server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000)))
+    }
+
+    @Test func beforeTheTaskIsStartedThereIsNothing() async throws {
+        let (server, url) = try stalledServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        #expect(await task.cancelByProducingResumeData() == nil)
+        await witness.completion()
+        #expect(witness.events == [.completed(.cancelled)])
+        expectError(witness.error(of: task), .cancelled, about: url)
+        #expect(task.state == .completed)
+        #expect(server.requests.isEmpty)
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
+    @Test func afterTheCompletionThereIsNothing() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).entityTag("\"v1\""))
+        let witness = Witness()
+        let session = try Sandbox().session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.completion()
+        #expect(await task.cancelByProducingResumeData() == nil)
+        #expect(witness.events == [.wrote(300_000, of: 300_000), .file(300_000), .completed(nil)])
+        #expect(task.error == nil)
+        session.invalidateAndCancel()
+    }
+
+    @Test func theSecondToAskGetsNothing() async throws {
+        let (server, url) = try stalledServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+        async let first = task.cancelByProducingResumeData()
+        async let second = task.cancelByProducingResumeData()
+        let answers = await [first, second]
+        #expect(answers.compactMap { $0 }.count == 1)
+        await witness.completion()
+        #expect(await task.cancelByProducingResumeData() == nil)
+        #expect(witness.events.suffix(1) == [.completed(.cancelled)])
+        session.invalidateAndCancel()
+        server.stop()
+    }
+
+    @Test func afterAPlainCancelThereIsNothing() async throws {
+        let (server, url) = try stalledServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+        task.cancel()
+        #expect(await task.cancelByProducingResumeData() == nil)
+        await witness.completion()
+        expectError(witness.error(of: task), .cancelled, about: url)
+        #expect(witness.error(of: task)?.downloadTaskResumeData == nil)
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+        server.stop()
+    }
+
+    /// The handler runs before the completion, on the delegate queue; and the completion carries the same data.
+    @Test func theHandlerComesBeforeTheCompletion() async throws {
+        let (server, url) = try stalledServer()
+        let sandbox = try Sandbox()
+        let queue = OperationQueue()
+        let calls = Mutex<[String]>([])
+        let blobs = Mutex<[Data?]>([])
+        let witness = Witness(hook: { task, event in
+            if case .completed = event {
+                calls.withLock { $0.append("completion on queue: \(OperationQueue.current === queue)") }
+                blobs.withLock { $0.append((task.error as? URLError)?.downloadTaskResumeData) }
+            }
+        })
+        let session = sandbox.session(witness, queue: queue)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+        task.cancel { blob in
+            calls.withLock { $0.append("handler on queue: \(OperationQueue.current === queue)") }
+            blobs.withLock { $0.append(blob) }
+        }
+        await witness.completion()
+        #expect(calls.withLock { $0 } == ["handler on queue: true", "completion on queue: true"])
+        let seen = blobs.withLock { $0 }
+        #expect(seen.count == 2)
+        #expect(seen.first.flatMap { $0 } != nil)
+        #expect(seen.first == seen.last)
+        session.invalidateAndCancel()
+        server.stop()
+    }
+
+    @Test func theCompletionHandlersErrorCarriesTheSameData() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer()
+        let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
+        let url = server.route("/file", stalled)
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        let (results, continuation) = AsyncStream<URLError?>.makeStream()
+        let task = session.downloadTask(with: url) { location, _, error in
+            #expect(location == nil)
+            continuation.yield(error as? URLError)
+        }
+        task.resume()
+        await gate.reached()
+        // No byte may have been written yet: then there is nothing, in both places.
+        let blob = await task.cancelByProducingResumeData()
+        let error = try #require(await results.first { _ in true } ?? nil)
+        expectError(error, .cancelled, about: url)
+        #expect(error.downloadTaskResumeData == blob)
+        gate.open()
+        session.invalidateAndCancel()
+    }
+
+    @Test func fromInsideDidWriteData() async throws {
+        let (server, url) = try stalledServer()
+        let sandbox = try Sandbox()
+        let (blobs, continuation) = AsyncStream<Data?>.makeStream()
+        let witness = Witness(hook: { task, event in
+            if case .wrote(100_000, _) = event, let task = task as? URLSessionDownloadTask {
+                task.cancel { continuation.yield($0) }
+            }
+        })
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        let blob = try #require(await blobs.first { _ in true } ?? nil)
+        await witness.completion()
+        #expect(witness.events == [.wrote(100_000, of: 300_000), .completed(.cancelled)])
+        server.route("/file", .generated(content).entityTag("\"v1\""))
+        let second = session.downloadTask(withResumeData: blob)
+        second.resume()
+        await witness.completion(of: 2)
+        #expect(witness.file(of: second) == content.data)
+        #expect(witness.events.contains(.resumed(at: 100_000, of: 300_000)))
+        session.invalidateAndCancel()
+    }
+
+    /// Too late: the file is whole, and is delivered.
+    @Test func fromInsideDidFinishDownloading() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).entityTag("\"v1\""))
+        let sandbox = try Sandbox()
+        let (blobs, continuation) = AsyncStream<Data?>.makeStream()
+        let witness = Witness(hook: { task, event in
+            if case .file = event, let task = task as? URLSessionDownloadTask {
+                task.cancel { continuation.yield($0) }
+            }
+        })
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        #expect(await blobs.first { _ in true } == .some(nil))
+        await witness.completion()
+        #expect(witness.events == [.wrote(300_000, of: 300_000), .file(300_000), .completed(nil)])
+        #expect(witness.file(of: task) == content.data)
+        #expect(task.state == .completed)
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
+    @Test func aSuspendedTaskGivesItsDataToo() async throws {
+        let (server, url) = try stalledServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+        task.suspend()
+        let blob = try #require(await task.cancelByProducingResumeData())
+        server.route("/file", .generated(content).entityTag("\"v1\""))
+        let (file, _) = try await session.download(resumeFrom: blob)
+        #expect(try content.matches(fileAt: file))
+        session.invalidateAndCancel()
+    }
+
+    /// A task that was made from resume data and stopped before the server said anything gives the same back.
+    @Test func beforeTheAnswerTheDataIsAsItWas() async throws {
+        let paused = try await PausedDownload()
+        let gate = Gate()
+        paused.answer(paused.sameResource.delayed(until: gate))
+        let witness = Witness()
+        let session = paused.sandbox.session(witness)
+        let task = session.downloadTask(withResumeData: paused.blob)
+        task.resume()
+        await gate.reached()
+        #expect(await task.cancelByProducingResumeData() == paused.blob)
+        await witness.completion()
+        #expect(witness.events == [.completed(.cancelled)])
+        gate.open()
+        session.invalidateAndCancel()
+        paused.answer(paused.sameResource)
+        let outcome = await paused.resume()
+        #expect(outcome.resumedAt == [100_000])
+        #expect(outcome.file == paused.content.data)
+    }
+
+    /// The same for a task that was never started: what went in must not get lost.
+    @Test(arguments: [false, true]) func beforeTheStartTheDataIsAsItWas(wasStarted: Bool) async throws {
+        let paused = try await PausedDownload()
+        paused.answer(paused.sameResource)
+        let witness = Witness()
+        let session = paused.sandbox.session(witness)
+        let task = session.downloadTask(withResumeData: paused.blob)
+        if wasStarted {
+            task.resume()
+            task.suspend()
+        }
+        #expect(await task.cancelByProducingResumeData() == paused.blob)
+        await witness.completion()
+        session.invalidateAndCancel()
+        #expect(await paused.resume().resumedAt == [100_000])
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// A file that cannot be made or written ends a download with the code that says so and the POSIX error underneath.
+@Suite(.timeLimit(.minutes(1))) struct DownloadFileFailureTests {
+    private let content = GeneratedContent(size: 300_000, seed: 3)
+
+    /// Downloads into the folder and returns the error of the completion.
+    private func fail(into folder: URL, from server: LoopbackServer) async -> (URLError?, [Witness.Event]) {
+        let configuration = URLSessionConfiguration.default
+        configuration.partialDownloadsDirectory = folder
+        let witness = Witness()
+        let session = URLSession(configuration: configuration, delegate: witness, delegateQueue: nil)
+        let task = session.downloadTask(with: server.url("/file"))
+        task.resume()
+        await witness.completion()
+        session.invalidateAndCancel()
+        return (witness.error(of: task), witness.events.filter { $0 != .invalid })
+    }
+
+    @Test func aFolderBelowAFileCannotBeMade() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        try Data("a file".utf8).write(to: sandbox.file("plain"))
+        for place in ["plain", "plain/partials", "plain/deeper/partials"] {
+            let (error, events) = await fail(into: sandbox.file(place), from: server)
+            expectError(error, .cannotCreateFile, about: server.url("/file"))
+            #expect(posixCode(error) == Int(ENOTDIR))
+            #expect(error?.downloadTaskResumeData == nil)
+            #expect(events == [.completed(.cannotCreateFile)])
+        }
+        #expect(try Data(contentsOf: sandbox.file("plain")) == Data("a file".utf8))
+    }
+
+    @Test func aFolderWhereNothingMayBeMade() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let (error, _) = await fail(into: URL(fileURLWithPath: "/proc/purl/partials"), from: server)
+        expectError(error, .cannotCreateFile, about: server.url("/file"))
+        #expect(posixCode(error) != nil)
+    }
+
+    /// What the handler of a completion gets is the same error.
+    @Test func theAsyncFormThrowsIt() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        try Data().write(to: sandbox.partials)
+        let session = sandbox.session()
+        let error = await #expect(throws: URLError.self) { try await session.download(from: url) }
+        expectError(error, .cannotCreateFile, about: url)
+        session.invalidateAndCancel()
+    }
+
+    /// The folder and the file in it are gone when the body ends: there is nothing to hand over.
+    @Test func aFolderRemovedInTheMiddle() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer()
+        let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
+        let url = server.route("/file", stalled)
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+        try FileManager.default.removeItem(at: sandbox.partials)
+        gate.open()
+        await witness.completion()
+        let error = witness.error(of: task)
+        let codes: [URLError.Code?] = [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile]
+        #expect(codes.contains(error?.code))
+        #expect(error?.failingURL == url)
+        #expect(posixCode(error) == Int(ENOENT))
+        #expect(error?.downloadTaskResumeData == nil)
+        #expect(!witness.events.contains(.file(300_000)) && !witness.events.contains(.file(0)))
+        session.invalidateAndCancel()
+    }
+
+    /// The folder is made again for the next download.
+    @Test func aFolderRemovedInBetween() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        for _ in 0..<2 {
+            let (file, _) = try await session.download(from: url)
+            #expect(try content.matches(fileAt: file))
+            try FileManager.default.removeItem(at: sandbox.partials)
+        }
+        session.invalidateAndCancel()
+    }
+}
+
+/// A file system of 256 KiB, where mounting is allowed.
+struct TinyDisk: ~Copyable {
+    let folder: URL
+
+    /// Why tests that need it do not run; nil where they do.
+    static let isAvailable: Bool = {
+        guard getuid() == 0, let sandbox = try? Sandbox(), let disk = try? TinyDisk(at: sandbox.file("disk")) else {
+            return false
+        }
+        return FileManager.default.fileExists(atPath: disk.folder.path)
+    }()
+
+    init(at folder: URL) throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=256k") == 0 else {
+            throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno))
+        }
+        self.folder = folder
+    }
+
+    deinit { umount2(folder.path, Int32(MNT_DETACH)) }
+}
+
+@Suite(.timeLimit(.minutes(1)), .enabled(if: TinyDisk.isAvailable)) struct FullDiskTests {
+    /// What was written stays, and is gone on with when there is room again.
+    @Test func aFullDiskEndsTheDownloadAndLosesNothing() async throws {
+        let content = GeneratedContent(size: 400_000, seed: 3)
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).entityTag("\"v1\""))
+        let sandbox = try Sandbox()
+        let disk = try TinyDisk(at: sandbox.partials)
+        let session = sandbox.session()
+        let error = await #expect(throws: URLError.self) { try await session.download(from: url) }
+        expectError(error, .cannotWriteToFile, about: url)
+        #expect(posixCode(error) == Int(ENOSPC))
+        if let blob = error?.downloadTaskResumeData {
+            #expect(mount("tmpfs", disk.folder.path, "tmpfs", UInt(MS_REMOUNT), "size=4m") == 0)
+            let (file, _) = try await session.download(resumeFrom: blob)
+            #expect(try content.matches(fileAt: file))
+        } else {
+            #expect(sandbox.partialNames == [])
+        }
+        session.invalidateAndCancel()
+    }
+}

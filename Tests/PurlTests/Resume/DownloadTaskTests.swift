@@ -1,0 +1,225 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+import Testing
+
+/// A download task writes bytes as they come and hands over a file that is the caller's only if it is moved.
+@Suite(.timeLimit(.minutes(1))) struct DownloadTaskTests {
+    private let content = GeneratedContent(size: 300_000, seed: 3)
+
+    @Test func bytesAreWrittenAsTheyCome() async throws {
+        let gates = [Gate(), Gate()]
+        let server = try LoopbackServer()
+        let url = server.route(
+            "/file",
+            .generated(content).entityTag("\"v1\"").stalled(afterBytes: 50_000, until: gates[0])
+                .stalled(afterBytes: 200_000, until: gates[1]))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        for (gate, count) in zip(gates, [50_000, 200_000]) {
+            await witness.wait { $0.contains(.wrote(Int64(count), of: 300_000)) }
+            let name = try #require(sandbox.partialNames.first)
+            #expect(try Data(contentsOf: sandbox.partials.appendingPathComponent(name)) == content.bytes(0..<count))
+            #expect(task.countOfBytesReceived == Int64(count))
+            gate.open()
+        }
+        await witness.completion()
+        #expect(witness.events == [.wrote(300_000, of: 300_000), .file(300_000), .completed(nil)])
+        #expect(witness.file(of: task) == content.data)
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
+    /// A delegate that adds up what it is told.
+    private final class Adder: NSObject, URLSessionDownloadDelegate, Sendable {
+        let sums = Mutex<(written: Int64, last: Int64, isExact: Bool)>((0, 0, true))
+        let expected = Mutex<Set<Int64>>([])
+        let finish: @Sendable (URL?) -> Void
+
+        init(finish: @escaping @Sendable (URL?) -> Void) { self.finish = finish }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+        ) {
+            finish(location)
+        }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
+            expectedTotalBytes: Int64
+        ) {
+            sums.withLock { $0.last = fileOffset }
+        }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+            totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+        ) {
+            sums.withLock { sums in
+                sums.written += bytesWritten
+                sums.isExact = sums.isExact && bytesWritten > 0 && sums.last + bytesWritten == totalBytesWritten
+                sums.last = totalBytesWritten
+            }
+            expected.withLock { _ = $0.insert(totalBytesExpectedToWrite) }
+        }
+    }
+
+    @Test(arguments: [true, false]) func theCountsAddUp(tellsLength: Bool) async throws {
+        let big = GeneratedContent(size: 20_000_000, seed: 2)
+        let server = try LoopbackServer()
+        let url = server.route("/file", tellsLength ? .generated(big) : .generated(big).chunked())
+        let sandbox = try Sandbox()
+        let (ends, end) = AsyncStream<Bool>.makeStream()
+        let adder = Adder { end.yield($0.map { (try? big.matches(fileAt: $0)) == true } ?? false) }
+        let session = sandbox.session(adder)
+        session.downloadTask(with: url).resume()
+        #expect(await ends.first { _ in true } == true)
+        let sums = adder.sums.withLock { $0 }
+        #expect(sums.written == 20_000_000)
+        #expect(sums.last == 20_000_000)
+        #expect(sums.isExact)
+        #expect(adder.expected.withLock { $0 } == [tellsLength ? 20_000_000 : NSURLSessionTransferSizeUnknown])
+        session.invalidateAndCancel()
+    }
+
+    @Test func theCountsOfAResumedDownloadGoOn() async throws {
+        let paused = try await PausedDownload()
+        paused.answer(paused.sameResource.inPieces(of: 10_000))
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let adder = Adder { _ in end.yield() }
+        let session = paused.sandbox.session(adder)
+        session.downloadTask(withResumeData: paused.blob).resume()
+        _ = await ends.first { _ in true }
+        let sums = adder.sums.withLock { $0 }
+        #expect(sums.written == 200_000)
+        #expect(sums.last == 300_000)
+        #expect(sums.isExact)
+        session.invalidateAndCancel()
+    }
+
+    @Test func aMovedFileSurvives() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let destination = sandbox.file("kept")
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let adder = Adder { location in
+            if let location { try? FileManager.default.moveItem(at: location, to: destination) }
+            end.yield()
+        }
+        let session = sandbox.session(adder)
+        session.downloadTask(with: url).resume()
+        _ = await ends.first { _ in true }
+        #expect(try content.matches(fileAt: destination))
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
+    @Test func aMovedFileSurvivesTheCompletionHandlerToo() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        for moves in [true, false] {
+            let destination = sandbox.file("kept-\(moves)")
+            let (location, status) = await withCheckedContinuation { continuation in
+                session.downloadTask(with: url) { location, response, error in
+                    #expect(error == nil)
+                    if moves, let location { try? FileManager.default.moveItem(at: location, to: destination) }
+                    continuation.resume(returning: (location, (response as? HTTPURLResponse)?.statusCode))
+                }.resume()
+            }
+            #expect(location != nil)
+            #expect(status == 200)
+            #expect(((try? content.matches(fileAt: destination)) == true) == moves)
+        }
+        session.finishTasksAndInvalidate()
+        await server.waitUntilDisconnected()
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func theFileOfAnAsyncDownloadIsTheCallers() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        let (file, response) = try await session.download(from: url)
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(try content.matches(fileAt: file))
+        #expect(sandbox.partialNames == [file.lastPathComponent])
+        session.invalidateAndCancel()
+    }
+
+    @Test(arguments: [0, 1, 65_535, 1 << 20, 1 << 20 + 1]) func everySizeArrivesWhole(size: Int) async throws {
+        let content = GeneratedContent(size: size, seed: 1)
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.completion()
+        #expect(witness.file(of: task) == content.data)
+        #expect(witness.events.suffix(2) == [.file(size), .completed(nil)])
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
+    /// An error page is a file like any other, as in Foundation: the status is the user's to look at.
+    @Test func anErrorPageIsDelivered() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("no such thing").status(404))
+        let witness = Witness()
+        let session = try Sandbox().session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.completion()
+        #expect(witness.file(of: task) == Data("no such thing".utf8))
+        #expect(witness.events.last == .completed(nil))
+        #expect((task.response as? HTTPURLResponse)?.statusCode == 404)
+        session.invalidateAndCancel()
+    }
+
+    @Test func aPlainCancelLeavesNoFile() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+        #expect(sandbox.partialNames.count == 1)
+        task.cancel()
+        await witness.completion()
+        expectError(witness.error(of: task), .cancelled, about: url)
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+        server.stop()
+    }
+
+    @Test func fiveHundredAtOnceAllArrive() async throws {
+        let server = try LoopbackServer()
+        for index in 0..<500 { server.route("/\(index)", .generated(size: 50_000, seed: UInt64(index))) }
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let tasks = (0..<500).map { session.downloadTask(with: server.url("/\($0)")) }
+        for task in tasks { task.resume() }
+        await witness.completion(of: 500)
+        for (index, task) in tasks.enumerated() {
+            let file = try #require(witness.file(of: task))
+            #expect(file.count == 50_000 && GeneratedContent(size: 50_000, seed: UInt64(index)).matches(file))
+            #expect(witness.error(of: task) == nil)
+        }
+        #expect(server.requests.count == 500)
+        #expect(server.acceptedConnections <= 6)
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+}

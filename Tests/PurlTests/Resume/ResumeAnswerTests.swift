@@ -1,0 +1,198 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// What the answer to the request for the rest does to the download.
+@Suite(.timeLimit(.minutes(1))) struct ResumeAnswerTests {
+    /// One answer, by the words that describe it and by what makes it of a good one.
+    struct Answer: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let reply: @Sendable (Reply) -> Reply
+
+        init(_ description: String, _ reply: @escaping @Sendable (Reply) -> Reply) {
+            testDescription = description
+            self.reply = reply
+        }
+    }
+
+    static let fitting = [
+        Answer("a plain 206") { $0 },
+        Answer("the total is not told") { $0.contentRange(.total(nil)) },
+        Answer("no validator in the 206") { $0.replacingField("ETag", nil) },
+        Answer("no Accept-Ranges in the 206") { $0.acceptRanges(nil) },
+        Answer("in chunks") { $0.chunked(size: 1_000) },
+        Answer("until the connection closes") { $0.untilClose() },
+        Answer("in many pieces") { $0.inPieces(of: 4_096) },
+        Answer("after an interim response") { $0.interim(103) },
+        Answer("a coding that codes nothing") { $0.field("Content-Encoding", "identity") },
+    ]
+
+    @Test(arguments: fitting) func aPartThatFitsIsAppended(_ answer: Answer) async throws {
+        let paused = try await PausedDownload()
+        paused.answer(answer.reply(paused.sameResource))
+        let outcome = await paused.resume()
+        #expect(
+            outcome.events == [
+                .resumed(at: 100_000, of: 300_000), .wrote(300_000, of: 300_000), .file(300_000), .completed(nil),
+            ])
+        #expect(outcome.file == paused.content.data)
+        #expect(paused.ranges == ["bytes=100000-"])
+        #expect(paused.server.requests.map { $0.fields["If-Range"] } == ["\"v1\""])
+        #expect(paused.sandbox.partialNames == [])
+    }
+
+    private static let newer = GeneratedContent(size: 250_000, seed: 8)
+
+    static let whole: [(answer: Answer, content: GeneratedContent)] = [
+        (Answer("the server ignores Range") { $0.ignoringRange() }, .init(size: 300_000, seed: 3)),
+        (Answer("another tag") { _ in .generated(newer).entityTag("\"v2\"") }, newer),
+        (Answer("a weak tag now") { _ in .generated(newer).entityTag("W/\"v1\"") }, newer),
+        (Answer("no tag any more") { _ in .generated(newer).acceptRanges(nil) }, newer),
+        (Answer("in chunks, without a length") { _ in .generated(newer).entityTag("\"v2\"").chunked() }, newer),
+        (Answer("until the connection closes") { _ in .generated(newer).entityTag("\"v2\"").untilClose() }, newer),
+        (
+            Answer("shorter than what there was") { _ in .generated(size: 70_000, seed: 8).entityTag("\"v2\"") },
+            .init(size: 70_000, seed: 8)
+        ),
+        (Answer("empty now") { _ in .generated(size: 0).entityTag("\"v2\"") }, .init(size: 0)),
+    ]
+
+    @Test(arguments: whole) func aWholeAnswerStartsOver(_ row: (answer: Answer, content: GeneratedContent)) async throws
+    {
+        let paused = try await PausedDownload()
+        paused.answer(row.answer.reply(paused.sameResource))
+        let outcome = await paused.resume()
+        #expect(outcome.file == row.content.data)
+        #expect(outcome.resumedAt == [0])
+        #expect(outcome.events.last == .completed(nil))
+        // One request is enough: its answer is the new content already.
+        #expect(paused.ranges == ["bytes=100000-"])
+        #expect(paused.sandbox.partialNames == [])
+    }
+
+    static let unusable = [
+        Answer("a 206 that starts one byte late") { $0.contentRange(.shifted(by: 1)) },
+        Answer("a 206 that starts one byte early") { $0.contentRange(.shifted(by: -1)) },
+        Answer("a 206 that starts at 0") { $0.contentRange(.literal("bytes 0-199999/300000")) },
+        Answer("a longer total") { $0.contentRange(.total(300_001)) },
+        Answer("a shorter total") { $0.contentRange(.total(299_999)) },
+        Answer("no Content-Range") { $0.contentRange(.missing) },
+        Answer("too short an end") { $0.contentRange(.literal("bytes 100000-299998/300000")) },
+        Answer("an end beyond the total") { $0.contentRange(.literal("bytes 100000-300000/300000")) },
+        Answer("another unit") { $0.contentRange(.literal("pages 100000-299999/300000")) },
+        Answer("nonsense") { $0.contentRange(.literal("bytes minus one")) },
+        Answer("numbers beyond 64 bits") {
+            $0.contentRange(.literal("bytes 100000-99999999999999999999/99999999999999999999"))
+        },
+        Answer("a 206 without a range") { $0.contentRange(.literal("bytes */300000")) },
+        Answer("another tag in the 206") { $0.replacingField("ETag", "\"v2\"") },
+        Answer("a weak tag in the 206") { $0.replacingField("ETag", "W/\"v1\"") },
+        Answer("a broken tag in the 206") { $0.replacingField("ETag", "v1") },
+        Answer("a coded 206") { $0.field("Content-Encoding", "gzip") },
+        Answer("a length that is not that of the range") { $0.replacingField("Content-Length", "5") },
+        Answer("416 with another length") { _ in .generated(size: 90_000).rangeNotSatisfiable() },
+        Answer("416 with the same length") { $0.rangeNotSatisfiable() },
+        Answer("416 that says nothing") { $0.rangeNotSatisfiable().replacingField("Content-Range", nil) },
+        Answer("416 whose length is what we have") {
+            $0.rangeNotSatisfiable().replacingField("Content-Range", "bytes */100000")
+        },
+    ]
+
+    @Test(arguments: unusable) func anAnswerThatDoesNotFitIsNeverAppended(_ answer: Answer) async throws {
+        let paused = try await PausedDownload()
+        paused.answer(.sequence([answer.reply(paused.sameResource), paused.sameResource]))
+        let outcome = await paused.resume()
+        #expect(outcome.file == paused.content.data)
+        #expect(outcome.resumedAt == [0])
+        #expect(outcome.events.last == .completed(nil))
+        #expect(paused.ranges == ["bytes=100000-", nil])
+        #expect(paused.server.requests.map { $0.fields["If-Range"] } == ["\"v1\"", nil])
+        #expect(paused.sandbox.partialNames == [])
+    }
+
+    /// The second question has no range that could be got wrong; a part in answer to it is an error.
+    @Test func aServerThatSendsPartsUnaskedEndsInAnError() async throws {
+        let paused = try await PausedDownload()
+        paused.answer(
+            .generated(paused.content).status(206).field("Content-Range", "bytes 7-299999/300000")
+                .entityTag(PausedDownload.tag))
+        let outcome = await paused.resume()
+        expectError(outcome.error, .badServerResponse, about: paused.server.url(PausedDownload.path))
+        #expect(outcome.events == [.completed(.badServerResponse)])
+        paused.answer(paused.sameResource)
+        let blob = try #require(outcome.error?.downloadTaskResumeData)
+        #expect(await paused.resume(blob).file == paused.content.data)
+    }
+
+    // MARK: 416 for a file that is whole
+
+    /// All bytes came, but not the end of the message: the length is not known to the client.
+    private func pausedAtTheEnd() async throws -> PausedDownload {
+        try await PausedDownload(at: 300_000) { $0.entityTag(PausedDownload.tag).chunked(size: 60_000) }
+    }
+
+    @Test func unsatisfiableWithOurLengthMeansFinished() async throws {
+        let paused = try await pausedAtTheEnd()
+        paused.answer(paused.sameResource)
+        let outcome = await paused.resume()
+        #expect(outcome.events == [.resumed(at: 300_000, of: 300_000), .file(300_000), .completed(nil)])
+        #expect(outcome.file == paused.content.data)
+        #expect(paused.ranges == ["bytes=300000-"])
+        #expect(paused.sandbox.partialNames == [])
+    }
+
+    @Test func theBodyOfA416IsNotTheResource() async throws {
+        let paused = try await pausedAtTheEnd()
+        paused.answer(
+            .text("no such range").status(416).field("Content-Range", "bytes */300000").entityTag(PausedDownload.tag))
+        let outcome = await paused.resume()
+        #expect(outcome.file == paused.content.data)
+        #expect(outcome.events.last == .completed(nil))
+    }
+
+    @Test(arguments: ["bytes */299999", "bytes */300001", "bytes */*", "bytes 0-1/300000", ""])
+    func unsatisfiableWithAnotherLengthStartsOver(contentRange: String) async throws {
+        let paused = try await pausedAtTheEnd()
+        let newer = GeneratedContent(size: 200_000, seed: 4)
+        let refusal = Reply.status(416).field("Content-Range", contentRange).entityTag(PausedDownload.tag)
+        paused.answer(.sequence([refusal, .generated(newer).entityTag("\"v2\"")]))
+        let outcome = await paused.resume()
+        #expect(outcome.file == newer.data)
+        #expect(outcome.resumedAt == [0])
+        #expect(paused.ranges == ["bytes=300000-", nil])
+    }
+
+    @Test func unsatisfiableWithAnotherTagStartsOver() async throws {
+        let paused = try await pausedAtTheEnd()
+        let newer = GeneratedContent(size: 300_000, seed: 4)
+        let changed = Reply.generated(newer).entityTag("\"v2\"")
+        paused.answer(.sequence([changed.rangeNotSatisfiable(), changed]))
+        let outcome = await paused.resume()
+        #expect(outcome.file == newer.data)
+        #expect(outcome.resumedAt == [0])
+    }
+
+    // MARK: Bodies that break their promise
+
+    /// Without a length the end of the stream ends the body; the `Content-Range` still says how long it had to be.
+    @Test(arguments: [-50_000, -1, 1, 50_000])
+    func aRestOfTheWrongLengthIsAnError(surplus: Int) async throws {
+        let paused = try await PausedDownload()
+        let longer = GeneratedContent(size: 400_000, seed: 3)
+        var raw = Data("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 100000-299999/300000\r\n\r\n".utf8)
+        raw += longer.bytes(100_000..<(300_000 + surplus))
+        paused.answer(.raw([raw], then: .close))
+        let outcome = await paused.resume()
+        #expect(outcome.file == nil)
+        #expect(outcome.error?.localizedDescription.isEmpty == false)
+        #expect(outcome.error?.failingURL == paused.server.url(PausedDownload.path))
+        // Whatever can be gone on with, ends in the right file.
+        paused.answer(paused.sameResource)
+        if let blob = outcome.error?.downloadTaskResumeData {
+            let second = await paused.resume(blob)
+            #expect(second.file == paused.content.data)
+        }
+        #expect(paused.sandbox.partialNames == [])
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// A transfer that fails carries what it takes to go on, and a failed attempt to go on loses nothing.
+@Suite(.timeLimit(.minutes(1))) struct ResumeFailureTests {
+    // MARK: The request for the rest fails
+
+    @Test(arguments: [204, 304, 400, 401, 403, 404, 410, 500, 502, 503])
+    func anErrorPageIsNotTheRest(status: Int) async throws {
+        let paused = try await PausedDownload()
+        paused.answer(.text("try again later").status(status))
+        let before = try Data(contentsOf: paused.partial)
+        let outcome = await paused.resume()
+        expectError(outcome.error, .badServerResponse, about: paused.server.url(PausedDownload.path))
+        #expect(outcome.events == [.completed(.badServerResponse)])
+        #expect(outcome.error?.localizedDescription.contains("\(status)") == true)
+        #expect(try Data(contentsOf: paused.partial) == before)
+
+        let blob = try #require(outcome.error?.downloadTaskResumeData)
+        paused.answer(paused.sameResource)
+        let second = await paused.resume(blob)
+        #expect(second.file == paused.content.data)
+        #expect(second.resumedAt == [100_000])
+        #expect(paused.sandbox.partialNames == [])
+    }
+
+    /// The whole was asked for because the rest did not fit, and then the server fails.
+    @Test func anErrorAfterAnUnusablePartKeepsTheBytes() async throws {
+        let paused = try await PausedDownload()
+        paused.answer(.sequence([paused.sameResource.contentRange(.missing), .status(503)]))
+        let outcome = await paused.resume()
+        expectError(outcome.error, .badServerResponse, about: paused.server.url(PausedDownload.path))
+        paused.answer(paused.sameResource)
+        let second = await paused.resume(try #require(outcome.error?.downloadTaskResumeData))
+        #expect(second.file == paused.content.data)
+        #expect(second.resumedAt == [100_000])
+    }
+
+    @Test func aRefusedConnectionLosesNothing() async throws {
+        let paused = try await PausedDownload()
+        let url = paused.server.url(PausedDownload.path)
+        paused.server.stop()
+        let outcome = await paused.resume()
+        expectError(outcome.error, .cannotConnectToHost, about: url)
+        #expect(outcome.events == [.completed(.cannotConnectToHost)])
+        #expect(posixCode(outcome.error) == Int(ECONNREFUSED))
+        #expect(outcome.error?.downloadTaskResumeData == paused.blob)
+        #expect(paused.sandbox.partialNames.count == 1)
+    }
+
+    /// The server is started again at the same place.
+    @Test func aDownloadGoesOnWhenTheServerIsBack() async throws {
+        let sandbox = try Sandbox()
+        let path = sandbox.file("s").path
+        let url = try #require(URL(string: "http+unix://\(path.replacingOccurrences(of: "/", with: "%2F"))/file"))
+        let paused = try await PausedDownload(from: LoopbackServer(.unix(path: path)), in: sandbox) { reply in
+            reply.entityTag(PausedDownload.tag)
+        } request: { _ in
+            URLRequest(url: url)
+        }
+        paused.server.stop()
+        let refused = await paused.resume()
+        expectError(refused.error, .cannotConnectToHost, about: url)
+        let server = try LoopbackServer(.unix(path: path))
+        server.route(PausedDownload.path, paused.sameResource)
+        let outcome = await paused.resume(try #require(refused.error?.downloadTaskResumeData))
+        #expect(outcome.file == paused.content.data)
+        #expect(server.requests.map { $0.fields["Range"] } == ["bytes=100000-"])
+    }
+
+    @Test(arguments: [Moment.beforeHead, .midHead, .afterBodyBytes(0)])
+    func aConnectionLostBeforeTheRestLosesNothing(moment: Moment) async throws {
+        let paused = try await PausedDownload()
+        paused.answer(paused.sameResource.cut(at: moment, times: 1))
+        let outcome = await paused.resume()
+        expectError(outcome.error, .networkConnectionLost, about: paused.server.url(PausedDownload.path))
+        let second = await paused.resume(try #require(outcome.error?.downloadTaskResumeData))
+        #expect(second.file == paused.content.data)
+        #expect(second.resumedAt == [100_000])
+    }
+
+    /// What is left when the newer version broke off is the newer version's beginning.
+    @Test func aNewerVersionThatBreaksOffIsGoneOnWith() async throws {
+        let paused = try await PausedDownload()
+        let newer = GeneratedContent(size: 250_000, seed: 9)
+        paused.answer(.generated(newer).entityTag("\"v2\"").cut(afterBytes: 60_000, times: 1))
+        let lost = await paused.resume()
+        #expect(lost.resumedAt == [0])
+        expectError(lost.error, .networkConnectionLost, about: paused.server.url(PausedDownload.path))
+        let outcome = await paused.resume(try #require(lost.error?.downloadTaskResumeData))
+        #expect(outcome.file == newer.data)
+        #expect(outcome.resumedAt == [60_000])
+        #expect(paused.server.requests.map { $0.fields["If-Range"] } == ["\"v1\"", "\"v2\""])
+    }
+
+    // MARK: A transfer fails on the way
+
+    enum Mishap: CaseIterable, Sendable {
+        case cut, reset, noProgress, tooLong
+
+        var code: URLError.Code {
+            switch self {
+            case .cut, .reset: .networkConnectionLost
+            case .noProgress, .tooLong: .timedOut
+            }
+        }
+
+        func configure(_ configuration: URLSessionConfiguration) {
+            switch self {
+            case .cut, .reset: break
+            case .noProgress: configuration.timeoutIntervalForRequest = 0.3
+            case .tooLong: configuration.timeoutIntervalForResource = 0.3
+            }
+        }
+    }
+
+    @Test(arguments: Mishap.allCases) func theErrorCarriesResumeDataThatWorks(_ mishap: Mishap) async throws {
+        let gate = Gate()
+        let content = GeneratedContent(size: 300_000, seed: 3)
+        let server = try LoopbackServer()
+        let good = Reply.generated(content).entityTag("\"v1\"")
+        let bad = good.stalled(afterBytes: 100_000, until: gate)
+        let url = server.route("/file", mishap == .cut ? bad.cut(afterBytes: 100_000) : bad.reset(afterBytes: 100_000))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness, mishap.configure)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+        if mishap.code == .networkConnectionLost { gate.open() }
+        await witness.completion()
+        gate.open()
+        let error = try #require(witness.error(of: task))
+        expectError(error, mishap.code, about: url)
+        #expect(task.error as? URLError == error)
+        let blob = try #require(error.downloadTaskResumeData)
+        #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == blob)
+        #expect(error.userInfo[URLSessionDownloadTaskResumeData] as? Data == blob)
+        #expect(sandbox.partialNames.count == 1)
+        session.invalidateAndCancel()
+
+        server.route("/file", good)
+        let next = Witness()
+        let another = sandbox.session(next)
+        let second = another.downloadTask(withResumeData: blob)
+        second.resume()
+        await next.completion()
+        #expect(next.file(of: second) == content.data)
+        #expect(next.events.first == .resumed(at: 100_000, of: 300_000))
+        #expect(sandbox.partialNames == [])
+        another.invalidateAndCancel()
+    }
+
+    /// Each attempt gets 30,000 bytes further.
+    @Test func cutsInARowAreGoneOnWithFromTheErrorsInsideTheCompletion() async throws {
+        let content = GeneratedContent(size: 300_000, seed: 3)
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).entityTag("\"v1\"").cut(afterBytes: 30_000, times: 9))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        let file = await withCheckedContinuation { continuation in
+            Persistence(session) { continuation.resume(returning: $0) }.start(url)
+        }
+        #expect(file == content.data)
+        #expect(server.requests.map { $0.fields["Range"] } == [nil] + (1...9).map { "bytes=\($0 * 30_000)-" })
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
+    /// Goes on as long as the errors carry resume data.
+    private final class Persistence: Sendable {
+        private let session: URLSession
+        private let end: @Sendable (Data?) -> Void
+
+        init(_ session: URLSession, end: @escaping @Sendable (Data?) -> Void) {
+            self.session = session
+            self.end = end
+        }
+
+        func start(_ url: URL) {
+            session.downloadTask(with: url, completionHandler: handle).resume()
+        }
+
+        private func handle(_ file: URL?, _: URLResponse?, _ error: (any Error)?) {
+            if let blob = (error as? URLError)?.downloadTaskResumeData {
+                session.downloadTask(withResumeData: blob, completionHandler: handle).resume()
+            } else {
+                end(file.flatMap { try? Data(contentsOf: $0) })
+            }
+        }
+    }
+
+    @Test func cutsInARowAreGoneOnWithAsynchronously() async throws {
+        let content = GeneratedContent(size: 300_000, seed: 3)
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).entityTag("\"v1\"").cut(afterBytes: 30_000, times: 9))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        var error = await #expect(throws: URLError.self) { try await session.download(from: url) }
+        for _ in 1..<9 {
+            expectError(error, .networkConnectionLost, about: url)
+            let blob = try #require(error?.downloadTaskResumeData)
+            error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: blob) }
+        }
+        let (file, response) = try await session.download(
+            resumeFrom: try #require(error?.downloadTaskResumeData))
+        #expect(try content.matches(fileAt: file))
+        #expect((response as? HTTPURLResponse)?.statusCode == 206)
+        #expect(server.requests.map { $0.fields["Range"] } == [nil] + (1...9).map { "bytes=\($0 * 30_000)-" })
+        #expect(sandbox.partialNames == [file.lastPathComponent])
+        session.invalidateAndCancel()
+    }
+
+    /// A broken chunk is no reason to throw away what came before it.
+    @Test func aBrokenChunkKeepsWhatCameBefore() async throws {
+        let content = GeneratedContent(size: 300_000, seed: 3)
+        let server = try LoopbackServer()
+        var raw = Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"v1\"\r\n".utf8)
+        raw += Data("Accept-Ranges: bytes\r\n\r\n186a0\r\n".utf8) + content.bytes(0..<100_000) + Data("\r\nzz\r\n".utf8)
+        let url = server.route("/file", .raw([raw], then: .keepOpen))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        let error = await #expect(throws: URLError.self) { try await session.download(from: url) }
+        expectError(error, .cannotDecodeRawData, about: url)
+        server.route("/file", .generated(content).entityTag("\"v1\""))
+        let blob = try #require(error?.downloadTaskResumeData)
+        let (file, _) = try await session.download(resumeFrom: blob)
+        #expect(try content.matches(fileAt: file))
+        session.invalidateAndCancel()
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// When a download can be gone on with: resume data is offered only if every rule holds, otherwise the handler gets
+/// nil and no partial file stays.
+@Suite(.timeLimit(.minutes(1))) struct ResumeOfferTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let reply: @Sendable (Reply) -> Reply
+        let request: @Sendable (URL) -> URLRequest
+
+        init(
+            _ description: String, request: @escaping @Sendable (URL) -> URLRequest = { URLRequest(url: $0) },
+            _ reply: @escaping @Sendable (Reply) -> Reply
+        ) {
+            testDescription = description
+            self.reply = reply
+            self.request = request
+        }
+    }
+
+    private static let date = Date(timeIntervalSince1970: 784_111_777)
+    private static let sameSecond = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let nextSecond = "Sun, 06 Nov 1994 08:49:38 GMT"
+    private static let secondBefore = "Sun, 06 Nov 1994 08:49:36 GMT"
+
+    static let offered = [
+        Case("a strong tag") { $0.entityTag("\"v1\"") },
+        Case("a strong tag and no date") { $0.entityTag("\"\"") },
+        Case("modified a second before the response") { $0.lastModified(date).field("Date", nextSecond) },
+        Case("a strong tag beside a date that is not") {
+            $0.entityTag("\"v1\"").lastModified(date).field("Date", sameSecond)
+        },
+        Case("in chunks") { $0.entityTag("\"v1\"").chunked() },
+        Case("until the connection closes") { $0.entityTag("\"v1\"").untilClose() },
+        Case("a coding that codes nothing") { $0.entityTag("\"v1\"").field("Content-Encoding", "identity") },
+        Case("ranges in capitals") { $0.entityTag("\"v1\"").acceptRanges("Bytes") },
+    ]
+
+    @Test(arguments: offered) func resumeDataIsOffered(_ offer: Case) async throws {
+        let (data, partialNames) = try await PausedDownload.resumeData(reply: offer.reply, request: offer.request)
+        #expect(data != nil)
+        #expect(partialNames.count == 1)
+    }
+
+    @Sendable private static func post(_ url: URL) -> URLRequest {
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        return request
+    }
+
+    @Sendable private static func getWithBody(_ url: URL) -> URLRequest {
+        var request = URLRequest(url: url)
+        request.httpBody = Data("query".utf8)
+        return request
+    }
+
+    @Sendable private static func getRange(_ url: URL) -> URLRequest {
+        var request = URLRequest(url: url)
+        request.setValue("bytes=1000-", forHTTPHeaderField: "range")
+        return request
+    }
+
+    static let refused = [
+        Case("a weak tag") { $0.entityTag("W/\"v1\"") },
+        Case("a weak tag beside a strong date") {
+            $0.entityTag("W/\"v1\"").lastModified(date).field("Date", nextSecond)
+        },
+        Case("a tag without quotes") { $0.entityTag("v1") },
+        Case("no validator") { $0 },
+        Case("modified within the response's second") { $0.lastModified(date).field("Date", sameSecond) },
+        Case("modified after the response") { $0.lastModified(date).field("Date", secondBefore) },
+        Case("modified some time, the response has no date") { $0.lastModified(date) },
+        Case("a date that is none") { $0.field("Last-Modified", "yesterday").field("Date", nextSecond) },
+        Case("no Accept-Ranges") { $0.entityTag("\"v1\"").acceptRanges(nil) },
+        Case("Accept-Ranges: none") { $0.entityTag("\"v1\"").acceptRanges("none") },
+        Case("another unit of ranges") { $0.entityTag("\"v1\"").acceptRanges("pages") },
+        Case("a content coding") { $0.entityTag("\"v1\"").field("Content-Encoding", "gzip") },
+        Case("a coding behind one that codes nothing") {
+            $0.entityTag("\"v1\"").field("Content-Encoding", "identity, br")
+        },
+        Case("an error page") { $0.status(404).entityTag("\"v1\"").field("Accept-Ranges", "bytes") },
+        Case("a POST", request: post) { $0.entityTag("\"v1\"") },
+        Case("a GET with a body", request: getWithBody) { $0.entityTag("\"v1\"") },
+        Case("a range of the user's own", request: getRange) { $0.entityTag("\"v1\"") },
+    ]
+
+    @Test(arguments: refused) func noResumeDataIsOffered(_ refusal: Case) async throws {
+        let (data, partialNames) = try await PausedDownload.resumeData(reply: refusal.reply, request: refusal.request)
+        #expect(data == nil)
+        #expect(partialNames == [])
+    }
+
+    /// The same rules hold for transfers that fail by themselves.
+    @Test(arguments: refused) func anErrorCarriesNoResumeDataEither(_ refusal: Case) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", refusal.reply(.generated(size: 300_000)).cut(afterBytes: 100_000))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: refusal.request(url))
+        task.resume()
+        await witness.completion()
+        // A body that ends with the connection ends wherever that is.
+        expectError(witness.error(of: task), .networkConnectionLost, about: url)
+        #expect(witness.error(of: task)?.downloadTaskResumeData == nil)
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
+    @Test func withoutABodyByteThereIsNothingToGoOnWith() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .generated(size: 1_000).entityTag("\"v1\"").stalled(afterBytes: 0, until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await gate.reached()
+        #expect(await task.cancelByProducingResumeData() == nil)
+        await witness.completion()
+        expectError(witness.error(of: task), .cancelled, about: url)
+        #expect(sandbox.partialNames == [])
+        gate.open()
+        session.invalidateAndCancel()
+    }
+
+    /// A date joins ranges as a tag does.
+    @Test(arguments: [true, false]) func aStrongDateGoesOn(isUnchanged: Bool) async throws {
+        let paused = try await PausedDownload { $0.lastModified(Self.date).field("Date", Self.nextSecond) }
+        let content = GeneratedContent(size: 300_000, seed: isUnchanged ? 3 : 4)
+        paused.answer(
+            .generated(content).lastModified(isUnchanged ? Self.date : Self.date + 1).field("Date", Self.nextSecond))
+        let outcome = await paused.resume()
+        #expect(outcome.file == content.data)
+        #expect(outcome.resumedAt == [isUnchanged ? 100_000 : 0])
+        #expect(paused.server.requests.map { $0.fields["If-Range"] } == [Self.sameSecond])
+    }
+
+    @Test func anotherDateInThePartIsNotTheRest() async throws {
+        let paused = try await PausedDownload { $0.lastModified(Self.date).field("Date", Self.nextSecond) }
+        let good = Reply.generated(paused.content).lastModified(Self.date)
+        paused.answer(.sequence([good.replacingField("Last-Modified", Self.secondBefore), good]))
+        let outcome = await paused.resume()
+        #expect(outcome.file == paused.content.data)
+        #expect(outcome.resumedAt == [0])
+        #expect(paused.ranges == ["bytes=100000-", nil])
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// Sinks on handles that are open already, and files that are moved.
+@Suite(.timeLimit(.minutes(1))) struct FileHandleSinkTests {
+    /// A handle on the bench's file, readable and writable.
+    private func openHandle(_ bench: SinkBench) -> FileHandle {
+        FileHandle(fileDescriptor: open(bench.file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644), closeOnDealloc: true)
+    }
+
+    private func sink(_ bench: SinkBench, recordAt record: URL?) -> FileHandleSink {
+        FileHandleSink(openHandle(bench), recordAt: record)
+    }
+
+    // MARK: Handles
+
+    @Test func withoutARecordItStartsOver() async throws {
+        let bench = try SinkBench(.fileHandle)
+        bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
+        await bench.run(into: sink(bench, recordAt: nil))
+        #expect(bench.bytes == bench.content.bytes(0..<100_000))
+        let outcome = await bench.run(into: sink(bench, recordAt: nil))
+        #expect(outcome.events == [.response(200), .completed(nil)])
+        #expect(bench.ranges == [nil])
+        #expect(bench.bytes == bench.content.data)
+        #expect(bench.recorded == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.sandbox.folder.path) == ["movie"])
+    }
+
+    @Test func withARecordItGoesOn() async throws {
+        let bench = try SinkBench(.fileHandle)
+        bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
+        await bench.run(into: sink(bench, recordAt: bench.record))
+        await bench.run(into: sink(bench, recordAt: bench.record))
+        #expect(bench.ranges == ["bytes=100000-"])
+        #expect(bench.bytes == bench.content.data)
+        await bench.run(into: sink(bench, recordAt: bench.record))
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test func theUsersHandleStaysOpen() async throws {
+        let bench = try SinkBench(.fileHandle)
+        bench.answer(bench.good)
+        let handle = openHandle(bench)
+        let sink = FileHandleSink(handle, recordAt: nil)
+        #expect(sink.fileURL == nil)
+        await bench.run(into: sink)
+        try handle.seek(toOffset: 0)
+        #expect(try handle.readToEnd() == bench.content.data)
+        #expect(throws: (any Error).self) { try sink.move(to: bench.sandbox.file("moved")) }
+    }
+
+    @Test func aHandleThatCannotBeWrittenEndsTheTask() async throws {
+        let bench = try SinkBench(.fileHandle)
+        bench.answer(bench.good)
+        try Data("old".utf8).write(to: bench.file)
+        let handle = try FileHandle(forReadingFrom: bench.file)
+        let outcome = await bench.run(into: FileHandleSink(handle, recordAt: nil))
+        expectError(outcome.error, .cannotWriteToFile, about: bench.url)
+        #expect(outcome.error?.userInfo[NSUnderlyingErrorKey] != nil)
+        #expect(bench.bytes == Data("old".utf8))
+    }
+
+    // MARK: Moving
+
+    private func expectFinished(_ bench: SinkBench, at file: URL) async throws {
+        #expect(try bench.content.matches(fileAt: file))
+        await bench.run(into: FileHandleSink(fileAt: file))
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test func movedBetweenTasksItGoesOnThere() async throws {
+        let bench = try SinkBench(.fileHandle)
+        await bench.writeTheBeginning()
+        let sink = FileHandleSink(fileAt: bench.file)
+        let moved = bench.sandbox.file("moved")
+        try sink.move(to: moved)
+        #expect(sink.fileURL == moved)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: bench.sandbox.folder.path).sorted() == [
+                "moved", "moved.resume",
+            ])
+        await bench.run(into: sink)
+        #expect(bench.ranges == ["bytes=100000-"])
+        try await expectFinished(bench, at: moved)
+    }
+
+    @Test func movedWhileATaskWritesItIsWrittenThere() async throws {
+        let bench = try SinkBench(.fileHandle)
+        let gate = Gate()
+        bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
+        let sink = FileHandleSink(fileAt: bench.file)
+        let moved = bench.sandbox.file("moved")
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        session.dataTask(with: bench.url, writingTo: sink).resume()
+        await gate.reached()
+        await witness.wait { $0 == [.response(200)] }
+        // The file is there from the moment the task looked into it.
+        try sink.move(to: moved)
+        gate.open()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .completed(nil)])
+        #expect(bench.bytes == nil)
+        #expect(bench.recorded == nil)
+        session.invalidateAndCancel()
+        try await expectFinished(bench, at: moved)
+    }
+
+    @Test func movingReplacesWhatIsThere() async throws {
+        let bench = try SinkBench(.fileHandle)
+        await bench.writeTheWhole()
+        let moved = bench.sandbox.file("moved")
+        try Data("old".utf8).write(to: moved)
+        try Data("old record".utf8).write(to: bench.sandbox.file("moved.resume"))
+        try FileHandleSink(fileAt: bench.file).move(to: moved)
+        try await expectFinished(bench, at: moved)
+    }
+
+    /// The record may stay where it is, and so may the file.
+    @Test(arguments: [true, false]) func theRecordIsNotLostWhereItIs(movesFile: Bool) async throws {
+        let bench = try SinkBench(.fileHandle)
+        await bench.writeTheBeginning()
+        let sink = FileHandleSink(fileAt: bench.file)
+        let moved = movesFile ? bench.sandbox.file("moved") : bench.file
+        try sink.move(to: moved, recordAt: bench.record)
+        #expect(bench.recorded?["bytesReceived"] as? Int == 100_000)
+        await bench.run(into: sink)
+        #expect(bench.ranges == ["bytes=100000-"])
+        #expect(try bench.content.matches(fileAt: moved))
+    }
+
+    @Test func movingNothingMovesThePlace() async throws {
+        let bench = try SinkBench(.fileHandle)
+        bench.answer(bench.good)
+        let sink = FileHandleSink(fileAt: bench.file)
+        let moved = bench.sandbox.file("moved")
+        try sink.move(to: moved)
+        await bench.run(into: sink)
+        #expect(bench.bytes == nil)
+        try await expectFinished(bench, at: moved)
+    }
+
+    @Test func aMoveThatFailsChangesNothing() async throws {
+        let bench = try SinkBench(.fileHandle)
+        await bench.writeTheBeginning()
+        let sink = FileHandleSink(fileAt: bench.file)
+        let error = #expect(throws: (any Error).self) { try sink.move(to: bench.sandbox.file("none/moved")) }
+        #expect(posixCode(error) == Int(ENOENT))
+        #expect(sink.fileURL == bench.file)
+        await bench.run(into: sink)
+        #expect(bench.ranges == ["bytes=100000-"])
+        #expect(bench.bytes == bench.content.data)
+    }
+}
+
+/// A sink's file that cannot be made, opened or written.
+@Suite(.timeLimit(.minutes(1))) struct SinkFileFailureTests {
+    private static let codes: [URLError.Code?] = [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile]
+
+    @Test(arguments: SinkKind.allCases) func aPlaceBelowAFile(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        bench.answer(bench.good)
+        try Data("a file".utf8).write(to: bench.file)
+        let outcome = await bench.run(into: kind.sink(at: bench.file.appendingPathComponent("below")))
+        #expect(Self.codes.contains(outcome.error?.code))
+        #expect(outcome.error?.failingURL == bench.url)
+        #expect(posixCode(outcome.error) == Int(ENOTDIR))
+        #expect(bench.bytes == Data("a file".utf8))
+    }
+
+    @Test(arguments: SinkKind.allCases) func aFolderThatIsNotThere(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        bench.answer(bench.good)
+        let outcome = await bench.run(into: kind.sink(at: bench.sandbox.file("none/movie")))
+        #expect(Self.codes.contains(outcome.error?.code))
+        #expect(posixCode(outcome.error) == Int(ENOENT))
+    }
+
+    @Test(arguments: SinkKind.allCases) func aFolderInsteadOfAFile(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        bench.answer(bench.good)
+        let outcome = await bench.run(into: kind.sink(at: bench.sandbox.folder, recordAt: bench.record))
+        #expect(Self.codes.contains(outcome.error?.code))
+        #expect(posixCode(outcome.error) == Int(EISDIR))
+    }
+
+    /// The record's place cannot be written: then the task must not claim that all is well.
+    @Test(arguments: SinkKind.allCases) func aRecordThatCannotBeSaved(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        bench.answer(bench.good)
+        let outcome = await bench.run(
+            into: kind.sink(at: bench.file, recordAt: bench.sandbox.file("none/record")))
+        expectError(outcome.error, .cannotWriteToFile, about: bench.url)
+        #expect(posixCode(outcome.error) == Int(ENOENT))
+    }
+
+    @Test(.enabled(if: TinyDisk.isAvailable), arguments: SinkKind.allCases)
+    func aFullDiskEndsTheTaskAndLosesNothing(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        let content = GeneratedContent(size: 400_000, seed: 3)
+        bench.answer(.generated(content).entityTag("\"v1\""))
+        let disk = try TinyDisk(at: bench.sandbox.file("disk"))
+        let file = disk.folder.appendingPathComponent("movie")
+        let sink = kind.sink(at: file, recordAt: bench.record)
+        let outcome = await bench.run(into: sink)
+        expectError(outcome.error, .cannotWriteToFile, about: bench.url)
+        #expect(posixCode(outcome.error) == Int(ENOSPC))
+        #expect(mount("tmpfs", disk.folder.path, "tmpfs", UInt(MS_REMOUNT), "size=4m") == 0)
+        let second = await bench.run(into: sink)
+        #expect(second.error == nil)
+        #expect(try content.matches(fileAt: file))
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// Cancelling a task that writes to a sink loses nothing that had arrived; and a sink has one writer at a time.
+@Suite(.timeLimit(.minutes(1))) struct SinkCancellingTests {
+    @Test(arguments: SinkKind.allCases) func cancellingFlushesAndRecords(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        let gate = Gate()
+        bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
+        task.resume()
+        await gate.reached()
+        task.cancel()
+        await witness.completion()
+        expectError(witness.error(of: task), .cancelled, about: bench.url)
+        // However many bytes had arrived by then.
+        let length = bench.bytes?.count ?? 0
+        #expect(bench.recorded?["bytesReceived"] as? Int ?? 0 == length)
+        #expect(bench.bytes ?? Data() == bench.content.bytes(0..<length))
+        gate.open()
+        session.invalidateAndCancel()
+        bench.answer(bench.good)
+        await bench.run()
+        #expect(bench.bytes == bench.content.data)
+        #expect(bench.ranges == [length == 0 ? nil : "bytes=\(length)-"])
+    }
+
+    @Test(arguments: SinkKind.allCases) func cancelledManyTimesInAMiddleOfABigFile(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        let content = GeneratedContent(size: 6_000_000, seed: 5)
+        let gates = (0..<10).map { _ in Gate() }
+        let stalls = gates.map { Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 400_000, until: $0) }
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        bench.answer(.sequence(stalls + [.generated(content).entityTag("\"v1\"")]))
+        for (index, gate) in gates.enumerated() {
+            let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
+            task.resume()
+            await gate.reached()
+            task.cancel()
+            await witness.completion(of: index + 1)
+            let bytes = bench.bytes ?? Data()
+            #expect(content.matches(bytes))
+            #expect(bench.recorded?["bytesReceived"] as? Int ?? 0 == bytes.count)
+            gate.open()
+        }
+        session.invalidateAndCancel()
+        await bench.run()
+        #expect(bench.bytes == content.data)
+    }
+
+    @Test(arguments: SinkKind.allCases) func cancelledBeforeItStartsNothingIsTouched(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        await bench.writeTheBeginning()
+        let before = try Data(contentsOf: bench.record)
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
+        task.cancel()
+        await witness.completion()
+        #expect(witness.events == [.completed(.cancelled)])
+        #expect(bench.bytes == bench.content.bytes(0..<100_000))
+        #expect(try Data(contentsOf: bench.record) == before)
+        session.invalidateAndCancel()
+    }
+
+    /// The delegate looks at the response and wants none of it: then nothing is emptied either.
+    @Test(arguments: SinkKind.allCases) func aResponseThatIsRefusedLeavesTheFile(kind: SinkKind) async throws {
+        for isChanged in [false, true] {
+            let bench = try SinkBench(kind)
+            await bench.writeTheBeginning()
+            if isChanged { bench.answer(.generated(size: 200_000, seed: 8).entityTag("\"v2\"")) }
+            let outcome = await bench.run(disposition: .cancel)
+            #expect(outcome.events == [.response(isChanged ? 200 : 206), .completed(.cancelled)])
+            #expect(bench.bytes == bench.content.bytes(0..<100_000))
+            bench.answer(bench.good)
+            await bench.run()
+            #expect(bench.bytes == bench.content.data)
+            #expect(bench.ranges == ["bytes=100000-"])
+        }
+    }
+
+    /// A task that writes to a sink has its place already.
+    @Test(arguments: SinkKind.allCases) func itDoesNotBecomeADownload(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        bench.answer(bench.good)
+        let outcome = await bench.run(disposition: .becomeDownload)
+        #expect(outcome.events == [.response(200), .completed(nil)])
+        #expect(bench.bytes == bench.content.data)
+        #expect(bench.sandbox.partialNames == [])
+    }
+
+    // MARK: One writer at a time
+
+    @Test(arguments: SinkKind.allCases, SinkKind.allCases)
+    func aSecondSinkOnAFileInUseFails(kind: SinkKind, second: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        let gate = Gate()
+        bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        let first = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
+        first.resume()
+        await gate.reached()
+
+        let rival = Witness()
+        let rivals = bench.sandbox.session(rival)
+        let task = rivals.dataTask(with: bench.url, writingTo: second.sink(at: bench.file))
+        task.resume()
+        await rival.wait { !$0.isEmpty }
+        gate.open()
+        await rival.completion()
+        expectError(rival.error(of: task), .cannotOpenFile, about: bench.url)
+        #expect(rival.events == [.completed(.cannotOpenFile)])
+        await witness.completion()
+        #expect(witness.events == [.response(200), .completed(nil)])
+        #expect(bench.bytes == bench.content.data)
+        session.invalidateAndCancel()
+        rivals.invalidateAndCancel()
+    }
+
+    /// As soon as a task is over, however it ended, the next may write: the first sink still exists.
+    @Test(arguments: SinkKind.allCases, [200, 404])
+    func theFileIsFreeAfterwards(kind: SinkKind, status: Int) async throws {
+        let bench = try SinkBench(kind)
+        let sink = kind.sink(at: bench.file)
+        bench.answer(status == 200 ? bench.good.cut(afterBytes: 100_000, times: 1) : .status(status))
+        await bench.run(into: sink)
+        bench.answer(bench.good)
+        let outcome = await bench.run(into: kind.sink(at: bench.file))
+        #expect(outcome.error == nil)
+        #expect(bench.bytes == bench.content.data)
+        withExtendedLifetime(sink) {}
+    }
+}

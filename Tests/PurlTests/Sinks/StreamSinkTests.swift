@@ -1,0 +1,158 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// A sink on a stream that is no file.
+@Suite(.timeLimit(.minutes(1))) struct StreamSinkTests {
+    @Test func aStreamToMemoryGetsTheBody() async throws {
+        let bench = try SinkBench(.outputStream)
+        bench.answer(bench.good)
+        let stream = OutputStream(toMemory: ())
+        // The sink takes it over; it is looked at only when the task is done with it.
+        nonisolated(unsafe) let memory = stream
+        let outcome = await bench.run(into: OutputStreamSink(memory))
+        #expect(outcome.events == [.response(200), .completed(nil)])
+        #expect(memory.property(forKey: .dataWrittenToMemoryStreamKey) as? Data == bench.content.data)
+        #expect(memory.streamStatus == .closed)
+    }
+
+    /// What went out cannot be taken back.
+    @Test func aStreamCannotStartOver() async throws {
+        let bench = try SinkBench(.outputStream)
+        let sink = OutputStreamSink(OutputStream(toMemory: ()))
+        bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
+        let lost = await bench.run(into: sink)
+        expectError(lost.error, .networkConnectionLost, about: bench.url)
+        let outcome = await bench.run(into: sink)
+        expectError(outcome.error, .cannotWriteToFile, about: bench.url)
+        #expect(outcome.error?.userInfo[NSUnderlyingErrorKey] != nil)
+    }
+
+    @Test func aFullDeviceEndsTheTask() async throws {
+        let bench = try SinkBench(.outputStream)
+        bench.answer(bench.good)
+        let stream = try #require(OutputStream(toFileAtPath: "/dev/full", append: true))
+        let outcome = await bench.run(into: OutputStreamSink(stream))
+        expectError(outcome.error, .cannotWriteToFile, about: bench.url)
+        #expect(posixCode(outcome.error) == Int(ENOSPC))
+    }
+
+    @Test func aBufferThatIsTooSmallEndsTheTask() async throws {
+        let bench = try SinkBench(.outputStream)
+        bench.answer(bench.good)
+        let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: 1_000)
+        defer { buffer.deallocate() }
+        // Nobody else touches the buffer while the stream has it.
+        nonisolated(unsafe) let stream = OutputStream(toBuffer: buffer, capacity: 1_000)
+        let outcome = await bench.run(into: OutputStreamSink(stream))
+        expectError(outcome.error, .cannotWriteToFile, about: bench.url)
+    }
+
+    @Test func aStreamThatCannotBeOpenedEndsTheTask() async throws {
+        let bench = try SinkBench(.outputStream)
+        bench.answer(bench.good)
+        let stream = try #require(OutputStream(toFileAtPath: "/proc/none/file", append: false))
+        let outcome = await bench.run(into: OutputStreamSink(stream))
+        let codes: [URLError.Code?] = [.cannotOpenFile, .cannotWriteToFile, .cannotCreateFile]
+        #expect(codes.contains(outcome.error?.code))
+        #expect(posixCode(outcome.error) == Int(ENOENT))
+    }
+
+    // MARK: Pipes
+
+    /// A named pipe that is open for reading. Opening it for writing does not block, writing does when it is full.
+    private func makePipe(in sandbox: Sandbox) throws -> (url: URL, reader: FileHandle) {
+        let url = sandbox.file("pipe")
+        #expect(mkfifo(url.path, 0o600) == 0)
+        let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        #expect(descriptor >= 0)
+        #expect(fcntl(descriptor, F_SETFL, 0) == 0)
+        return (url, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
+    }
+
+    /// Everything until the writer closes the pipe, read on a thread that may block.
+    private func readToEnd(_ reader: FileHandle) async -> Data {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(returning: (try? reader.readToEnd()) ?? Data())
+            }
+        }
+    }
+
+    @Test func aBlockedPipeHoldsUpNobodyElse() async throws {
+        let bench = try SinkBench(.outputStream)
+        let content = GeneratedContent(size: 5_000_000, seed: 4)
+        bench.answer(.generated(content))
+        bench.server.route("/other", bench.good)
+        let (pipe, reader) = try makePipe(in: bench.sandbox)
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        let stream = try #require(OutputStream(toFileAtPath: pipe.path, append: true))
+        let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream))
+        blocked.resume()
+        await witness.wait { $0 == [.response(200)] }
+
+        // Nobody reads the pipe, and meanwhile everything else goes on: data, downloads and other sinks.
+        for index in 0..<20 {
+            let (data, _) = try await session.data(from: bench.server.url("/other"))
+            #expect(data == bench.content.data)
+            let (file, _) = try await session.download(from: bench.server.url("/other"))
+            #expect(try bench.content.matches(fileAt: file))
+            try FileManager.default.removeItem(at: file)
+            let other = session.dataTask(
+                with: bench.server.url("/other"), writingTo: FileHandleSink(fileAt: bench.sandbox.file("\(index)")))
+            other.resume()
+            await witness.wait { $0.count { $0 == .completed(nil) } == index + 1 }
+            #expect(try bench.content.matches(fileAt: bench.sandbox.file("\(index)")))
+        }
+        #expect(blocked.state == .running)
+        // Memory is bounded: the server is not read to its end.
+        #expect(blocked.countOfBytesReceived < 3_000_000)
+
+        let read = await readToEnd(reader)
+        #expect(read == content.data)
+        await witness.completion(of: 21)
+        #expect(witness.events.last == .completed(nil))
+        session.invalidateAndCancel()
+    }
+
+    /// Cancelling gives the connection up at once, even if nobody reads the pipe.
+    @Test func aBlockedTransferCanBeCancelled() async throws {
+        let bench = try SinkBench(.outputStream)
+        bench.answer(.generated(size: 5_000_000))
+        let (pipe, reader) = try makePipe(in: bench.sandbox)
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        let stream = try #require(OutputStream(toFileAtPath: pipe.path, append: true))
+        let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream))
+        blocked.resume()
+        await bench.server.wait { $0.requests.last?.bytesSent ?? 0 > 1_000_000 }
+        blocked.cancel()
+        // The connection at least is given up at once.
+        await bench.server.waitUntilDisconnected()
+        // The task is over when the write that had begun is: nobody can take it back.
+        _ = await readToEnd(reader)
+        await witness.completion()
+        expectError(witness.error(of: blocked), .cancelled, about: bench.url)
+        session.invalidateAndCancel()
+    }
+
+    /// A reader that goes away is an error, not the end of the program.
+    @Test func aBrokenPipeEndsTheTask() async throws {
+        await #expect(processExitsWith: .success) {
+            let bench = try SinkBench(.outputStream)
+            bench.answer(.generated(size: 5_000_000))
+            let pipe = bench.sandbox.file("pipe")
+            #expect(mkfifo(pipe.path, 0o600) == 0)
+            let reader = open(pipe.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            #expect(reader >= 0)
+            let stream = try #require(OutputStream(toFileAtPath: pipe.path, append: true))
+            stream.open()
+            close(reader)
+            let outcome = await bench.run(into: OutputStreamSink(stream))
+            expectError(outcome.error, .cannotWriteToFile, about: bench.url)
+            #expect(posixCode(outcome.error) == Int(EPIPE))
+        }
+    }
+}
