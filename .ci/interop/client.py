@@ -127,8 +127,11 @@ class Target:
 
 
 def digest(file):
+    sha256 = hashlib.sha256()
     with open(file, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        while chunk := stream.read(1 << 20):
+            sha256.update(chunk)
+    return sha256.hexdigest()
 
 
 def interrupted_once(purl, url, target, size):

