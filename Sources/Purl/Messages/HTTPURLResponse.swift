@@ -51,16 +51,16 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         fields[FieldName(field)]
     }
 
-    /// The reason phrase of RFC 9110 §15 for a status code, in lower case as Foundation has it.
+    /// The reason phrase of RFC 9110 §15 for a status code, else what its first digit means.
     open class func localizedString(forStatusCode statusCode: Int) -> String {
-        let reason = ResponseHead.standardReason(for: statusCode).lowercased()
+        let reason = ResponseHead.standardReason(for: statusCode)
         if !reason.isEmpty { return reason }
         switch statusCode {
-        case 100...199: return "informational"
-        case 200...299: return "success"
-        case 300...399: return "redirected"
-        case 400...499: return "client error"
-        default: return "server error"
+        case 100...199: return "Informational"
+        case 200...299: return "Success"
+        case 300...399: return "Redirected"
+        case 400...499: return "Client Error"
+        default: return "Server Error"
         }
     }
 

@@ -15,7 +15,7 @@ enum SuggestedFilename {
         for case let name? in offered {
             if let safe = singleComponent(name) { return safe }
         }
-        return "unknown"
+        return "Unknown"
     }
 
     /// The part of `name` that can stand as one path component, nil when nothing is left.

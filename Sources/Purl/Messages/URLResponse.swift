@@ -34,7 +34,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
 
     /// A name under which the body may be saved: always a single path component, whatever the server wrote.
     ///
-    /// Taken from `Content-Disposition` (RFC 6266), else the URL's last path component, else its host, else "unknown".
+    /// Taken from `Content-Disposition` (RFC 6266), else the URL's last path component, else its host, else "Unknown".
     open var suggestedFilename: String? {
         SuggestedFilename.choose(contentDisposition: nil, url: url)
     }

@@ -4,15 +4,12 @@ extension FileHandle {
     /// Opens the file at `url`, made when it is not there, for reading and writing and for this holder alone.
     static func locked(_ url: URL) throws -> FileHandle {
         let descriptor = open(url.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw NSError.system(at: url) }
+        guard descriptor >= 0 else { throw FileFailure(.open, url, NSError.system(at: url)) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw CocoaError(
-                .fileLocking,
-                userInfo: [
-                    NSFilePathErrorKey: url.path,
-                    NSLocalizedDescriptionKey: "\(url.lastPathComponent) is being written by another transfer.",
-                ])
+            let reason = "it is being written by another transfer"
+            throw FileFailure(
+                .open, url, CocoaError(.fileLocking, userInfo: [NSLocalizedDescriptionKey: reason]))
         }
         return handle
     }

@@ -93,7 +93,9 @@ public final class FileHandleSink: BodySink {
         try state.withLock { try $0.record?.load() }
     }
 
+    /// Takes the file first: a record is its owner's only.
     public func saveRecord(_ record: Data?) throws {
+        try withHandle { _ in }
         try state.withLock { try $0.record?.save(record) }
     }
 

@@ -90,8 +90,12 @@ public final class OutputStreamSink: BodySink {
         try state.withLock { try $0.record?.load() }
     }
 
+    /// Takes the file first: a record is its owner's only.
     public func saveRecord(_ record: Data?) throws {
-        try state.withLock { try $0.record?.save(record) }
+        try state.withLock { state in
+            _ = try Self.handle(&state)
+            try state.record?.save(record)
+        }
     }
 
     public func close() throws {

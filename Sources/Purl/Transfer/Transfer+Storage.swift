@@ -21,7 +21,7 @@ extension Transfer {
             do {
                 return try Self.find(in: sink, url: url)
             } catch {
-                throw FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
+                throw error as? FileFailure ?? FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
             }
         } then: { [weak self] result in
             self?.found(result)

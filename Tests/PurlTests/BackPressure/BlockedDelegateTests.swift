@@ -118,7 +118,7 @@ import Testing
         let clockQueue = DispatchQueue(label: "clock")
         queue.underlyingQueue = clockQueue
         defer { withExtendedLifetime(clockQueue) {} }
-        let clock = sandbox.session(queue: queue) { $0.timeoutIntervalForRequest = 3 }
+        let clock = sandbox.session(queue: queue) { $0.timeoutIntervalForRequest = 6 }
         let other = sandbox.session()
         defer { for session in blocked + [clock, other] { session.invalidateAndCancel() } }
         await withCheckedContinuation { continuation in
@@ -194,11 +194,11 @@ import Testing
             others.invalidateAndCancel()
         }
         var request = URLRequest(url: server.url("/big"))
-        request.timeoutInterval = 0.5
+        request.timeoutInterval = 2
         session.dataTask(with: request).resume()
         await stop.reached()
         var clock = URLRequest(url: server.url("/clock"))
-        clock.timeoutInterval = 1
+        clock.timeoutInterval = 3
         await #expect(throws: URLError.self) { try await others.data(for: clock) }
         #expect(!check.isOver)
         stop.open()

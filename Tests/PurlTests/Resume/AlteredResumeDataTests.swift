@@ -26,7 +26,7 @@ import Testing
         paused.answer(paused.sameResource)
         let partial = try paused.partial
         let bytes = try Data(contentsOf: partial)
-        let session = paused.sandbox.session { $0.timeoutIntervalForRequest = 5 }
+        let session = paused.sandbox.session { $0.timeoutIntervalForRequest = 30 }
         var successes = 0
         for blob in blobs {
             try? FileManager.default.removeItem(at: paused.sandbox.partials)
@@ -40,6 +40,8 @@ import Testing
             }
         }
         session.invalidateAndCancel()
+        // It removes its socket from the sandbox.
+        paused.server.stop()
         return successes
     }
 
@@ -56,10 +58,12 @@ import Testing
         #expect(successes <= 2)
     }
 
-    @Test(arguments: [0x01, 0x20] as [UInt8]) func everyByteAltered(mask: UInt8) async throws {
+    /// - Parameter stride: Every byte with one mask, a sample of them with the other.
+    @Test(arguments: [(0x01, 1), (0x20, 5)] as [(UInt8, Int)]) func bytesAltered(mask: UInt8, stride: Int) async throws
+    {
         let paused = try await pausedDownload()
         let blob = paused.blob
-        let altered = blob.indices.map { index in
+        let altered = Swift.stride(from: blob.startIndex, to: blob.endIndex, by: stride).map { index in
             var copy = blob
             copy[index] ^= mask
             return copy

@@ -33,13 +33,15 @@ import Testing
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
         let witness = Witness()
-        let session = try Sandbox().session(witness)
+        let sandbox = try Sandbox()
+        let session = sandbox.session(witness)
         let task = session.downloadTask(with: url)
         task.resume()
         await witness.completion()
         #expect(await task.cancelByProducingResumeData() == nil)
         #expect(witness.events == [.wrote(300_000, of: 300_000), .file(300_000), .completed(nil)])
         #expect(task.error == nil)
+        #expect(sandbox.partialNames == [])
         session.invalidateAndCancel()
     }
 

@@ -95,24 +95,31 @@ import Testing
     }
 }
 
-/// A file system of 256 KiB, where mounting is allowed.
-struct TinyDisk: ~Copyable {
+/// A file system of 256 KiB in a folder of a sandbox, where mounting is allowed.
+final class TinyDisk {
     let folder: URL
+    /// Removed after the disk is unmounted, not before.
+    private let sandbox: Sandbox
 
-    /// Why tests that need it do not run; nil where they do.
-    static let isAvailable: Bool = {
-        guard getuid() == 0, let sandbox = try? Sandbox(), let disk = try? TinyDisk(at: sandbox.file("disk")) else {
-            return false
-        }
-        return FileManager.default.fileExists(atPath: disk.folder.path)
-    }()
+    /// Whether tests that need one can run.
+    static let isAvailable = getuid() == 0 && (try? Sandbox()).flatMap { try? TinyDisk(in: $0, "disk") } != nil
 
-    init(at folder: URL) throws {
+    init(in sandbox: Sandbox, _ name: String) throws {
+        self.sandbox = sandbox
+        folder = sandbox.file(name)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=256k") == 0 else {
+        try mount(flags: 0, size: "256k")
+    }
+
+    /// Makes room.
+    func grow() throws {
+        try mount(flags: UInt(MS_REMOUNT), size: "4m")
+    }
+
+    private func mount(flags: UInt, size: String) throws {
+        guard Foundation.mount("tmpfs", folder.path, "tmpfs", flags, "size=\(size)") == 0 else {
             throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno))
         }
-        self.folder = folder
     }
 
     deinit { umount2(folder.path, Int32(MNT_DETACH)) }
@@ -125,13 +132,13 @@ struct TinyDisk: ~Copyable {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
         let sandbox = try Sandbox()
-        let disk = try TinyDisk(at: sandbox.partials)
+        let disk = try TinyDisk(in: sandbox, "partials")
         let session = sandbox.session()
         let error = await #expect(throws: URLError.self) { try await session.download(from: url) }
         expectError(error, .cannotWriteToFile, about: url)
         #expect(posixCode(error) == Int(ENOSPC))
         if let blob = error?.downloadTaskResumeData {
-            #expect(mount("tmpfs", disk.folder.path, "tmpfs", UInt(MS_REMOUNT), "size=4m") == 0)
+            try disk.grow()
             let (file, _) = try await session.download(resumeFrom: blob)
             #expect(try content.matches(fileAt: file))
         } else {

@@ -38,14 +38,24 @@ import Testing
     private final class Adder: NSObject, URLSessionDownloadDelegate, Sendable {
         let sums = Mutex<(written: Int64, last: Int64, isExact: Bool)>((0, 0, true))
         let expected = Mutex<Set<Int64>>([])
-        let finish: @Sendable (URL?) -> Void
+        private let look: @Sendable (URL) -> Void
+        private let ends = AsyncStream<Void>.makeStream()
 
-        init(finish: @escaping @Sendable (URL?) -> Void) { self.finish = finish }
+        /// - Parameter look: Gets the file.
+        init(look: @escaping @Sendable (URL) -> Void) { self.look = look }
+
+        /// Returns when the task has completed.
+        func completion() async { for await _ in ends.stream.prefix(1) {} }
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            #expect(error == nil)
+            ends.continuation.yield()
+        }
 
         func urlSession(
             _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
         ) {
-            finish(location)
+            look(location)
         }
 
         func urlSession(
@@ -73,11 +83,10 @@ import Testing
         let server = try LoopbackServer()
         let url = server.route("/file", tellsLength ? .generated(big) : .generated(big).chunked())
         let sandbox = try Sandbox()
-        let (ends, end) = AsyncStream<Bool>.makeStream()
-        let adder = Adder { end.yield($0.map { (try? big.matches(fileAt: $0)) == true } ?? false) }
+        let adder = Adder { #expect((try? big.matches(fileAt: $0)) == true) }
         let session = sandbox.session(adder)
         session.downloadTask(with: url).resume()
-        #expect(await ends.first { _ in true } == true)
+        await adder.completion()
         let sums = adder.sums.withLock { $0 }
         #expect(sums.written == 20_000_000)
         #expect(sums.last == 20_000_000)
@@ -89,11 +98,10 @@ import Testing
     @Test func theCountsOfAResumedDownloadGoOn() async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource.inPieces(of: 10_000))
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        let adder = Adder { _ in end.yield() }
+        let adder = Adder { #expect((try? paused.content.matches(fileAt: $0)) == true) }
         let session = paused.sandbox.session(adder)
         session.downloadTask(withResumeData: paused.blob).resume()
-        _ = await ends.first { _ in true }
+        await adder.completion()
         let sums = adder.sums.withLock { $0 }
         #expect(sums.written == 200_000)
         #expect(sums.last == 300_000)
@@ -106,14 +114,10 @@ import Testing
         let url = server.route("/file", .generated(content))
         let sandbox = try Sandbox()
         let destination = sandbox.file("kept")
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        let adder = Adder { location in
-            if let location { try? FileManager.default.moveItem(at: location, to: destination) }
-            end.yield()
-        }
+        let adder = Adder { try? FileManager.default.moveItem(at: $0, to: destination) }
         let session = sandbox.session(adder)
         session.downloadTask(with: url).resume()
-        _ = await ends.first { _ in true }
+        await adder.completion()
         #expect(try content.matches(fileAt: destination))
         #expect(sandbox.partialNames == [])
         session.invalidateAndCancel()
@@ -175,13 +179,15 @@ import Testing
         let server = try LoopbackServer()
         let url = server.route("/file", .text("no such thing").status(404))
         let witness = Witness()
-        let session = try Sandbox().session(witness)
+        let sandbox = try Sandbox()
+        let session = sandbox.session(witness)
         let task = session.downloadTask(with: url)
         task.resume()
         await witness.completion()
         #expect(witness.file(of: task) == Data("no such thing".utf8))
         #expect(witness.events.last == .completed(nil))
         #expect((task.response as? HTTPURLResponse)?.statusCode == 404)
+        #expect(sandbox.partialNames == [])
         session.invalidateAndCancel()
     }
 

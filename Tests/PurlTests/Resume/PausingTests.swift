@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A download may be stopped and gone on with as often as one likes.
-@Suite(.timeLimit(.minutes(1))) struct PausingTests {
+@Suite(.timeLimit(.minutes(3))) struct PausingTests {
     private let content = GeneratedContent(size: 1_020_000, seed: 11)
     private let step = 20_000
 

@@ -9,7 +9,7 @@ import Testing
         let paused = try await PausedDownload { reply in
             reply.entityTag(PausedDownload.tag)
         } request: { url in
-            var request = URLRequest(url: url, timeoutInterval: 9)
+            var request = URLRequest(url: url, timeoutInterval: 90)
             request.setValue("de", forHTTPHeaderField: "Accept-Language")
             return request
         }
@@ -31,7 +31,7 @@ import Testing
             #expect(request["url"] as? String == paused.server.url(PausedDownload.path).absoluteString)
             #expect(request["method"] as? String == "GET")
             #expect(request["headers"] as? [String: String] == ["Accept-Language": "de"])
-            #expect(request["timeoutInterval"] as? Double == 9)
+            #expect(request["timeoutInterval"] as? Double == 90)
         }
     }
 

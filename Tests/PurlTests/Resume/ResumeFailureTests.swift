@@ -68,6 +68,7 @@ import Testing
         let outcome = await paused.resume(try #require(refused.error?.downloadTaskResumeData))
         #expect(outcome.file == paused.content.data)
         #expect(server.requests.map { $0.fields["Range"] } == ["bytes=100000-"])
+        server.stop()
     }
 
     @Test(arguments: [Moment.beforeHead, .midHead, .afterBodyBytes(0)])

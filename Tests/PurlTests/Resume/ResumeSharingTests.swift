@@ -76,7 +76,7 @@ import Testing
         let paused = try await PausedDownload { reply in
             reply.entityTag(PausedDownload.tag)
         } request: { url in
-            var request = URLRequest(url: url, timeoutInterval: 17)
+            var request = URLRequest(url: url, timeoutInterval: 170)
             request.setValue("yes", forHTTPHeaderField: "X-Kept")
             request.setValue("Basic Zm9vOmJhcg==", forHTTPHeaderField: "Authorization")
             return request
@@ -87,7 +87,7 @@ import Testing
         #expect(task.originalRequest?.url == paused.server.url(PausedDownload.path))
         #expect(task.currentRequest?.url == paused.server.url(PausedDownload.path))
         #expect(task.originalRequest?.value(forHTTPHeaderField: "X-Kept") == "yes")
-        #expect(task.originalRequest?.timeoutInterval == 17)
+        #expect(task.originalRequest?.timeoutInterval == 170)
         #expect(task.originalRequest?.value(forHTTPHeaderField: "Range") == nil)
         #expect(task.state == .suspended)
         task.cancel()

@@ -99,12 +99,14 @@ import Testing
     @Test(arguments: SinkKind.allCases, SinkKind.allCases)
     func aSecondSinkOnAFileInUseFails(kind: SinkKind, second: SinkKind) async throws {
         let bench = try SinkBench(kind)
+        await bench.writeTheBeginning()
         let gate = Gate()
-        bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
+        bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
         let witness = Witness()
         let session = bench.sandbox.session(witness)
         let first = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
         first.resume()
+        // The file was looked into, and so is held, before anything was asked of the server.
         await gate.reached()
 
         let rival = Witness()
@@ -117,10 +119,34 @@ import Testing
         expectError(rival.error(of: task), .cannotOpenFile, about: bench.url)
         #expect(rival.events == [.completed(.cannotOpenFile)])
         await witness.completion()
-        #expect(witness.events == [.response(200), .completed(nil)])
+        #expect(witness.events == [.response(206), .completed(nil)])
         #expect(bench.bytes == bench.content.data)
+        #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
         session.invalidateAndCancel()
         rivals.invalidateAndCancel()
+    }
+
+    /// Both looked for the file before it was there; the first to write has it.
+    @Test(arguments: SinkKind.allCases, SinkKind.allCases)
+    func twoTasksOnANewFile(kind: SinkKind, second: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        let (start, end) = (Gate(), Gate())
+        bench.answer(bench.good.delayed(until: start).stalled(afterBytes: 100_000, until: end))
+        let witness = Witness()
+        let session = bench.sandbox.session(witness)
+        let tasks = [kind, second].map { session.dataTask(with: bench.url, writingTo: $0.sink(at: bench.file)) }
+        for task in tasks { task.resume() }
+        await start.reached(times: 2)
+        start.open()
+        await witness.completion()
+        end.open()
+        await witness.completion(of: 2)
+        let errors = tasks.compactMap { witness.error(of: $0) }
+        #expect(errors.count == 1)
+        expectError(errors.first, .cannotOpenFile, about: bench.url)
+        #expect(bench.bytes == bench.content.data)
+        #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
+        session.invalidateAndCancel()
     }
 
     /// As soon as a task is over, however it ended, the next may write: the first sink still exists.

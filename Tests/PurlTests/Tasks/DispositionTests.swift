@@ -274,11 +274,11 @@ import Testing
         let session = sandbox.session(asked)
         defer { session.invalidateAndCancel() }
         var request = URLRequest(url: server.url("/file"))
-        request.timeoutInterval = 0.3
+        request.timeoutInterval = 2
         session.dataTask(with: request).resume()
         let answer = try #require(await asked.response())
         var clock = URLRequest(url: server.url("/clock"))
-        clock.timeoutInterval = 0.7
+        clock.timeoutInterval = 3
         await #expect(throws: URLError.self) { try await session.data(for: clock) }
         answer(.allow)
         await asked.witness.completion()

@@ -203,12 +203,12 @@ import Testing
         let session = sandbox.session(witness)
         defer { session.invalidateAndCancel() }
         var request = URLRequest(url: server.url("/file"))
-        request.timeoutInterval = 0.3
+        request.timeoutInterval = 2
         let task = session.dataTask(with: request)
         task.resume()
         await witness.wait { $0.contains(.response(200)) }
         var clock = URLRequest(url: server.url("/clock"))
-        clock.timeoutInterval = 0.7
+        clock.timeoutInterval = 3
         await #expect(throws: URLError.self) { try await session.data(for: clock) }
         #expect(task.state == .suspended)
         #expect(witness.events == [.response(200)])

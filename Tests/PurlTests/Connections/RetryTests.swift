@@ -1,0 +1,152 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("A reused connection that dies before the first byte of the answer", .timeLimit(.minutes(1)))
+struct RetryTests {
+    enum Death: CaseIterable, Sendable {
+        case cut, reset
+
+        func applied(to reply: Reply, at moment: Moment = .beforeHead) -> Reply {
+            switch self {
+            case .cut: reply.cut(at: moment)
+            case .reset: reply.reset(at: moment)
+            }
+        }
+    }
+
+    private static let hello = Reply.text("hello")
+
+    private func request(_ url: URL, _ method: String) -> URLRequest {
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        if method == "PUT" || method == "POST" || method == "PATCH" { request.httpBody = Data("the body".utf8) }
+        return request
+    }
+
+    @Test(
+        "Idempotent methods are tried once more", arguments: ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"], Death.allCases
+    )
+    func idempotent(method: String, death: Death) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .sequence([Self.hello, death.applied(to: Self.hello), Self.hello]))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        _ = try await session.data(from: url)
+        let (body, response) = try await session.data(for: request(url, method))
+        #expect(body == Data((method == "HEAD" ? "" : "hello").utf8))
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(server.requests.map(\.method) == ["GET", method, method])
+        #expect(server.requests.map(\.connection) == [1, 1, 2])
+        #expect(server.requests.last?.body == (method == "PUT" ? Data("the body".utf8) : Data()))
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Others fail: the server may have acted already", arguments: ["POST", "PATCH", "LOCK"], Death.allCases)
+    func notIdempotent(method: String, death: Death) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .sequence([Self.hello, death.applied(to: Self.hello), Self.hello]))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        _ = try await session.data(from: url)
+        let error = await #expect(throws: URLError.self) { try await session.data(for: request(url, method)) }
+        #expect(error?.code == .networkConnectionLost)
+        #expect(error?.failingURL == url)
+        #expect(server.requests.map(\.connection) == [1, 1])
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Once, not twice", arguments: Death.allCases)
+    func once(death: Death) async throws {
+        let server = try LoopbackServer()
+        let dead = death.applied(to: Self.hello)
+        let url = server.route("/file", .sequence([Self.hello, dead, dead, Self.hello]))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        _ = try await session.data(from: url)
+        let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
+        #expect(error?.code == .networkConnectionLost)
+        #expect(server.requests.map(\.connection) == [1, 1, 2])
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Not on a new connection", arguments: Death.allCases)
+    func notOnNewConnection(death: Death) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .sequence([death.applied(to: Self.hello), Self.hello]))
+        let outcome = try await LoadForm.dataDelegate.load(url)
+        outcome.expectFailure(.networkConnectionLost, at: url)
+        #expect(server.requests.count == 1)
+    }
+
+    static let later: [(name: String, reply: Reply)] = [
+        ("in the head", hello.cut(at: .midHead)), ("after the head", hello.cut(afterBytes: 0)),
+        ("in the body", hello.cut(afterBytes: 2)),
+        ("after an interim response", hello.interim(100).cut(at: .beforeHead)),
+        ("after a single byte", .raw("H")),
+    ]
+
+    @Test("Not once something of an answer has come", arguments: later)
+    func notLater(row: (name: String, reply: Reply)) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .sequence([Self.hello, row.reply, Self.hello]))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        _ = try await session.data(from: url)
+        let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
+        #expect(error?.code == .networkConnectionLost)
+        #expect(server.requests.map(\.connection) == [1, 1])
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Each request of a chain of redirects has its own second try")
+    func redirects() async throws {
+        let server = try LoopbackServer()
+        let dead = Self.hello.cut(at: .beforeHead)
+        server.route("/1", .sequence([Self.hello, dead, .redirect(to: "/2")]))
+        server.route("/2", .sequence([dead, .text("end")]))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        _ = try await session.data(from: server.url("/1"))
+        let (body, _) = try await session.data(from: server.url("/1"))
+        #expect(body == Data("end".utf8))
+        #expect(server.requests.map(\.path) == ["/1", "/1", "/1", "/2", "/2"])
+        #expect(server.requests.map(\.connection) == [1, 1, 2, 2, 3])
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("The second try takes a new connection, however many dead ones lie idle")
+    func manyDead() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", Self.hello.delayed(until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        for _ in 0..<6 { session.dataTask(with: url).resume() }
+        await gate.reached(times: 6)
+        gate.open()
+        await witness.completion(of: 6)
+        server.closeConnections()
+        let (body, _) = try await session.data(from: url)
+        #expect(body == Data("hello".utf8))
+        #expect(server.acceptedConnections == 7)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("The delegate sees one load")
+    func delegate() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .sequence([Self.hello, Self.hello.cut(at: .beforeHead), Self.hello]))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        _ = try await session.data(from: url)
+        let task = session.dataTask(with: url)
+        task.resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(5), .completed(nil)])
+        session.invalidateAndCancel()
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("A server that cannot be reached", .timeLimit(.minutes(1)))
+struct ConnectFailureTests {
+    @Test("A port where nobody listens: cannotConnectToHost", arguments: LoadForm.allCases)
+    func refused(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.url("/file")
+        server.stop()
+        let outcome = try await form.load(url)
+        outcome.expectFailure(.cannotConnectToHost, at: url)
+        #expect(outcome.error?.userInfo[NSUnderlyingErrorKey] is NSError)
+        #expect(outcome.events.filter { if case .response = $0 { true } else { false } } == [])
+    }
+
+    @Test(
+        "A name that does not exist: cannotFindHost, or dnsLookupFailed when nobody can be asked",
+        arguments: LoadForm.allCases)
+    func noSuchName(form: LoadForm) async throws {
+        let url = try #require(URL(string: "http://x.invalid/file"))
+        let outcome = try await form.load(url)
+        let code = try #require(outcome.error?.code)
+        #expect([.cannotFindHost, .dnsLookupFailed].contains(code))
+        outcome.expectFailure(code, at: url)
+        #expect(outcome.sentence.contains("x.invalid"))
+    }
+
+    @Test("A name with a NUL in it is no name, and not another one either")
+    func nameWithNul() async throws {
+        let url = try #require(URL(string: "http://localhost%00.example/file"))
+        try await LoadForm.dataDelegate.load(url).expectFailure(.cannotFindHost, at: url)
+    }
+
+    // TCP has no way to a multicast address, so nothing leaves the machine.
+    @Test("An address without a route: notConnectedToInternet", arguments: LoadForm.allCases)
+    func noRoute(form: LoadForm) async throws {
+        let url = try #require(URL(string: "http://224.0.0.1/file"))
+        try await form.load(url).expectFailure(.notConnectedToInternet, at: url)
+    }
+
+    @Test("A Unix-domain socket that is not there: cannotConnectToHost", arguments: LoadForm.allCases)
+    func noSocket(form: LoadForm) async throws {
+        let url = try #require(URL(string: "http+unix://%2Fno%2Fsuch%2Fsocket/file"))
+        try await form.load(url).expectFailure(.cannotConnectToHost, at: url)
+    }
+
+    @Test("A Unix-domain socket whose path no address can hold fails, too")
+    func socketPathTooLong() async throws {
+        let path = String(repeating: "%2Flong", count: 60)
+        let url = try #require(URL(string: "http+unix://\(path)/file"))
+        let outcome = try await LoadForm.dataDelegate.load(url)
+        let code = try #require(outcome.error?.code)
+        outcome.expectFailure(code, at: url)
+    }
+
+    @Test("A failed connection gives its place to the next one that waits")
+    func failedConnectionsFreeTheirPlaces() async throws {
+        let server = try LoopbackServer()
+        let url = server.url("/file")
+        server.stop()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
+        for _ in 0..<5 { session.dataTask(with: url).resume() }
+        await witness.completion(of: 5)
+        #expect(witness.events == Array(repeating: .completed(.cannotConnectToHost), count: 5))
+        session.invalidateAndCancel()
+    }
+}

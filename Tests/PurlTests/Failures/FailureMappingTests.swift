@@ -1,0 +1,111 @@
+import Foundation
+import PurlHTTP
+import PurlIO
+import Testing
+
+@testable import Purl
+
+@Suite("What happened, and what the error says")
+struct FailureMappingTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let failure: TransferFailure
+        let code: URLError.Code
+
+        init(_ name: String, _ failure: TransferFailure, _ code: URLError.Code) {
+            testDescription = name
+            self.failure = failure
+            self.code = code
+        }
+    }
+
+    private static func refused(_ codes: Int32...) -> TransferFailure {
+        .dial(
+            .connect(
+                codes.map { code in
+                    ConnectFailure(address: .loopback(port: 80), error: SystemError(code: code, operation: "connect"))
+                }))
+    }
+
+    static let rows: [Row] = [
+        Row("no such name", .dial(.resolve(.noSuchName(host: "x.invalid"))), .cannotFindHost),
+        Row(
+            "resolver down", .dial(.resolve(.failed(host: "a.example", code: -3, reason: "try again"))),
+            .dnsLookupFailed),
+        Row("refused", refused(ECONNREFUSED), .cannotConnectToHost),
+        Row("connecting took too long for the system", refused(ETIMEDOUT), .cannotConnectToHost),
+        Row("host unreachable", refused(EHOSTUNREACH), .cannotConnectToHost),
+        Row("not allowed", refused(EACCES), .cannotConnectToHost),
+        Row("no route", refused(ENETUNREACH), .notConnectedToInternet),
+        Row("network down", refused(ENETDOWN), .notConnectedToInternet),
+        Row("no route by either family", refused(ENETUNREACH, ENETUNREACH), .notConnectedToInternet),
+        Row("no route by one family, refused by the other", refused(ENETUNREACH, ECONNREFUSED), .cannotConnectToHost),
+        Row("nothing was tried", refused(), .cannotConnectToHost),
+        Row("no progress", .stalled(seconds: 60), .timedOut),
+        Row("all time used", .tookTooLong(seconds: 604_800), .timedOut),
+        Row("closed before the response", .exchange(.closedBeforeResponse(nil)), .networkConnectionLost),
+        Row(
+            "reset in the response",
+            .exchange(.closedDuringResponse(SystemError(code: ECONNRESET, operation: "recv"))), .networkConnectionLost),
+        Row("end of stream in the body", .exchange(.malformed(.prematureEnd)), .networkConnectionLost),
+        Row("too little body", .incomplete(received: 5, total: 6), .networkConnectionLost),
+        Row("broken head", .exchange(.malformed(.spaceBeforeColon)), .badServerResponse),
+        Row("message's end in doubt", .exchange(.malformed(.conflictingContentLengths)), .badServerResponse),
+        Row("unasked switch of protocols", .exchange(.unaskedUpgrade), .badServerResponse),
+        Row("too many interim responses", .exchange(.tooManyInterimResponses), .badServerResponse),
+        Row("a part nobody asked for", .unaskedPartialContent, .badServerResponse),
+        Row("head too large", .exchange(.malformed(.headTooLarge)), .cannotParseResponse),
+        Row("too many fields", .exchange(.malformed(.tooManyFields)), .cannotParseResponse),
+        Row("trailers too large", .exchange(.malformed(.trailersTooLarge)), .cannotParseResponse),
+        Row("broken chunk", .exchange(.malformed(.invalidChunkSize)), .cannotDecodeRawData),
+        Row("broken resume data", .unreadableResumeData("no property list"), .cannotDecodeRawData),
+        Row("https", .url(.secureScheme("https")), .unsupportedURL),
+        Row("another scheme", .url(.unknownScheme("ftp")), .unsupportedURL),
+        Row("no URL", .url(.noURL), .badURL),
+        Row("no host", .url(.noHost), .badURL),
+        Row("bad port", .url(.badAuthority), .badURL),
+        Row("a request that cannot be written", .request(.invalidMethod), .badURL),
+        Row("too many redirects", .tooManyRedirects, .httpTooManyRedirects),
+        Row("redirect to nowhere", .redirectToNowhere(""), .redirectToNonExistentLocation),
+        Row("not in the cache", .notCached, .resourceUnavailable),
+        Row("cancelled", .cancelled, .cancelled),
+        Row("invalid session", .sessionInvalidated, .cancelled),
+    ]
+
+    @Test("failure", arguments: rows)
+    func mapping(row: Row) throws {
+        let url = try #require(URL(string: "http://a.example/file"))
+        let error = row.failure.urlError(for: url)
+        #expect(error.code == row.code)
+        #expect(error.failingURL == url)
+        #expect(error.localizedDescription.hasSuffix("."))
+        #expect(!error.localizedDescription.contains("could not be completed"))
+        #expect(error.downloadTaskResumeData == nil)
+        #expect((error as NSError).domain == NSURLErrorDomain)
+    }
+
+    @Test("Resume data travels with the error, whatever it is", arguments: rows)
+    func resumeData(row: Row) throws {
+        let error = row.failure.urlError(for: nil, resumeData: Data("resume".utf8))
+        #expect(error.downloadTaskResumeData == Data("resume".utf8))
+        #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == Data("resume".utf8))
+        #expect(error.failingURL == nil)
+    }
+
+    @Test("The system's error lies underneath", arguments: [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH])
+    func underlying(code: Int32) throws {
+        let error = Self.refused(ETIMEDOUT, code).urlError(for: nil)
+        let underlying = try #require(error.userInfo[NSUnderlyingErrorKey] as? NSError)
+        #expect(underlying.domain == NSPOSIXErrorDomain)
+        #expect(underlying.code == Int(code))
+        #expect(!underlying.localizedDescription.isEmpty)
+    }
+
+    @Test(
+        "The sentence says how long was waited",
+        arguments: [(60.0, "60 seconds"), (1, "1 second."), (0.25, "0.25 seconds")])
+    func seconds(limit: TimeInterval, text: String) {
+        #expect(TransferFailure.stalled(seconds: limit).urlError(for: nil).localizedDescription.contains(text))
+        #expect(TransferFailure.tookTooLong(seconds: limit).urlError(for: nil).code == .timedOut)
+    }
+}

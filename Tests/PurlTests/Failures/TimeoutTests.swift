@@ -1,0 +1,273 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("No progress within timeoutIntervalForRequest: timedOut", .timeLimit(.minutes(1)))
+struct RequestTimeoutTests {
+    static let moments: [(name: String, reply: Reply)] = [
+        ("before the head", .generated(size: 300_000).stalled(at: .beforeHead)),
+        ("in the head", .generated(size: 300_000).stalled(at: .midHead)),
+        ("after an interim response", .text("hello").interim(103).stalled(at: .beforeHead)),
+        ("right after the head", .generated(size: 300_000).stalled(afterBytes: 0)),
+        ("in the body", .generated(size: 300_000).stalled(afterBytes: 100_000)),
+        ("one byte early", .generated(size: 300_000).stalled(afterBytes: 299_999)),
+        ("in a chunked body", .generated(size: 300_000).chunked(size: 1000).stalled(afterBytes: 1500)),
+        ("before the last chunk", .generated(size: 3000).chunked(size: 1000).stalled(afterBytes: 3000)),
+        ("in a body that runs until close", .generated(size: 300_000).untilClose().stalled(afterBytes: 1500)),
+    ]
+
+    @Test("The session's limit", arguments: moments, LoadForm.allCases)
+    func bySession(moment: (name: String, reply: Reply), form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", moment.reply)
+        let outcome = try await form.load(url) { $0.timeoutIntervalForRequest = 0.2 }
+        outcome.expectFailure(.timedOut, at: url)
+        #expect(outcome.sentence.contains("0.2 seconds"))
+        await server.waitUntilDisconnected()
+        #expect(server.requests.allSatisfy { $0.ending == .clientLeft })
+    }
+
+    @Test("The request's own limit goes before it", arguments: LoadForm.allCases)
+    func byRequest(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello").stalled(at: .beforeHead))
+        let outcome = try await form.load(URLRequest(url: url, timeoutInterval: 0.2)) {
+            $0.timeoutIntervalForRequest = 3600
+        }
+        outcome.expectFailure(.timedOut, at: url)
+    }
+
+    @Test("The server does not take the body")
+    func whileSending() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("hello").takingBody(after: gate))
+        var request = URLRequest(url: url, timeoutInterval: 0.3)
+        request.httpMethod = "POST"
+        request.httpBody = Data(count: 32 << 20)
+        try await LoadForm.dataDelegate.load(request).expectFailure(.timedOut, at: url)
+        gate.open()
+    }
+
+    #if os(Linux)
+        @Test("Nobody answers the connection", arguments: LoadForm.allCases)
+        func whileConnecting(form: LoadForm) async throws {
+            let backlog = try #require(FullBacklog())
+            let url = try #require(URL(string: "http://127.0.0.1:\(backlog.port)/file"))
+            let outcome = try await form.load(url) { $0.timeoutIntervalForRequest = 0.2 }
+            outcome.expectFailure(.timedOut, at: url)
+        }
+    #endif
+
+    @Test("No limit: zero, less, or beyond all numbers", arguments: [0, -1, -.infinity, .infinity, 1e300, .nan])
+    func noLimit(limit: TimeInterval) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("hello").delayed(until: gate))
+        async let outcome = LoadForm.dataDelegate.load(URLRequest(url: url, timeoutInterval: limit)) {
+            $0.timeoutIntervalForResource = limit
+        }
+        await gate.reached()
+        gate.open()
+        try await outcome.expectSuccess(Data("hello".utf8))
+    }
+}
+
+@Suite("What counts as progress", .timeLimit(.minutes(1)))
+struct ProgressTests {
+    @Test(
+        "A body that takes longer than the limit in all, but never that long without a byte",
+        arguments: LoadForm.allCases)
+    func slowBody(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let content = GeneratedContent(size: 40_000, seed: 5)
+        let url = server.route("/file", .generated(content).throttled(bytesPerSecond: 6_000))
+        let outcome = try await form.load(url) { $0.timeoutIntervalForRequest = 6 }
+        outcome.expectSuccess(content.data)
+    }
+
+    @Test("Interim responses", arguments: [LoadForm.dataDelegate, .downloadAsync])
+    func interimResponses(form: LoadForm) async throws {
+        let listener = try await RawListener.started { peer in
+            _ = await peer.head()
+            for _ in 0..<8 {
+                await peer.pause(.milliseconds(800))
+                peer.send("HTTP/1.1 102 Processing\r\n\r\n")
+            }
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+            _ = await peer.rest()
+        }
+        let outcome = try await form.load(listener.url("/file")) { $0.timeoutIntervalForRequest = 6 }
+        outcome.expectSuccess(Data("hello".utf8))
+    }
+
+    @Test("A head that comes in pieces", arguments: [LoadForm.dataDelegate, .downloadAsync])
+    func slowHead(form: LoadForm) async throws {
+        let listener = try await RawListener.started { peer in
+            _ = await peer.head()
+            for piece in ["HTTP/1.1 2", "00 OK\r\n", "X:", " y\r", "\nConte", "nt-Length:", " 5\r\n\r", "\nhello"] {
+                await peer.pause(.milliseconds(800))
+                peer.send(piece)
+            }
+            _ = await peer.rest()
+        }
+        let outcome = try await form.load(listener.url("/file")) { $0.timeoutIntervalForRequest = 6 }
+        outcome.expectSuccess(Data("hello".utf8))
+    }
+
+    @Test("A request's body that is taken slowly")
+    func slowUpload() async throws {
+        let listener = try await RawListener.started { peer in
+            _ = await peer.head()
+            // More than the buffers in between can hold is left for the end.
+            for portion in 0..<48 {
+                if portion < 8 { await peer.pause(.milliseconds(800)) }
+                _ = await peer.bytes(1 << 20)
+            }
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+            _ = await peer.rest()
+        }
+        var request = URLRequest(url: try listener.url("/file"), timeoutInterval: 6)
+        request.httpMethod = "POST"
+        request.httpBody = Data(count: 48 << 20)
+        try await LoadForm.dataDelegate.load(request).expectSuccess(Data("hello".utf8))
+    }
+}
+
+@Suite("All of timeoutIntervalForResource used: timedOut", .timeLimit(.minutes(1)))
+struct ResourceTimeoutTests {
+    @Test("although there is progress", arguments: LoadForm.allCases)
+    func inSpiteOfProgress(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(size: 1_000_000).throttled(bytesPerSecond: 50_000))
+        let outcome = try await form.load(url) { $0.timeoutIntervalForResource = 0.3 }
+        outcome.expectFailure(.timedOut, at: url)
+        #expect(outcome.sentence.contains("0.3 seconds"))
+    }
+
+    @Test("It spans a chain of redirects, each of which is quick enough", arguments: LoadForm.allCases)
+    func spansRedirects(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        server.fallback(
+            .computed { request in
+                .redirect(to: "/\((Int(request.path.dropFirst()) ?? 0) + 1)").delayed(by: .milliseconds(150))
+            })
+        let outcome = try await form.load(server.url("/0")) { $0.timeoutIntervalForResource = 0.5 }
+        #expect(outcome.error?.code == .timedOut)
+        let reached = outcome.error?.failingURL.flatMap { Int($0.path.dropFirst()) }
+        #expect(reached.map { (0...4).contains($0) } == true)
+        #expect(server.requests.count <= 5)
+        #expect(outcome.completions == 1)
+    }
+
+    @Test("It holds while a task waits for a connection")
+    func whileWaiting() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.fallback(.text("hello").delayed(until: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness) {
+            $0.httpMaximumConnectionsPerHost = 1
+            $0.timeoutIntervalForResource = 0.3
+        }
+        for _ in 0..<3 { session.dataTask(with: server.url("/file")).resume() }
+        await witness.completion(of: 3)
+        #expect(witness.events == Array(repeating: .completed(.timedOut), count: 3))
+        session.invalidateAndCancel()
+    }
+}
+
+@Suite("When the clock of the request time-out stands still", .timeLimit(.minutes(1)))
+struct ClockTests {
+    /// Returns when a task that begins now has used up a limit of `seconds`.
+    private func pass(seconds: TimeInterval) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello").stalled(at: .beforeHead))
+        try await LoadForm.dataAsync.load(URLRequest(url: url, timeoutInterval: seconds)).expectFailure(
+            .timedOut, at: url)
+    }
+
+    @Test("while the task is suspended")
+    func suspended() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let content = GeneratedContent(size: 300_000, seed: 6)
+        let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
+        let sandbox = try Sandbox()
+        let isSuspended = Signal()
+        let witness = Witness(hook: { task, event in
+            guard case .data = event, !isSuspended.isSet else { return }
+            task.suspend()
+            isSuspended.set()
+        })
+        let session = sandbox.session(witness) { $0.timeoutIntervalForRequest = 2 }
+        let task = session.dataTask(with: url)
+        task.resume()
+        await isSuspended.wait()
+        try await pass(seconds: 2.5)
+        gate.open()
+        task.resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(300_000), .completed(nil)])
+        #expect(witness.data(of: task).isSame(as: content.data))
+        session.invalidateAndCancel()
+    }
+
+    @Test("while the task has not been started")
+    func notStarted() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello"))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness) { $0.timeoutIntervalForRequest = 2 }
+        let task = session.dataTask(with: url)
+        try await pass(seconds: 2.5)
+        #expect(witness.events == [])
+        task.resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(5), .completed(nil)])
+        session.invalidateAndCancel()
+    }
+
+    @Test("while the task waits for a free connection")
+    func waiting() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let first = server.route("/first", .text("hello").delayed(until: gate))
+        let second = server.route("/second", .text("hello"))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
+        session.dataTask(with: first).resume()
+        await gate.reached()
+        session.dataTask(with: URLRequest(url: second, timeoutInterval: 2)).resume()
+        try await pass(seconds: 2.5)
+        gate.open()
+        await witness.completion(of: 2)
+        #expect(
+            witness.events == [
+                .response(200), .data(5), .completed(nil), .response(200), .data(5), .completed(nil),
+            ])
+        session.invalidateAndCancel()
+    }
+
+    @Test("while the delegate has not answered")
+    func deciding() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello"))
+        let sandbox = try Sandbox()
+        let delegate = HesitantDelegate(tasks: 1)
+        let session = sandbox.session(delegate) { $0.timeoutIntervalForRequest = 2 }
+        let task = session.dataTask(with: url)
+        task.resume()
+        await delegate.wasAsked.wait()
+        try await pass(seconds: 2.5)
+        delegate.allow()
+        await delegate.isOver.wait()
+        #expect(delegate.ending(of: task).error == nil)
+        #expect(delegate.ending(of: task).data == Data("hello".utf8))
+        session.invalidateAndCancel()
+    }
+}

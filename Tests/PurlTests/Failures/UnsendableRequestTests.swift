@@ -1,0 +1,121 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("A request that would break out of its message never reaches the wire", .timeLimit(.minutes(1)))
+struct UnsendableRequestTests {
+    struct Attack: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let change: @Sendable (inout URLRequest) -> Void
+
+        static func method(_ name: String, _ method: String) -> Attack {
+            Attack(testDescription: name) { $0.httpMethod = method }
+        }
+
+        static func field(_ text: String, name: String, value: String = "y") -> Attack {
+            Attack(testDescription: text) { $0.setValue(value, forHTTPHeaderField: name) }
+        }
+    }
+
+    static let attacks: [Attack] = [
+        .method("CR LF in the method", "GET / HTTP/1.1\r\nHost: x\r\n\r\nGET"),
+        .method("LF in the method", "GET\n"), .method("CR in the method", "GET\r"),
+        .method("NUL in the method", "GET\0"), .method("a blank in the method", "GET /other"),
+        .method("an empty method", ""), .method("a letter outside ASCII in the method", "GÉT"),
+        .field("CR LF in a name", name: "X\r\nY"), .field("LF in a name", name: "X\nY"),
+        .field("CR in a name", name: "X\rY"), .field("NUL in a name", name: "X\0"),
+        .field("a colon in a name", name: "X: y\r\nZ"), .field("a blank in a name", name: "X Y"),
+        .field("a blank after a name", name: "X "), .field("an empty name", name: ""),
+        .field("a letter outside ASCII in a name", name: "Länge"),
+        .field("CR LF in a value", name: "X", value: "a\r\nY: b"),
+        .field("CR LF CR LF in a value", name: "X", value: "a\r\n\r\nGET /other HTTP/1.1\r\n"),
+        .field("LF in a value", name: "X", value: "a\nY: b"), .field("CR in a value", name: "X", value: "a\rY: b"),
+        .field("NUL in a value", name: "X", value: "a\0b"), .field("DEL in a value", name: "X", value: "a\u{7F}"),
+        .field("LF at a value's end", name: "X", value: "a\n"),
+        .field("CR LF in Host", name: "Host", value: "a\r\nY: b"),
+        .field("CR LF in Accept", name: "Accept", value: "*/*\r\nY: b"),
+        .field("CR LF in User-Agent", name: "User-Agent", value: "a\r\nY: b"),
+        .field("CR LF in Content-Type", name: "Content-Type", value: "a\r\nY: b"),
+        .field("CR LF in Connection", name: "Connection", value: "close\r\nY: b"),
+    ]
+
+    @Test("by the request", arguments: attacks, LoadForm.allCases)
+    func byRequest(attack: Attack, form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        server.fallback(.text("hello"))
+        var request = URLRequest(url: server.url("/file"))
+        request.httpBody = Data("body".utf8)
+        attack.change(&request)
+        try await form.load(request).expectFailure(.badURL, at: request.url)
+        await server.waitUntilDisconnected()
+        #expect(server.requests == [])
+        #expect(server.record.badRequests == [])
+    }
+
+    @Test(
+        "by the session's additional fields",
+        arguments: [
+            ("X", "a\r\nY: b"), ("X", "a\0b"), ("X\r\nY", "b"), ("X Y", "b"), ("", "b"), ("Cookie", "a\nb"),
+            ("User-Agent", "a\r\nY: b"), ("Host", "a\r\nY: b"),
+        ])
+    func bySession(name: String, value: String) async throws {
+        let server = try LoopbackServer()
+        server.fallback(.text("hello"))
+        let url = server.url("/file")
+        let outcome = try await LoadForm.dataDelegate.load(url) { $0.httpAdditionalHeaders = [name: value] }
+        // The URL says what Host is; what the session adds is for requests that do not say it.
+        if name == "Host" {
+            #expect(server.requests.allSatisfy { $0.fields["Y"] == nil })
+        } else {
+            outcome.expectFailure(.badURL, at: url)
+            #expect(server.requests == [])
+        }
+        #expect(server.record.badRequests == [])
+    }
+
+    @Test("A delegate's answer to a redirect is looked at in the same way")
+    func byRedirect() async throws {
+        let server = try LoopbackServer()
+        server.fallback(.text("hello"))
+        let url = server.route("/file", .redirect(to: "/next"))
+        let witness = Witness(redirect: { request in
+            var request = request
+            request.setValue("a\r\nY: b", forHTTPHeaderField: "X")
+            return request
+        })
+        let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: witness)
+        outcome.expectFailure(.badURL, at: server.url("/next"))
+        #expect(server.requests.map(\.path) == ["/file"])
+        #expect(server.record.badRequests == [])
+    }
+
+    @Test("The session goes on: the next request has the refused one's place")
+    func placeIsFreed() async throws {
+        let server = try LoopbackServer()
+        server.fallback(.text("hello"))
+        let sandbox = try Sandbox()
+        let session = sandbox.session { $0.httpMaximumConnectionsPerHost = 1 }
+        var bad = URLRequest(url: server.url("/bad"))
+        bad.httpMethod = "GET\r\n"
+        let good = URLRequest(url: server.url("/good"))
+        for _ in 0..<3 {
+            await #expect(throws: URLError.self) { try await session.data(for: bad) }
+            let (body, _) = try await session.data(for: good)
+            #expect(body == Data("hello".utf8))
+        }
+        #expect(server.requests.map(\.path) == ["/good", "/good", "/good"])
+    }
+
+    @Test(
+        "What a URL cannot hold is percent-encoded before it gets here",
+        arguments: ["/a\r\nb", "/a\nb", "/a b", "/a\0b"])
+    func target(path: String) async throws {
+        let server = try LoopbackServer()
+        server.fallback(.text("hello"))
+        guard let url = URL(string: "http://127.0.0.1:\(server.port)\(path)") else { return }
+        try await LoadForm.dataDelegate.load(url).expectSuccess(Data("hello".utf8))
+        #expect(server.requests.count == 1)
+        #expect(server.requests.first?.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } == true)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("A URL that cannot be loaded", .timeLimit(.minutes(1)))
+struct UnsupportedURLTests {
+    @Test(
+        "A scheme that is not spoken: unsupportedURL, with a sentence that names TLS",
+        arguments: [
+            "https://127.0.0.1/file", "HTTPS://127.0.0.1/file", "ftp://127.0.0.1/file", "file:///etc/hosts",
+            "file://localhost/etc/hosts", "data:,hello", "mailto:a@example.com", "foo://127.0.0.1/", "//127.0.0.1/file",
+            "file", "?query", "javascript:alert(1)", "https+unix://%2Ftmp%2Fsocket/",
+        ], LoadForm.allCases)
+    func unknownScheme(text: String, form: LoadForm) async throws {
+        let url = try #require(URL(string: text))
+        let outcome = try await form.load(url)
+        outcome.expectFailure(.unsupportedURL, at: url)
+        #expect(outcome.sentence.contains("TLS"))
+    }
+
+    @Test(
+        "No host, or a port that is none: badURL",
+        arguments: [
+            "http:///file", "http://", "http:file", "http:/file", "http://:80/", "http://user@/", "http://127.0.0.1:0/",
+            "http://127.0.0.1:65536/", "http://127.0.0.1:99999/", "http+unix://relative/file", "http+unix:///file",
+        ], LoadForm.allCases)
+    func noHost(text: String, form: LoadForm) async throws {
+        guard let url = URL(string: text) else { return }
+        try await form.load(url).expectFailure(.badURL, at: url)
+    }
+
+    @Test("A request without a URL: badURL", arguments: LoadForm.allCases)
+    func noURL(form: LoadForm) async throws {
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
+        request.url = nil
+        try await form.load(request).expectFailure(.badURL, at: nil)
+    }
+
+    @Test(
+        "The same after a redirect: the URL that failed is the one redirected to",
+        arguments: ["https://127.0.0.1/file", "ftp://127.0.0.1/file", "file:///etc/hosts", "data:,hello"],
+        LoadForm.allCases)
+    func afterRedirect(location: String, form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .redirect(to: location))
+        let outcome = try await form.load(url)
+        outcome.expectFailure(.unsupportedURL, at: URL(string: location))
+        #expect(outcome.sentence.contains("TLS"))
+        #expect(server.requests.map(\.path) == ["/file"])
+    }
+
+    @Test(
+        "A server on the network does not send its clients to a socket of their own machine",
+        arguments: LoadForm.allCases)
+    func redirectToUnixSocket(form: LoadForm) async throws {
+        let sandbox = try Sandbox()
+        let local = try LoopbackServer(.unix(path: sandbox.file("local").path))
+        local.fallback(.text("secret"))
+        let path = sandbox.file("local").path.replacingOccurrences(of: "/", with: "%2F")
+        let server = try LoopbackServer()
+        let location = "http+unix://\(path)/secret"
+        let url = server.route("/file", .redirect(307, to: location))
+        let outcome = try await form.load(url)
+        outcome.expectFailure(.unsupportedURL, at: URL(string: location))
+        #expect(local.requests == [])
+    }
+
+    @Test("Only what a cache holds, and there is none: resourceUnavailable", arguments: LoadForm.allCases)
+    func onlyFromCache(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello"))
+        let request = URLRequest(url: url, cachePolicy: .returnCacheDataDontLoad)
+        try await form.load(request).expectFailure(.resourceUnavailable, at: url)
+        #expect(server.acceptedConnections == 0)
+    }
+
+    @Test("The session's policy holds for what is loaded from a URL alone")
+    func onlyFromCacheBySession() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello"))
+        let sandbox = try Sandbox()
+        let session = sandbox.session { $0.requestCachePolicy = .returnCacheDataDontLoad }
+        let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
+        #expect(error?.code == .resourceUnavailable)
+        #expect(server.acceptedConnections == 0)
+    }
+
+    @Test(
+        "Every other policy loads",
+        arguments: [
+            URLRequest.CachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
+            .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData,
+        ])
+    func otherPolicies(policy: URLRequest.CachePolicy) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello"))
+        try await LoadForm.dataAsync.load(URLRequest(url: url, cachePolicy: policy)).expectSuccess(Data("hello".utf8))
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import Purl
+import Testing
+
+@Suite("URLRequest is a value")
+struct URLRequestTests {
+    private let url = URL(string: "http://a.example/file")
+
+    private func request() throws -> URLRequest { URLRequest(url: try #require(url)) }
+
+    @Test("What it is without being told")
+    func defaults() throws {
+        let request = try request()
+        #expect(request.url == url)
+        #expect(request.httpMethod == "GET")
+        #expect(request.cachePolicy == .useProtocolCachePolicy)
+        #expect(request.timeoutInterval == 60)
+        #expect(request.mainDocumentURL == nil)
+        #expect(request.networkServiceType == .networkServiceTypeDefault)
+        #expect(request.allowsCellularAccess)
+        #expect(request.httpBody == nil)
+        #expect(request.allHTTPHeaderFields == nil)
+        #expect(request.value(forHTTPHeaderField: "Host") == nil)
+    }
+
+    @Test("A copy is its own")
+    func copies() throws {
+        let original = try request()
+        var copy = original
+        #expect(copy == original)
+        copy.setValue("1", forHTTPHeaderField: "X")
+        copy.httpMethod = "POST"
+        copy.httpBody = Data("hello".utf8)
+        #expect(original.allHTTPHeaderFields == nil)
+        #expect(original.httpMethod == "GET")
+        #expect(original.httpBody == nil)
+        #expect(copy != original)
+    }
+
+    static let changes: [(name: String, change: @Sendable (inout URLRequest) -> Void)] = [
+        ("url", { $0.url = URL(string: "http://a.example/other") }), ("no url", { $0.url = nil }),
+        ("method", { $0.httpMethod = "POST" }), ("body", { $0.httpBody = Data("hello".utf8) }),
+        ("cache policy", { $0.cachePolicy = .reloadIgnoringLocalCacheData }), ("time-out", { $0.timeoutInterval = 5 }),
+        ("document", { $0.mainDocumentURL = URL(string: "http://a.example/") }),
+        ("service", { $0.networkServiceType = .networkServiceTypeVideo }),
+        ("cellular", { $0.allowsCellularAccess = false }),
+        ("field", { $0.setValue("1", forHTTPHeaderField: "X") }),
+    ]
+
+    @Test("Requests that differ in one thing are not equal; made equal again, they hash alike", arguments: changes)
+    func equality(name: String, change: @Sendable (inout URLRequest) -> Void) throws {
+        let original = try request()
+        var changed = original
+        change(&changed)
+        #expect(changed != original)
+        var again = original
+        change(&again)
+        #expect(again == changed)
+        #expect(again.hashValue == changed.hashValue)
+        #expect(Set([original, changed, again]).count == 2)
+    }
+
+    @Test("The order of fields makes no difference")
+    func orderOfFields() throws {
+        var (one, other) = (try request(), try request())
+        one.setValue("1", forHTTPHeaderField: "A")
+        one.setValue("2", forHTTPHeaderField: "B")
+        other.setValue("2", forHTTPHeaderField: "B")
+        other.setValue("1", forHTTPHeaderField: "A")
+        #expect(one == other)
+        #expect(one.hashValue == other.hashValue)
+    }
+
+    @Test("Names of fields compare without regard to case")
+    func fieldNames() throws {
+        var request = try request()
+        request.setValue("1", forHTTPHeaderField: "Content-Type")
+        #expect(request.value(forHTTPHeaderField: "content-type") == "1")
+        #expect(request.value(forHTTPHeaderField: "CONTENT-TYPE") == "1")
+        request.setValue("2", forHTTPHeaderField: "content-type")
+        #expect(request.allHTTPHeaderFields?.count == 1)
+        #expect(request.value(forHTTPHeaderField: "Content-Type") == "2")
+        request.setValue(nil, forHTTPHeaderField: "CONTENT-type")
+        #expect(request.value(forHTTPHeaderField: "Content-Type") == nil)
+        #expect(request.allHTTPHeaderFields == nil)
+        request.setValue(nil, forHTTPHeaderField: "Never")
+    }
+
+    @Test("addValue joins with a comma")
+    func addValue() throws {
+        var request = try request()
+        request.addValue("1", forHTTPHeaderField: "X")
+        request.addValue("2", forHTTPHeaderField: "x")
+        request.addValue("3", forHTTPHeaderField: "X")
+        #expect(request.value(forHTTPHeaderField: "X") == "1,2,3")
+        #expect(request.allHTTPHeaderFields == ["X": "1,2,3"])
+    }
+
+    @Test("allHTTPHeaderFields replaces what was there")
+    func allFields() throws {
+        var request = try request()
+        request.setValue("1", forHTTPHeaderField: "Old")
+        request.allHTTPHeaderFields = ["A": "1", "b": "2"]
+        #expect(request.allHTTPHeaderFields == ["A": "1", "b": "2"])
+        #expect(request.value(forHTTPHeaderField: "Old") == nil)
+        request.allHTTPHeaderFields = nil
+        #expect(request.allHTTPHeaderFields == nil)
+        request.allHTTPHeaderFields = [:]
+        #expect(request.value(forHTTPHeaderField: "A") == nil)
+    }
+
+    @Test("nil for a method is GET")
+    func noMethod() throws {
+        var request = try request()
+        request.httpMethod = "POST"
+        request.httpMethod = nil
+        #expect(request.httpMethod == "GET")
+    }
+
+    @Test(
+        "The methods everybody knows are written in capitals, others as they are",
+        arguments: [
+            ("get", "GET"), ("gEt", "GET"), ("head", "HEAD"), ("post", "POST"), ("put", "PUT"), ("Delete", "DELETE"),
+            ("connect", "CONNECT"), ("patch", "patch"), ("options", "options"), ("foo", "foo"), ("Foo", "Foo"),
+        ])
+    func methodCase(method: String, expected: String) throws {
+        var request = try request()
+        request.httpMethod = method
+        #expect(request.httpMethod == expected)
+    }
+
+    @Test("It describes itself by its URL")
+    func descriptions() throws {
+        var request = try request()
+        #expect(request.description == "http://a.example/file")
+        #expect("\(request)" == "http://a.example/file")
+        #expect(request.debugDescription.contains("http://a.example/file"))
+        #expect(Mirror(reflecting: request).children.contains { $0.label == "url" })
+        request.url = nil
+        #expect(!request.description.isEmpty)
+    }
+}
+
+@Suite("URLSessionConfiguration is copied")
+struct ConfigurationTests {
+    @Test("What it is without being told", arguments: [URLSessionConfiguration.default, .ephemeral])
+    func defaults(configuration: URLSessionConfiguration) {
+        #expect(configuration.identifier == nil)
+        #expect(configuration.requestCachePolicy == .useProtocolCachePolicy)
+        #expect(configuration.timeoutIntervalForRequest == 60)
+        #expect(configuration.timeoutIntervalForResource == 604_800)
+        #expect(configuration.httpMaximumConnectionsPerHost == 6)
+        #expect(configuration.httpAdditionalHeaders == nil)
+        #expect(configuration.allowsCellularAccess)
+        #expect(configuration.partialDownloadsDirectory == nil)
+        #expect(configuration.maximumBufferedBytesPerTask == 1 << 20)
+    }
+
+    private func change(_ configuration: URLSessionConfiguration) {
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.timeoutIntervalForRequest = 5
+        configuration.timeoutIntervalForResource = 6
+        configuration.networkServiceType = .networkServiceTypeVoice
+        configuration.allowsCellularAccess = false
+        configuration.httpMaximumConnectionsPerHost = 2
+        configuration.httpAdditionalHeaders = ["X": "1"]
+        configuration.partialDownloadsDirectory = URL(fileURLWithPath: "/tmp/partials")
+        configuration.maximumBufferedBytesPerTask = 1000
+    }
+
+    private func isChanged(_ configuration: URLSessionConfiguration) -> [Bool] {
+        [
+            configuration.requestCachePolicy == .reloadIgnoringLocalCacheData,
+            configuration.timeoutIntervalForRequest == 5,
+            configuration.timeoutIntervalForResource == 6,
+            configuration.networkServiceType == .networkServiceTypeVoice, !configuration.allowsCellularAccess,
+            configuration.httpMaximumConnectionsPerHost == 2,
+            configuration.httpAdditionalHeaders as? [String: String] == ["X": "1"],
+            configuration.partialDownloadsDirectory?.path == "/tmp/partials",
+            configuration.maximumBufferedBytesPerTask == 1000,
+        ]
+    }
+
+    @Test("Each default is a new one")
+    func newDefault() {
+        change(.default)
+        #expect(isChanged(.default) == Array(repeating: false, count: 9))
+    }
+
+    @Test("A copy has the values and goes its own way")
+    func copy() throws {
+        let original = URLSessionConfiguration.default
+        change(original)
+        let copy = try #require(original.copy() as? URLSessionConfiguration)
+        #expect(copy !== original)
+        #expect(isChanged(copy) == Array(repeating: true, count: 9))
+        original.timeoutIntervalForRequest = 7
+        #expect(copy.timeoutIntervalForRequest == 5)
+        copy.httpAdditionalHeaders = nil
+        #expect(original.httpAdditionalHeaders as? [String: String] == ["X": "1"])
+    }
+
+    @Test("A session keeps the values it was made with, and gives out copies")
+    func session() {
+        let configuration = URLSessionConfiguration.default
+        change(configuration)
+        let session = URLSession(configuration: configuration)
+        configuration.timeoutIntervalForRequest = 7
+        configuration.httpAdditionalHeaders = nil
+        #expect(isChanged(session.configuration) == Array(repeating: true, count: 9))
+        session.configuration.timeoutIntervalForRequest = 8
+        #expect(session.configuration.timeoutIntervalForRequest == 5)
+        #expect(session.configuration !== session.configuration)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Additional headers that are no strings are written as such")
+    func otherHeaders() {
+        let configuration = URLSessionConfiguration.default
+        configuration.httpAdditionalHeaders = ["X-Number": 5, "X-Text": "text"]
+        #expect(configuration.httpAdditionalHeaders as? [String: String] == ["X-Number": "5", "X-Text": "text"])
+        configuration.httpAdditionalHeaders = [:]
+        #expect(configuration.httpAdditionalHeaders == nil)
+    }
+}

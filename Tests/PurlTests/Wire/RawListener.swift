@@ -1,0 +1,206 @@
+import Foundation
+import PurlIO
+
+/// A listener that knows nothing of HTTP: what comes is kept byte for byte, what goes out is what the script writes.
+final class RawListener: Sendable {
+    /// What is said to one client. The connection is closed when it returns.
+    typealias Script = @Sendable @NetworkActor (RawPeer) async -> Void
+
+    let port: UInt16
+    private let reception: Reception
+
+    private init(_ port: UInt16, _ reception: Reception) {
+        self.port = port
+        self.reception = reception
+    }
+
+    deinit {
+        let reception = reception
+        NetworkActor.post { reception.close() }
+    }
+
+    /// Listens on a port of 127.0.0.1 and runs `script` for each client. The first finds it ready: however busy other
+    /// threads are, it is served by the clock of the network thread alone.
+    static func started(_ script: @escaping Script) async throws -> RawListener {
+        let reception = await Reception(script)
+        let port = try await reception.open()
+        return RawListener(port, reception)
+    }
+
+    /// How many clients have come.
+    var acceptedConnections: Int { reception.accepted.withLock { $0 } }
+
+    func url(_ path: String) throws -> URL {
+        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw URLError(.badURL) }
+        return url
+    }
+}
+
+/// Where the clients of a `RawListener` meet those who serve them.
+@NetworkActor
+private final class Reception {
+    nonisolated let accepted = LoadBox(0)
+    private let script: RawListener.Script
+    private var listening: ListeningSocket?
+    private var peers: [RawPeer] = []
+    private var idle: [CheckedContinuation<RawPeer?, Never>] = []
+    private var firstIsReady: CheckedContinuation<Void, Never>?
+
+    init(_ script: @escaping RawListener.Script) { self.script = script }
+
+    func open() async throws -> UInt16 {
+        let listening = try ListeningSocket(.loopback(port: 0)) { [weak self] socket in self?.accept(socket) }
+        self.listening = listening
+        await withCheckedContinuation { continuation in
+            firstIsReady = continuation
+            serve(nil)
+        }
+        return listening.address.port ?? 0
+    }
+
+    func close() {
+        listening?.close()
+        for peer in peers { peer.close() }
+        for continuation in idle { continuation.resume(returning: nil) }
+        idle = []
+    }
+
+    private func accept(_ socket: StreamSocket) {
+        let peer = RawPeer(socket)
+        peers.append(peer)
+        accepted.withLock { $0 += 1 }
+        if let continuation = idle.popLast() { continuation.resume(returning: peer) } else { serve(peer) }
+    }
+
+    private func serve(_ first: RawPeer?) {
+        let script = script
+        Task { @NetworkActor [weak self] in
+            var next = first
+            if next == nil { next = await self?.nextPeer() }
+            while let peer = next {
+                await script(peer)
+                peer.close()
+                next = await self?.nextPeer()
+            }
+        }
+    }
+
+    private func nextPeer() async -> RawPeer? {
+        await withCheckedContinuation { continuation in
+            idle.append(continuation)
+            firstIsReady?.resume()
+            firstIsReady = nil
+        }
+    }
+}
+
+/// One client of a `RawListener`. Nothing is read from it but what the script waits for.
+@NetworkActor
+final class RawPeer: StreamSocketHandler {
+    private let socket: StreamSocket
+    private var received: [UInt8] = []
+    private var outgoing: [UInt8] = []
+    private var hasEnded = false
+    private var waiter: CheckedContinuation<Void, Never>?
+
+    init(_ socket: StreamSocket) {
+        self.socket = socket
+        socket.handler = self
+    }
+
+    /// The next bytes up to and with an empty line; nil when the client left before.
+    func head() async -> String? {
+        while true {
+            if let end = received.firstRange(of: [13, 10, 13, 10]) {
+                let head = received[..<end.upperBound]
+                received.removeSubrange(..<end.upperBound)
+                return String(decoding: head, as: UTF8.self)
+            }
+            guard await receivesMore() else { return nil }
+        }
+    }
+
+    /// The next `count` bytes; fewer when the client left before.
+    func bytes(_ count: Int) async -> Data {
+        while received.count < count, await receivesMore() {}
+        let taken = Data(received.prefix(count))
+        received.removeFirst(taken.count)
+        return taken
+    }
+
+    /// Everything until the client closes its side.
+    func rest() async -> Data {
+        while await receivesMore() {}
+        defer { received = [] }
+        return Data(received)
+    }
+
+    func send(_ text: String) {
+        outgoing += Array(text.utf8)
+        flush()
+    }
+
+    /// Does nothing for a while, by the clock that the client's time-outs go by.
+    func pause(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            _ = EventLoop.shared.schedule(after: duration) { continuation.resume() }
+        }
+    }
+
+    /// Ends the connection so that the client sees a reset.
+    func reset() { socket.reset() }
+
+    func close() {
+        socket.close()
+        hasEnded = true
+        wake()
+    }
+
+    private func receivesMore() async -> Bool {
+        let before = received.count
+        while received.count == before, !hasEnded {
+            await withCheckedContinuation { continuation in
+                waiter = continuation
+                updateInterest()
+            }
+        }
+        return received.count > before
+    }
+
+    private func wake() {
+        let waiter = waiter
+        self.waiter = nil
+        updateInterest()
+        waiter?.resume()
+    }
+
+    private func updateInterest() {
+        var interest: Interest = []
+        if waiter != nil { interest.insert(.read) }
+        if !outgoing.isEmpty { interest.insert(.write) }
+        if socket.interest != interest { socket.interest = interest }
+    }
+
+    private func flush() {
+        guard socket.isOpen else { return }
+        let sent = outgoing.withUnsafeBytes { bytes in
+            Result { () throws(SystemError) -> Int in try socket.send(bytes) }
+        }
+        guard case .success(let count) = sent else { return close() }
+        outgoing.removeFirst(count)
+        updateInterest()
+    }
+
+    func socketIsWritable(_ socket: StreamSocket) { flush() }
+
+    func socketIsReadable(_ socket: StreamSocket) {
+        let scratch = EventLoop.shared.scratch
+        if let count = try? socket.receive(into: scratch) {
+            received += scratch[..<count]
+            if count == 0 { hasEnded = true }
+        } else {
+            hasEnded = true
+        }
+        wake()
+    }
+}

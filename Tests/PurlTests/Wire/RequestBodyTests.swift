@@ -1,0 +1,165 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("A request's body", .timeLimit(.minutes(1)))
+struct RequestBodyTests {
+    static let sizes = [0, 1, 16_383, 16_384, 16_385, 100_000, 10 << 20]
+
+    private func post(_ url: URL, _ body: Data, method: String = "POST") -> URLRequest {
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.httpBody = body
+        return request
+    }
+
+    @Test("arrives whole, whatever its size", arguments: sizes, LoadForm.allCases)
+    func whole(size: Int, form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("done"))
+        let body = GeneratedContent(size: size, seed: 15)
+        try await form.load(post(url, body.data)).expectSuccess(Data("done".utf8))
+        #expect(server.requests.map { $0.fields["Content-Length"] } == ["\(size)"])
+        #expect(server.requests.map { $0.body.isSame(as: body.data) } == [true])
+    }
+
+    @Test("is counted while it goes out", arguments: sizes)
+    func counted(size: Int) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("done"))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: post(url, GeneratedContent(size: size).data))
+        #expect(task.countOfBytesSent == 0)
+        task.resume()
+        await witness.completion()
+        let sent: [Witness.Event] = size == 0 ? [] : [.sent(Int64(size), of: Int64(size))]
+        #expect(witness.events == sent + [.response(200), .data(4), .completed(nil)])
+        #expect(task.countOfBytesSent == Int64(size))
+        #expect(task.countOfBytesExpectedToSend == Int64(size))
+        session.invalidateAndCancel()
+    }
+
+    @Test("Requests without a body send none, and say so")
+    func none() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("done"))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: url)
+        task.resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(4), .completed(nil)])
+        #expect(task.countOfBytesSent == 0)
+        #expect(task.countOfBytesExpectedToSend == 0)
+        #expect(server.requests.map { $0.fields["Content-Length"] } == [nil])
+        session.invalidateAndCancel()
+    }
+
+    @Test("waits for a server that does not take it")
+    func slowServer() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("done").takingBody(after: gate))
+        let body = GeneratedContent(size: 16 << 20, seed: 16)
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: post(url, body.data))
+        task.resume()
+        await gate.reached()
+        await witness.wait { events in events.contains { if case .sent = $0 { true } else { false } } }
+        #expect(task.countOfBytesSent < Int64(body.size))
+        gate.open()
+        await witness.completion()
+        #expect(task.countOfBytesSent == Int64(body.size))
+        #expect(server.requests.map { $0.body.isSame(as: body.data) } == [true])
+        session.invalidateAndCancel()
+    }
+
+    @Test("stays where it is while the task is suspended")
+    func suspended() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("done").takingBody(after: gate))
+        let body = GeneratedContent(size: 16 << 20, seed: 17)
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: post(url, body.data))
+        task.resume()
+        await gate.reached()
+        task.suspend()
+        gate.open()
+        task.resume()
+        await witness.completion()
+        #expect(witness.events.last == .completed(nil))
+        #expect(server.requests.map { $0.body.isSame(as: body.data) } == [true])
+        session.invalidateAndCancel()
+    }
+
+    @Test("A cancelled upload ends in the middle")
+    func cancelled() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("done").takingBody(after: gate))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: post(url, Data(count: 16 << 20)))
+        task.resume()
+        await gate.reached()
+        task.cancel()
+        await witness.completion()
+        gate.open()
+        await server.waitUntilDisconnected()
+        #expect(witness.events.last == .completed(.cancelled))
+        #expect(server.requests.map(\.isComplete) == [false])
+        session.invalidateAndCancel()
+    }
+
+    @Test("A final answer before the body was taken is the answer", arguments: [200, 401, 413, 500], LoadForm.allCases)
+    func earlyAnswer(status: Int, form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("no").status(status).beforeBody())
+        let outcome = try await form.load(post(url, GeneratedContent(size: 16 << 20).data))
+        outcome.expectSuccess(Data("no".utf8))
+        #expect(outcome.response?.statusCode == status)
+    }
+
+    @Test("A redirect before the body was taken is followed, and the body is sent to the new place")
+    func earlyRedirect() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/start", .redirect(307, to: "/end").beforeBody())
+        server.route("/end", .text("end"))
+        let body = GeneratedContent(size: 4 << 20, seed: 18)
+        try await LoadForm.dataDelegate.load(post(url, body.data, method: "PUT")).expectSuccess(Data("end".utf8))
+        #expect(server.requests.map(\.method) == ["PUT", "PUT"])
+        #expect(server.requests.last?.body.isSame(as: body.data) == true)
+    }
+
+    @Test("A server that leaves in the middle of the body: networkConnectionLost", arguments: LoadForm.allCases)
+    func lost(form: LoadForm) async throws {
+        let listener = try await RawListener.started { peer in
+            _ = await peer.head()
+            peer.reset()
+        }
+        let url = try listener.url("/file")
+        let outcome = try await form.load(post(url, Data(count: 16 << 20)))
+        outcome.expectFailure(.networkConnectionLost, at: url)
+    }
+
+    @Test("A user's Expect: 100-continue is passed on, and an interim 100 is no answer")
+    func expectContinue() async throws {
+        let server = try LoopbackServer()
+        var request = post(server.route("/file", .echo), Data("the body".utf8))
+        request.setValue("100-continue", forHTTPHeaderField: "Expect")
+        let outcome = try await LoadForm.dataDelegate.load(request)
+        #expect(outcome.error == nil)
+        #expect(outcome.response?.statusCode == 200)
+        #expect(outcome.body.map { String(decoding: $0, as: UTF8.self).hasSuffix("\r\n\r\nthe body") } == true)
+    }
+}
