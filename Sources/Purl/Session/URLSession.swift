@@ -196,8 +196,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// What the sink holds already is asked for no more: the request carries `Range` and `If-Range` (a `Range` of the
     /// user's own is replaced). If the resource changed, the sink is emptied before the first byte is written; if the
     /// sink holds all of it, no request is made and the task completes with no response. The delegate hears of the
-    /// response and the completion; bytes go to it only when the response is not the resource (a 404 page, say), and
-    /// then the sink is left as it was.
+    /// response and the completion (of the completion alone when the server says, with a 416, that there is no rest);
+    /// bytes go to it only when the response is not the resource (a 404 page, say), and then the sink is left as it
+    /// was.
     open func dataTask(with request: URLRequest, writingTo sink: any BodySink) -> URLSessionDataTask {
         makeDataTask(request, .sink(sink), .delegate)
     }

@@ -57,15 +57,23 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     func file(of task: URLSessionTask) -> Data? { state.withLock { $0.files[task.taskIdentifier] } }
     func error(of task: URLSessionTask) -> URLError? { state.withLock { $0.errors[task.taskIdentifier] } }
 
-    /// Returns when what was seen fulfils the condition.
+    /// Returns when what was seen fulfils the condition, or when the test is cancelled, as a time limit does it.
     func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isFulfilled = state.withLock { state in
-                if condition(state.events) { return true }
-                state.waiters.append((condition, continuation))
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isFulfilled = state.withLock { state in
+                    if condition(state.events) || Task.isCancelled { return true }
+                    state.waiters.append((condition, continuation))
+                    return false
+                }
+                if isFulfilled { continuation.resume() }
             }
-            if isFulfilled { continuation.resume() }
+        } onCancel: {
+            let waiters = state.withLock { state in
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            for waiter in waiters { waiter.resume.resume() }
         }
     }
 
