@@ -78,8 +78,6 @@ final class HTTPConnection: StreamSocketHandler {
     /// Nothing has arrived since the last exchange. What the server says unasked, its goodbye included, must never be
     /// taken for the answer to the next request.
     var isQuiet: Bool { socket.isQuiet }
-    var localAddress: SocketAddress? { socket.localAddress }
-    var peerAddress: SocketAddress? { socket.peerAddress }
 
     // MARK: For the client
 

@@ -16,7 +16,7 @@ final class PartialFile: BodySink {
             file = try Self.create(location.path, in: folder)
             _ = try file.lock()
         } catch {
-            throw error as? FileFailure ?? FileFailure(.create, location, error)
+            throw FileFailure(.create, location, error)
         }
         written = Mutex(0)
     }

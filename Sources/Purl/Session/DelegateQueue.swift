@@ -18,11 +18,7 @@ final class DelegateQueue: Sendable {
 
     /// - Parameter operations: Where calls run; `nil` makes a serial queue of the session's own.
     init(_ operations: OperationQueue?) {
-        if let operations {
-            self.operations = operations
-        } else {
-            self.operations = SerialQueue()
-        }
+        self.operations = operations ?? SerialQueue()
     }
 
     /// Adds a call behind all that were added before it. From any thread.

@@ -41,10 +41,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     let settings: URLSessionConfiguration.Values
     let queue: DelegateQueue
     let pool: ConnectionPool
-    private let isShared: Bool
     let shared: Mutex<Shared>
 
-    private static let standard = URLSession(sharedWith: .default)
+    private static let standard = URLSession(configuration: .default)
 
     /// A session with the default configuration and no delegate, for simple requests. It cannot be invalidated.
     open class var shared: URLSession { standard }
@@ -54,7 +53,6 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         queue = DelegateQueue(nil)
         pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
-        isShared = false
         shared = Mutex(Shared())
     }
 
@@ -73,16 +71,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
-        isShared = false
         shared = Mutex(Shared(delegate: delegate))
-    }
-
-    private init(sharedWith configuration: URLSessionConfiguration) {
-        settings = configuration.snapshot
-        queue = DelegateQueue(nil)
-        pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
-        isShared = true
-        shared = Mutex(Shared())
     }
 
     deinit {
@@ -110,7 +99,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// Takes no new tasks, lets the ones there are finish, then tells the delegate with
     /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
     open func finishTasksAndInvalidate() {
-        guard !isShared else { return }
+        guard self !== Self.standard else { return }
         shared.withLock { if $0.life == .valid { $0.life = .finishing } }
         becomeInvalidIfDone()
     }
@@ -118,7 +107,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// Takes no new tasks, cancels the ones there are, then tells the delegate with
     /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
     open func invalidateAndCancel() {
-        guard !isShared else { return }
+        guard self !== Self.standard else { return }
         let tasks = shared.withLock { shared in
             if shared.life != .invalid { shared.life = .cancelling }
             return Array(shared.tasks.values)

@@ -11,7 +11,13 @@ struct FileFailure: Error, CustomStringConvertible {
     let url: URL?
     let underlying: any Error
 
+    /// - Parameter underlying: What went wrong. If it says already which file and what was done to it, it stands as
+    ///   it is.
     init(_ action: Action, _ url: URL?, _ underlying: any Error) {
+        if let failure = underlying as? FileFailure {
+            self = failure
+            return
+        }
         self.action = action
         self.url = url
         self.underlying = underlying

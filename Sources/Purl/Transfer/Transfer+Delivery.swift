@@ -8,7 +8,7 @@ extension Transfer {
     // MARK: Who hears
 
     /// Somebody is to be asked about redirects.
-    var hearsOfTask: Bool { task.delegate != nil || session.delegate is any URLSessionTaskDelegate }
+    var hearsOfTask: Bool { task.taskDelegate != nil }
 
     /// Somebody is to be asked about the response of a data task.
     var hearsOfData: Bool {
@@ -148,7 +148,7 @@ extension Transfer {
             conclude(.success(()))
         case .failure(let error):
             phase = .parked
-            fail(.file(error as? FileFailure ?? FileFailure(.write, nil, error)))
+            fail(.file(FileFailure(.write, nil, error)))
         }
     }
 

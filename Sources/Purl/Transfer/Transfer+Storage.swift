@@ -21,7 +21,7 @@ extension Transfer {
             do {
                 return try Self.find(in: sink, url: url)
             } catch {
-                throw error as? FileFailure ?? FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
+                throw FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
             }
         } then: { [weak self] result in
             self?.found(result)
@@ -38,11 +38,6 @@ extension Transfer {
 
     /// A download made from resume data: opens the partial file again, or starts over in a new one.
     func openPartial(_ resume: ResumeData) {
-        guard let original = resume.originalRequest.request else {
-            return fail(.unreadableResumeData("the request has no URL"))
-        }
-        request = original
-        isResumedDownload = true
         phase = .preparing
         let folder = PartialsFolder(session.settings.partialDownloadsDirectory)
         guard let partial = PartialFile(named: resume.partialName, in: folder) else { return startWithoutRest() }
@@ -66,7 +61,7 @@ extension Transfer {
         guard case .preparing = phase else { return }
         switch result {
         case .failure(let error):
-            fail(.file(error as? FileFailure ?? FileFailure(.open, nil, error)))
+            fail(.file(FileFailure(.open, nil, error)))
         case .success(.startOver):
             startWithoutRest()
         case .success(.goOn(let point)):
@@ -102,7 +97,7 @@ extension Transfer {
                 updateFlow()
             }
         case .failed(let error):
-            fail(.file(error as? FileFailure ?? FileFailure(.write, (writer?.sink as? FileHandleSink)?.fileURL, error)))
+            fail(.file(FileFailure(.write, (writer?.sink as? FileHandleSink)?.fileURL, error)))
         }
     }
 

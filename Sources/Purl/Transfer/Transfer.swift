@@ -63,8 +63,6 @@ final class Transfer: ExchangeClient {
     var following: URLRequest?
     /// Where a resumed transfer goes on; set when the request carries `Range`.
     var rest: ResumePoint?
-    /// The download was made from resume data, and its delegate is to hear where it goes on.
-    var isResumedDownload = false
     var partial: PartialFile?
     /// The resume data the transfer was made from, while it still describes the partial file.
     var untouched: ResumeData?
@@ -92,6 +90,12 @@ final class Transfer: ExchangeClient {
 
     /// The task as a download: it becomes one, or is one from the start.
     var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
+
+    /// The download was made from resume data, and its delegate is to hear where it goes on.
+    var isResumedDownload: Bool {
+        if case .resume = origin { return true }
+        return false
+    }
 
     // MARK: Messages from the task
 
