@@ -166,6 +166,10 @@ import Testing
         }
         #expect(file == content.data)
         #expect(server.requests.map { $0.fields["Range"] } == [nil] + (1...9).map { "bytes=\($0 * 30_000)-" })
+        // The file goes when the handler has returned; this call comes after it.
+        await withCheckedContinuation { continuation in
+            session.getAllTasks { _ in continuation.resume() }
+        }
         #expect(sandbox.partialNames == [])
         session.invalidateAndCancel()
     }
