@@ -33,9 +33,10 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// All header fields; the values of a repeated field are joined with ", " (RFC 9110 §5.3).
     ///
     /// The keys are spelled as the server spelled them. ``value(forHTTPHeaderField:)`` does not mind the case.
-    public var allHeaderFields: [AnyHashable: Any] { headerDictionary }
+    public var allHeaderFields: [AnyHashable: Any] { stringFields }
 
-    private var headerDictionary: [String: String] {
+    /// The same, as the strings they are.
+    var stringFields: [String: String] {
         var dictionary: [String: String] = [:]
         var spelling: [FieldName: String] = [:]
         for field in fields {
@@ -109,7 +110,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     open override func isEqual(_ value: Any?) -> Bool {
         guard let other = value as? HTTPURLResponse else { return false }
         return other === self
-            || (url == other.url && statusCode == other.statusCode && headerDictionary == other.headerDictionary)
+            || (url == other.url && statusCode == other.statusCode && stringFields == other.stringFields)
     }
 
     open override var hash: Int {

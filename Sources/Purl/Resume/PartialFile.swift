@@ -5,40 +5,50 @@ import Synchronization
 /// The file of an unfinished download.
 final class PartialFile: BodySink {
     let location: URL
-    private let file: RegularFile
-    /// What was appended whole. After a write that failed half-way the file itself may be longer.
-    private let written: Mutex<Int64>
+    private let file: any OpenFile
+    private let files: any FileLayer
+    private let state: Mutex<State>
+
+    private struct State {
+        /// What was appended whole. After a write that failed half-way the file itself may be longer.
+        var written: Int64
+        /// The folder says on disk, too, that the file exists.
+        var isNameSafe: Bool
+    }
 
     /// Makes a new, empty file in `folder`.
     init(creatingIn folder: PartialsFolder) throws(FileFailure) {
         location = folder.url.appendingPathComponent("\(Self.prefix)\(UUID().uuidString.lowercased())\(Self.suffix)")
+        files = folder.files
         do {
             file = try Self.create(location.path, in: folder)
             _ = try file.lock()
         } catch {
             throw FileFailure(.create, location, error)
         }
-        written = Mutex(0)
+        state = Mutex(State(written: 0, isNameSafe: false))
+        folder.removeUnclaimedOnce()
     }
 
     /// The folder is made only when it turns out to be missing.
-    private static func create(_ path: String, in folder: PartialsFolder) throws -> RegularFile {
+    private static func create(_ path: String, in folder: PartialsFolder) throws -> any OpenFile {
         do {
-            return try RegularFile(path, .creating)
+            return try folder.files.open(path, .creating)
         } catch  where error.code == ENOENT {
             try folder.prepare()
-            return try RegularFile(path, .creating)
+            return try folder.files.open(path, .creating)
         }
     }
 
     /// Opens the file that resume data names; `nil` when it is gone, not a plain file or in use.
     init?(named name: String, in folder: PartialsFolder) {
         location = folder.url.appendingPathComponent(name)
-        guard let file = try? RegularFile(location.path, .existing), (try? file.lock()) == true,
+        guard let file = try? folder.files.open(location.path, .existing), (try? file.lock()) == true,
             let size = try? file.size()
         else { return nil }
         self.file = file
-        written = Mutex(size)
+        files = folder.files
+        state = Mutex(State(written: size, isNameSafe: true))
     }
 
     var name: String { location.lastPathComponent }
@@ -54,7 +64,7 @@ final class PartialFile: BodySink {
 
     /// Removes the file. What is open of it stays readable until it is closed.
     func remove() {
-        try? FileManager.default.removeItem(at: location)
+        files.remove(location.path)
     }
 
     // MARK: BodySink
@@ -65,18 +75,18 @@ final class PartialFile: BodySink {
             guard file.isFound(at: location.path) else {
                 throw FileFailure(.open, location, SystemError(code: ENOENT, operation: "stat"))
             }
-            return written.withLock { $0 }
+            return state.withLock { $0.written }
         }
     }
 
     func append(_ data: Data) throws {
-        let offset = written.withLock { $0 }
+        let offset = state.withLock { $0.written }
         do {
-            try data.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: offset) }
+            try file.write(data, at: offset)
         } catch {
             throw FileFailure(.write, location, error)
         }
-        written.withLock { $0 = offset + Int64(data.count) }
+        state.withLock { $0.written = offset + Int64(data.count) }
     }
 
     func truncate(to length: Int64) throws {
@@ -85,18 +95,19 @@ final class PartialFile: BodySink {
         } catch {
             throw FileFailure(.write, location, error)
         }
-        written.withLock { $0 = length }
+        state.withLock { $0.written = length }
     }
 
     func bytes(in range: Range<Int64>) throws -> Data {
-        var data = Data(count: range.count)
-        let read = try data.withUnsafeMutableBytes { try file.read(into: $0, at: range.lowerBound) }
-        return data.prefix(read)
+        try file.read(range.count, at: range.lowerBound)
     }
 
     func synchronize() throws {
         do {
             try file.synchronize()
+            guard !state.withLock({ $0.isNameSafe }) else { return }
+            try files.synchronizeFolder(location.deletingLastPathComponent().path)
+            state.withLock { $0.isNameSafe = true }
         } catch {
             throw FileFailure(.write, location, error)
         }

@@ -1,13 +1,21 @@
 import Foundation
+internal import PurlIO
+import Synchronization
 
 /// The folder in which unfinished downloads lie.
 struct PartialsFolder: Sendable {
+    /// How long, in seconds, a partial file lies about that nothing has been written to: 30 days. Whoever holds its
+    /// resume data starts over afterwards.
+    static let lifetime: TimeInterval = 30 * 24 * 60 * 60
+
     let url: URL
+    let files: any FileLayer
 
     /// - Parameter chosen: The configuration's folder. `nil` means the user's cache directory under the program's
     ///   name, so that resume data survives a reboot.
-    init(_ chosen: URL?) {
+    init(_ chosen: URL?, files: any FileLayer) {
         url = chosen ?? Self.standard
+        self.files = files
     }
 
     private static let standard =
@@ -33,5 +41,39 @@ struct PartialsFolder: Sendable {
         } catch {
             throw FileFailure(.create, url, error)
         }
+    }
+
+    // MARK: Partials that nobody claims
+
+    private static let visited = Mutex<Set<String>>([])
+
+    /// Removes what is too old, the first time this process puts a file here.
+    func removeUnclaimedOnce() {
+        if Self.visited.withLock({ $0.insert(url.path).inserted }) { removeUnclaimed(except: []) }
+    }
+
+    /// Removes the partial files to which nothing has been written for ``lifetime``, soon, away from the caller.
+    ///
+    /// - Parameter claimed: The names of files that stay, however old. Files that a transfer holds stay in any case.
+    func removeUnclaimed(except claimed: Set<String>) {
+        _ = Self.visited.withLock { $0.insert(url.path) }
+        DispatchQueue.global(qos: .utility).async { [self] in removeUnclaimed(except: claimed, at: Date()) }
+    }
+
+    func removeUnclaimed(except claimed: Set<String>, at now: Date) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
+        for name in names where PartialFile.isName(name) && !claimed.contains(name) {
+            let path = url.appendingPathComponent(name).path
+            guard isOld(path, at: now), let file = try? files.open(path, .existing), (try? file.lock()) == true,
+                // Under the lock, where no transfer can be going on with it.
+                isOld(path, at: now)
+            else { continue }
+            files.remove(path)
+        }
+    }
+
+    private func isOld(_ path: String, at now: Date) -> Bool {
+        let modified = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+        return modified.map { now.timeIntervalSince($0) > Self.lifetime } ?? false
     }
 }

@@ -11,7 +11,7 @@ struct ResumeData: Codable, Sendable, Equatable {
     /// How many of the last bytes are digested.
     static let tailLength: Int64 = 65_536
     /// Blobs beyond this size are not read.
-    private static let maximumSize = 1 << 20
+    static let maximumSize = 1 << 20
     /// What is written here nests five containers; a parser that recurses must not be led into thousands.
     private static let maximumContainers = 16
 
@@ -95,6 +95,11 @@ struct ResumeData: Codable, Sendable, Equatable {
         var version: Int
     }
 
+    /// The data passes the checks, and is what a download leaves: it did not come through ``init(decoding:)``.
+    var isSound: Bool {
+        version == Self.currentVersion && PartialFile.isName(partialName) && (try? check()) != nil
+    }
+
     private func check() throws(Refusal) {
         guard Self.isPlainName(partialName) else {
             throw Refusal(description: "the partial file's name is not a plain file name")
@@ -136,12 +141,16 @@ struct StoredRequest: Codable, Sendable, Equatable {
     var method: String
     var headers: [String: String]
     var timeoutInterval: Double
+    /// Resume data never needs one, since only a GET without a body can be gone on with; a background task that starts
+    /// over does.
+    var body: Data?
 
     init(_ request: URLRequest) {
         url = request.url?.absoluteString ?? ""
         method = request.httpMethod ?? "GET"
         headers = request.allHTTPHeaderFields ?? [:]
         timeoutInterval = request.timeoutInterval
+        body = request.httpBody
     }
 
     var hasURL: Bool { URL(string: url) != nil }
@@ -152,6 +161,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
         var request = URLRequest(url: url, timeoutInterval: timeoutInterval)
         request.httpMethod = method
         request.allHTTPHeaderFields = headers
+        request.httpBody = body
         return request
     }
 }

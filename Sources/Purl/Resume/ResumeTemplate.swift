@@ -1,5 +1,4 @@
 import Foundation
-internal import PurlHTTP
 
 /// All of a transfer's resume data but the bytes themselves: fixed when the response arrives.
 struct ResumeTemplate: Sendable {
@@ -35,10 +34,7 @@ struct ResumeTemplate: Sendable {
 
     /// SHA-256 of the 64 KiB before `end`, hexadecimal.
     static func tailDigest(of sink: any BodySink, endingAt end: Int64) throws -> String {
-        var digest = SHA256()
-        let tail = try sink.bytes(in: max(0, end - ResumeData.tailLength)..<end)
-        tail.withUnsafeBytes { digest.update($0.bytes) }
-        return SHA256.hexadecimal(digest.finalize())
+        try sink.bytes(in: max(0, end - ResumeData.tailLength)..<end).sha256
     }
 }
 

@@ -52,6 +52,24 @@ extension URLSession {
         }
     }
 
+    /// The tasks that are not over, oldest first.
+    public var allTasks: [URLSessionTask] {
+        get async {
+            await withCheckedContinuation { continuation in
+                getAllTasks { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
+    /// The data, upload and download tasks that are not over.
+    public var tasks: ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) {
+        get async {
+            await withCheckedContinuation { continuation in
+                getTasksWithCompletionHandler { continuation.resume(returning: ($0, $1, $2)) }
+            }
+        }
+    }
+
     /// Runs a task that ends in a continuation and is cancelled with the surrounding `Task`.
     private func perform<Body: Sendable>(
         _ delegate: (any URLSessionTaskDelegate)?,

@@ -12,21 +12,21 @@ extension URLSession {
     }
 
     func makeDataTask(_ request: URLRequest, _ origin: Transfer.Origin, _ audience: Audience) -> URLSessionDataTask {
-        keep { identifier, life in
+        keep { identifier in
             URLSessionDataTask(
-                session: self, identifier: identifier, request: request,
-                origin: life == .valid ? origin : .refused, audience: audience)
+                session: self, identifier: identifier, request: request, origin: origin, audience: audience)
         }
     }
 
     func makeDownloadTask(
         _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience
     ) -> URLSessionDownloadTask {
-        keep { identifier, life in
+        let task = keep { identifier in
             URLSessionDownloadTask(
-                session: self, identifier: identifier, request: request,
-                origin: life == .valid ? origin : .refused, audience: audience)
+                session: self, identifier: identifier, request: request, origin: origin, audience: audience)
         }
+        enterIntoJournal(task, origin)
+        return task
     }
 
     /// The download that goes on in place of `task`. It is no new task to a session that is being invalidated, which
@@ -40,6 +40,7 @@ extension URLSession {
             shared.tasks[new.taskIdentifier] = new
             return (new, shared.life)
         }
+        enterIntoJournal(new, .request)
         if life == .cancelling { new.cancel() }
         return new
     }
@@ -58,18 +59,29 @@ extension URLSession {
 
     /// Makes a task with the next identifier and keeps it until it is over. A task made by a session that is being
     /// invalidated is not kept, and fails as soon as it is resumed.
-    private func keep<Kind: URLSessionTask>(_ make: (_ identifier: Int, _ life: Life) -> Kind) -> Kind {
-        shared.withLock { shared in
+    private func keep<Kind: URLSessionTask>(_ make: (_ identifier: Int) -> Kind) -> Kind {
+        let (task, refusal) = shared.withLock { shared in
             shared.lastIdentifier += 1
-            let task = make(shared.lastIdentifier, shared.life)
-            if shared.life == .valid { shared.tasks[task.taskIdentifier] = task }
-            return task
+            let task = make(shared.lastIdentifier)
+            if shared.life == .valid {
+                shared.tasks[task.taskIdentifier] = task
+                return (task, nil as TransferFailure?)
+            }
+            return (task, shared.refusal ?? .sessionInvalidated)
         }
+        if let refusal { task.shared.withLock { $0.refusal = refusal } }
+        return task
     }
 
     /// Forgets a task whose last call has been delivered. On the delegate queue.
     func forget(_ task: URLSessionTask) {
-        shared.withLock { _ = $0.tasks.removeValue(forKey: task.taskIdentifier) }
+        let identifier = task.taskIdentifier
+        background?.remove(identifier)
+        let wasLastAwaited = shared.withLock { shared in
+            shared.tasks[identifier] = nil
+            return shared.awaited.remove(identifier) != nil && shared.awaited.isEmpty
+        }
+        if wasLastAwaited { finishEvents() }
         becomeInvalidIfDone()
     }
 
@@ -83,10 +95,15 @@ extension URLSession {
             shared.life = .invalid
             return true
         }
-        guard isDone else { return }
+        if isDone { tellInvalid(nil) }
+    }
+
+    /// The last call of the session.
+    func tellInvalid(_ error: URLError?) {
+        background?.close()
         NetworkActor.post { self.pool.close() }
         queue.enqueue {
-            self.delegate?.urlSession(self, didBecomeInvalidWithError: nil)
+            self.delegate?.urlSession(self, didBecomeInvalidWithError: error)
             // Released outside the lock: its deinitialiser may call the session.
             let released = self.shared.withLock { shared in
                 defer { shared.delegate = nil }

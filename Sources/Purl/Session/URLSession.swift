@@ -35,10 +35,18 @@ open class URLSession: NSObject, @unchecked Sendable {
         var tasks: [Int: URLSessionTask] = [:]
         var lastIdentifier = 0
         var life = Life.valid
+        /// Why the session was invalid from the start.
+        var refusal: TransferFailure?
+        /// The tasks of an earlier process that are still to have their last call.
+        var awaited: Set<Int> = []
+        /// Calls about them that wait for ``URLSession/deliverRestored()``.
+        var restoredCalls: [DelegateQueue.Call] = []
     }
 
     /// The configuration's values, fixed when the session was made.
     let settings: URLSessionConfiguration.Values
+    /// What a background session keeps on disk.
+    let background: BackgroundStore?
     let queue: DelegateQueue
     let pool: ConnectionPool
     let shared: Mutex<Shared>
@@ -49,11 +57,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     open class var shared: URLSession { standard }
 
     /// Makes a session without a delegate.
-    public init(configuration: URLSessionConfiguration) {
-        settings = configuration.snapshot
-        queue = DelegateQueue(nil)
-        pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
-        shared = Mutex(Shared())
+    public convenience init(configuration: URLSessionConfiguration) {
+        self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }
 
     /// Makes a session.
@@ -72,6 +77,14 @@ open class URLSession: NSObject, @unchecked Sendable {
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
         shared = Mutex(Shared(delegate: delegate))
+        let store = Self.openStore(settings)
+        background = try? store?.get()
+        super.init()
+        switch store {
+        case nil: break
+        case .success(let store): restoreTasks(from: store)
+        case .failure(let refusal): refuse(.sessionRefused(refusal))
+        }
     }
 
     deinit {
@@ -150,6 +163,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         queue.enqueue {
             completionHandler(self.unfinishedTasks)
         }
+        deliverRestored()
     }
 
     // MARK: Data tasks (made suspended, as all tasks are)

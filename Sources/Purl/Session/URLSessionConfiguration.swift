@@ -18,6 +18,13 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var httpMaximumConnectionsPerHost = 6
         var partialDownloadsDirectory: URL?
         var maximumBufferedBytesPerTask = 1 << 20
+        var sessionSendsLaunchEvents = true
+        var isDiscretionary = false
+        var sharedContainerIdentifier: String?
+        var continuesDownloadsAfterRelaunch = false
+        var backgroundSessionsDirectory: URL?
+        /// Tests put another one here.
+        var files: any FileLayer = SystemFiles()
     }
 
     private let values: Mutex<Values>
@@ -41,6 +48,17 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     ///
     /// Purl keeps no cookies, caches or credentials yet, so it equals ``default`` today.
     open class var ephemeral: URLSessionConfiguration { URLSessionConfiguration(Values()) }
+
+    /// A new configuration for a session whose download tasks outlive the process.
+    ///
+    /// They are kept on disk, in a folder of the session's own. When the process ends, however it ends, and another makes
+    /// a session with the same identifier, they come back; see <doc:BackgroundSessions>. One session at a time can have
+    /// an identifier.
+    open class func background(withIdentifier identifier: String) -> URLSessionConfiguration {
+        var values = Values()
+        values.identifier = identifier
+        return URLSessionConfiguration(values)
+    }
 
     open override func copy() -> Any { copy(with: nil) }
 
@@ -112,6 +130,48 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         get { snapshot.partialDownloadsDirectory }
         set { values.withLock { $0.partialDownloadsDirectory = newValue } }
     }
+
+    // MARK: Background sessions
+
+    /// The folder in which background sessions keep a folder each; made when it is first needed.
+    ///
+    /// `nil` (the default) means the user's data directory (`$XDG_DATA_HOME`), under ``sharedContainerIdentifier`` or the
+    /// program's name.
+    open var backgroundSessionsDirectory: URL? {
+        get { snapshot.backgroundSessionsDirectory }
+        set { values.withLock { $0.backgroundSessionsDirectory = newValue } }
+    }
+
+    /// The name of a folder in the user's data directory that several programs share; whichever makes the session first
+    /// has its tasks. `nil`, the default, means the program's own folder.
+    open var sharedContainerIdentifier: String? {
+        get { snapshot.sharedContainerIdentifier }
+        set { values.withLock { $0.sharedContainerIdentifier = newValue } }
+    }
+
+    /// Whether a background session's unfinished downloads go on by themselves when another process makes the session
+    /// again. `false`, the default, is what Apple's systems do after a program was ended by force: they end with
+    /// `URLError.cancelled` and resume data.
+    open var continuesDownloadsAfterRelaunch: Bool {
+        get { snapshot.continuesDownloadsAfterRelaunch }
+        set { values.withLock { $0.continuesDownloadsAfterRelaunch = newValue } }
+    }
+
+    /// Whether the system launches the program for the session's events. Kept; nothing here launches programs: events
+    /// are delivered when the program makes the session.
+    open var sessionSendsLaunchEvents: Bool {
+        get { snapshot.sessionSendsLaunchEvents }
+        set { values.withLock { $0.sessionSendsLaunchEvents = newValue } }
+    }
+
+    /// Whether the system may choose a better moment for the session's transfers. Kept; they start at once, since
+    /// nothing here knows of a better one.
+    open var isDiscretionary: Bool {
+        get { snapshot.isDiscretionary }
+        set { values.withLock { $0.isDiscretionary = newValue } }
+    }
+
+    // MARK: Memory
 
     /// How many received bytes a task may hold that its delegate or file has not taken yet. 1 MiB by default.
     ///

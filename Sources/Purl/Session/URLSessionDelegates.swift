@@ -7,12 +7,19 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     /// The session is invalid: its tasks are done and this is the last call. Called once; the delegate is released
     /// afterwards.
     ///
-    /// - Parameter error: `nil` when the session was invalidated on purpose.
+    /// - Parameter error: `nil` when the session was invalidated on purpose. A background session is invalid from the
+    ///   start when its identifier is in use (`.backgroundSessionInUseByAnotherProcess`) or its folder unusable.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
+
+    /// A background session's tasks that were running when an earlier process ended have all had their last call. Not
+    /// called when there were none.
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession)
 }
 
 extension URLSessionDelegate {
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
+
+    public func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
 }
 
 /// What a session tells its delegate about any task.

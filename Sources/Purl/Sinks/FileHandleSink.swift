@@ -60,6 +60,17 @@ public final class FileHandleSink: BodySink {
         }
     }
 
+    /// The resource has a new address (a link that expired, say): lets a task for `url` go on with the bytes there are,
+    /// provided that the server's validator there is still the one they came with. Without a record nothing happens.
+    public func adopt(_ url: URL) throws {
+        try state.withLock { state in
+            guard let record = try state.record?.load(), var resume = try? ResumeData(decoding: record) else { return }
+            resume.originalRequest.url = url.absoluteString
+            resume.currentRequest.url = url.absoluteString
+            try state.record?.save(try resume.encoded())
+        }
+    }
+
     // MARK: BodySink
 
     public var length: Int64 {

@@ -15,30 +15,45 @@ final class SinkWriter: Sendable {
         case failed(any Error)
     }
 
+    /// Where it is written down, as bytes come, how far the sink has come.
+    enum Bookkeeping: Sendable {
+        /// Nowhere: only `stop` makes resume data.
+        case none
+        /// In the sink's own record.
+        case inSink
+        /// With somebody else, who is told on the writer's queue.
+        case elsewhere(@Sendable (Note) throws -> Void)
+    }
+
+    enum Note: Sendable {
+        /// What was said before holds no longer: the sink is about to be emptied.
+        case startsOver
+        /// The bytes that this speaks of are safe.
+        case holds(ResumeData)
+        /// The whole body is, and has this length.
+        case isWhole(Int64)
+    }
+
     private struct State {
         var template: ResumeTemplate?
         var failure: (any Error)?
-        var lastCheckpoint = ContinuousClock.now
+        var schedule = CheckpointSchedule()
         var isClosed = false
     }
 
-    /// How often a sink's record is brought up to date.
-    private static let checkpointInterval = Duration.seconds(1)
-
     let sink: any BodySink
-    /// The sink keeps a record that is brought up to date while bytes come; otherwise only `stop` makes resume data.
-    private let keepsRecord: Bool
+    private let bookkeeping: Bookkeeping
     private let queue = DispatchQueue(label: "Purl.SinkWriter")
     private let mailbox: ByteMailbox
     private let report: @Sendable @NetworkActor (Event) -> Void
     private let state = Mutex(State())
 
     init(
-        _ sink: any BodySink, keepsRecord: Bool, limit: Int,
+        _ sink: any BodySink, _ bookkeeping: Bookkeeping, limit: Int,
         report: @escaping @Sendable @NetworkActor (Event) -> Void
     ) {
         self.sink = sink
-        self.keepsRecord = keepsRecord
+        self.bookkeeping = bookkeeping
         mailbox = ByteMailbox(limit: limit)
         self.report = report
     }
@@ -57,7 +72,7 @@ final class SinkWriter: Sendable {
             do {
                 // A user's stream may lead into a pipe whose reader has gone.
                 try BrokenPipe.withoutSignal { try sink.append(data) }
-                if keepsRecord { try saveCheckpoint(ifDue: true) }
+                try saveCheckpointIfDue(adding: data.count)
                 tell(.wrote(data.count, mayReadOn: mailbox.done(data.count)))
             } catch {
                 return fail(error)
@@ -100,7 +115,11 @@ final class SinkWriter: Sendable {
             state.withLock { $0.template = template }
             guard startingOver else { return }
             do {
-                try sink.saveRecord(nil)
+                switch bookkeeping {
+                case .none: break
+                case .inSink: try sink.saveRecord(nil)
+                case .elsewhere(let tell): try tell(.startsOver)
+                }
                 try sink.truncate(to: 0)
             } catch {
                 fail(error)
@@ -119,10 +138,18 @@ final class SinkWriter: Sendable {
                 state.withLock { state in
                     if state.template?.total == nil { state.template?.total = length }
                 }
+                guard length == state.withLock({ $0.template?.total }) else { return length }
                 // A finished download stays locked until its delegate has it: nobody may go on with it meanwhile.
-                guard keepsRecord else { return length }
-                try saveCheckpoint(ifDue: false)
-                try close()
+                switch bookkeeping {
+                case .none:
+                    break
+                case .inSink:
+                    try saveCheckpoint()
+                    try close()
+                case .elsewhere(let tell):
+                    try sink.synchronize()
+                    try tell(.isWhole(length))
+                }
                 return length
             }
             NetworkActor.post { then(result) }
@@ -132,25 +159,41 @@ final class SinkWriter: Sendable {
     /// Ends before the body does. What was handed over is written; the answer is the resume data, if there can be any.
     func stop(then: @escaping @Sendable @NetworkActor (ResumeData?) -> Void) {
         queue.async { [self] in
-            let resume = try? saveCheckpoint(ifDue: false)
+            let resume = try? makeResumeData()
+            // Where no record could be written, for want of room say, the resume data still tells what is there.
+            if let resume { try? write(resume) }
             try? close()
             NetworkActor.post { then(resume) }
         }
     }
 
-    /// Brings the record up to date: the bytes are made safe first, so that it never claims more than is there.
-    @discardableResult
-    private func saveCheckpoint(ifDue: Bool) throws -> ResumeData? {
-        let now = ContinuousClock.now
-        let template = state.withLock { state -> ResumeTemplate? in
-            if ifDue, now - state.lastCheckpoint < Self.checkpointInterval { return nil }
-            state.lastCheckpoint = now
-            return state.template
-        }
-        guard let resume = try template?.resumeData(for: sink) else { return nil }
+    // MARK: Checkpoints
+
+    private func saveCheckpointIfDue(adding count: Int) throws {
+        if case .none = bookkeeping { return }
+        guard state.withLock({ $0.schedule.isDue(afterWriting: count) }) else { return }
+        try saveCheckpoint()
+        state.withLock { $0.schedule.checkpointEnded() }
+    }
+
+    /// Brings what is written down up to date.
+    private func saveCheckpoint() throws {
+        if let resume = try makeResumeData() { try write(resume) }
+    }
+
+    /// What can be said of the bytes, once they are safe: so that it never claims more than a power loss would leave.
+    private func makeResumeData() throws -> ResumeData? {
+        guard let resume = try state.withLock({ $0.template })?.resumeData(for: sink) else { return nil }
         try sink.synchronize()
-        try sink.saveRecord(try resume.encoded())
         return resume
+    }
+
+    private func write(_ resume: ResumeData) throws {
+        switch bookkeeping {
+        case .none: break
+        case .inSink: try sink.saveRecord(try resume.encoded())
+        case .elsewhere(let tell): try tell(.holds(resume))
+        }
     }
 
     private func close() throws {

@@ -21,6 +21,7 @@ extension URLSessionTask {
         let wasCancelled = shared.withLock { $0.isCancelled }
         if outcome == nil, let file, let download = self as? URLSessionDownloadTask {
             if !wasCancelled {
+                try? session.background?.update(taskIdentifier) { $0.finished?.isHandedOver = true }
                 downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
             }
             // Whoever wanted the file has moved or opened it.

@@ -46,6 +46,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var priority = URLSessionTask.defaultPriority
         var delegate: (any URLSessionTaskDelegate)?
         var progress: Progress?
+        /// Why the task fails as soon as it is resumed.
+        var refusal: TransferFailure?
     }
 
     /// The byte counts of a task's current exchange.
@@ -105,7 +107,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             if shared.suspensions == 0 { shared.state = .running }
             return shared.suspensions == 0
         }
-        if starts { send { $0?.resume() } }
+        guard starts else { return }
+        keep { $0.isRunning = true }
+        send { $0?.resume() }
     }
 
     /// Pauses the task: nothing is read from or written to its connection until as many ``resume()`` calls have
@@ -118,7 +122,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             defer { shared.state = .suspended }
             return shared.state == .running
         }
-        if stops { send { $0?.suspend() } }
+        guard stops else { return }
+        keep { $0.isRunning = false }
+        send { $0?.suspend() }
     }
 
     /// Ends the task: it completes with `URLError.cancelled`, unless it was over already.
@@ -178,13 +184,20 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// A text of the user's own.
     open var taskDescription: String? {
         get { shared.withLock { $0.taskDescription } }
-        set { shared.withLock { $0.taskDescription = newValue } }
+        set {
+            shared.withLock { $0.taskDescription = newValue }
+            keep { $0.taskDescription = newValue }
+        }
     }
 
     /// How urgent the task is, from 0 to 1. A hint, kept for the user; waiting tasks are served in order.
     open var priority: Float {
         get { shared.withLock { $0.priority } }
-        set { shared.withLock { $0.priority = newValue.isNaN ? Self.defaultPriority : min(max(newValue, 0), 1) } }
+        set {
+            let priority = newValue.isNaN ? Self.defaultPriority : min(max(newValue, 0), 1)
+            shared.withLock { $0.priority = priority }
+            keep { $0.priority = priority }
+        }
     }
 
     /// A delegate for this task alone, asked before the session's. Kept until the task is over.
@@ -207,6 +220,12 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             Self.show(shared.counts, in: progress)
             return progress
         }
+    }
+
+    /// Changes what a background session keeps of the task.
+    private func keep(_ change: (inout TaskRecord) -> Void) {
+        // What cannot be written now is written with the task's next change.
+        try? session?.background?.update(taskIdentifier, change)
     }
 
     // MARK: For the transfer

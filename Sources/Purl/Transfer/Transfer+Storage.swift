@@ -14,7 +14,7 @@ extension Transfer {
 
     /// A data task that writes to a user's sink: asks it what it has.
     func look(into sink: any BodySink) {
-        let writer = makeWriter(sink, keepsRecord: true)
+        let writer = makeWriter(sink, .inSink)
         phase = .preparing
         let url = request.url?.absoluteString
         writer.ask { sink in
@@ -39,10 +39,11 @@ extension Transfer {
     /// A download made from resume data: opens the partial file again, or starts over in a new one.
     func openPartial(_ resume: ResumeData) {
         phase = .preparing
-        let folder = PartialsFolder(session.settings.partialDownloadsDirectory)
-        guard let partial = PartialFile(named: resume.partialName, in: folder) else { return startWithoutRest() }
+        guard let partial = PartialFile(named: resume.partialName, in: session.partials) else {
+            return startWithoutRest()
+        }
         self.partial = partial
-        makeWriter(partial, keepsRecord: false).ask { sink in
+        makeWriter(partial, bookkeeping(of: partial)).ask { sink in
             guard try resume.matches(sink), let point = resume.point else { return Finding.startOver }
             return .goOn(point)
         } then: { [weak self] result in
@@ -78,14 +79,34 @@ extension Transfer {
     }
 
     @discardableResult
-    func makeWriter(_ sink: any BodySink, keepsRecord: Bool) -> SinkWriter {
+    private func makeWriter(_ sink: any BodySink, _ bookkeeping: SinkWriter.Bookkeeping) -> SinkWriter {
         let writer = SinkWriter(
-            sink, keepsRecord: keepsRecord, limit: session.settings.maximumBufferedBytesPerTask
+            sink, bookkeeping, limit: session.settings.maximumBufferedBytesPerTask
         ) { [weak self] event in
             self?.sinkReports(event)
         }
         self.writer = writer
         return writer
+    }
+
+    /// A background session's journal hears of a download's bytes as they become safe.
+    private func bookkeeping(of partial: PartialFile) -> SinkWriter.Bookkeeping {
+        guard let background = session.background else { return .none }
+        return .elsewhere { [task] note in
+            let identifier = task.taskIdentifier
+            switch note {
+            case .startsOver:
+                try background.update(identifier, durably: true) { record in
+                    record.resume = nil
+                    record.finished = nil
+                }
+            case .holds(let resume):
+                try background.update(identifier) { $0.resume = resume }
+            case .isWhole(let length):
+                let finished = TaskRecord.Finished(of: partial, length: length, response: task.response)
+                try background.update(identifier, durably: true) { $0.finished = finished }
+            }
+        }
     }
 
     private func sinkReports(_ event: SinkWriter.Event) {
@@ -119,9 +140,9 @@ extension Transfer {
 
     private func makePartialWriter() throws(TransferFailure) {
         do throws(FileFailure) {
-            let partial = try PartialFile(creatingIn: PartialsFolder(session.settings.partialDownloadsDirectory))
+            let partial = try PartialFile(creatingIn: session.partials)
             self.partial = partial
-            makeWriter(partial, keepsRecord: false)
+            makeWriter(partial, bookkeeping(of: partial))
         } catch {
             throw .file(error)
         }

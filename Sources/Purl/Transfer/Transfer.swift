@@ -14,8 +14,6 @@ final class Transfer: ExchangeClient {
         case sink(any BodySink)
         case resume(ResumeData)
         case unreadable(any Error)
-        /// The session was invalid already.
-        case refused
     }
 
     enum Phase {
@@ -139,6 +137,7 @@ final class Transfer: ExchangeClient {
 
     private func begin() {
         hasBegun = true
+        if let refusal = task.shared.withLock({ $0.refusal }) { return fail(refusal) }
         startResourceTimer()
         switch origin {
         case .request:
@@ -149,8 +148,6 @@ final class Transfer: ExchangeClient {
             openPartial(resume)
         case .unreadable(let error):
             fail(.unreadableResumeData("\(error)"))
-        case .refused:
-            fail(.sessionInvalidated)
         }
     }
 

@@ -6,6 +6,10 @@ internal import PurlIO
 enum TransferFailure: Error {
     case cancelled
     case sessionInvalidated
+    /// The background session of the task could not have its folder.
+    case sessionRefused(BackgroundStore.Refusal)
+    /// A task of a background session ended with the process that ran it.
+    case endedWithProcess
     case notCached
     case url(RequestTarget.Refusal)
     case request(EncodeError)
@@ -44,6 +48,10 @@ enum TransferFailure: Error {
             info["NSErrorFailingURLStringKey"] = url.absoluteString
         }
         if let underlying { info[NSUnderlyingErrorKey] = underlying.asUnderlying }
+        if case .endedWithProcess = self {
+            let reason = URLError.BackgroundTaskCancelledReason.userForceQuitApplication
+            info[NSURLErrorBackgroundTaskCancelledReasonKey] = reason.rawValue
+        }
         if let resumeData { info[NSURLSessionDownloadTaskResumeData] = resumeData }
         return URLError(code, userInfo: info)
     }
@@ -62,6 +70,16 @@ enum TransferFailure: Error {
             (.cancelled, "The transfer was cancelled.", nil)
         case .sessionInvalidated:
             (.cancelled, "The task was made by a session that has been invalidated.", nil)
+        case .sessionRefused(.inUse(let identifier)):
+            (
+                .backgroundSessionInUseByAnotherProcess,
+                "A background session with the identifier “\(identifier)” exists already, here or in another process.",
+                nil
+            )
+        case .sessionRefused(.file(let failure)), .file(let failure):
+            (failure.code, "\(failure)", failure.underlying)
+        case .endedWithProcess:
+            (.cancelled, "The process that ran the background transfer ended before it did.", nil)
         case .notCached:
             (.resourceUnavailable, "The request may only be answered from a cache, and nothing is cached.", nil)
         case .url(let refusal): Self.explain(refusal)
@@ -95,8 +113,6 @@ enum TransferFailure: Error {
             (.networkConnectionLost, "The body ended after \(received) of \(total) bytes.", nil)
         case .surplus(let total):
             (.badServerResponse, "The server sent more than the \(total) bytes it had announced.", nil)
-        case .file(let failure):
-            (failure.code, "\(failure)", failure.underlying)
         }
     }
 

@@ -8,16 +8,21 @@ package struct RegularFile: ~Copyable, Sendable {
         case creating
         /// It must exist, and must not be a symbolic link.
         case existing
+        /// It is made, readable by its owner only, when it does not exist; and must not be a symbolic link.
+        case existingOrNew
     }
 
     private let descriptor: Descriptor
 
     /// Opens the file at `path` for reading and writing.
     package init(_ path: String, _ opening: Opening) throws(SystemError) {
-        var flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW
-        if case .creating = opening { flags |= O_CREAT | O_EXCL }
-        let flagsToUse = flags
-        let number = Self.retrying { open(path, flagsToUse, 0o600) }
+        let creation: Int32 =
+            switch opening {
+            case .creating: O_CREAT | O_EXCL
+            case .existing: 0
+            case .existingOrNew: O_CREAT
+            }
+        let number = Self.retrying { open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | creation, 0o600) }
         let descriptor = try Descriptor(checking: number, "open")
         let status = try Self.status(of: descriptor)
         guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError(code: EINVAL, operation: "open") }
@@ -89,6 +94,24 @@ package struct RegularFile: ~Copyable, Sendable {
     /// Returns when what was written has reached the disk.
     package func synchronize() throws(SystemError) {
         guard Self.retrying({ fsync(descriptor.rawValue) }) == 0 else { throw .last("fsync") }
+    }
+
+    // MARK: Names
+
+    /// Gives the file at `path` another name, in place of the file that has it now; in one step.
+    package static func move(_ path: String, to newPath: String) throws(SystemError) {
+        guard retrying({ rename(path, newPath) }) == 0 else { throw .last("rename") }
+    }
+
+    /// Removes the file at `path`, if there is one.
+    package static func remove(_ path: String) {
+        _ = retrying { unlink(path) }
+    }
+
+    /// Returns when the names in the folder at `path` have reached the disk.
+    package static func synchronizeFolder(_ path: String) throws(SystemError) {
+        let descriptor = try Descriptor(checking: retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, "open")
+        guard retrying({ fsync(descriptor.rawValue) }) == 0 else { throw .last("fsync") }
     }
 
     private static func retrying<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {

@@ -18,6 +18,7 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         case sent(Int64, of: Int64)
         case completed(URLError.Code?)
         case invalid
+        case eventsFinished
     }
 
     typealias RedirectAnswer = @Sendable (URLRequest) -> URLRequest?
@@ -108,6 +109,10 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         note(.invalid, nil)
+    }
+
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+        note(.eventsFinished, nil)
     }
 
     func urlSession(

@@ -1,0 +1,149 @@
+import Foundation
+internal import PurlIO
+import Synchronization
+
+/// What a background session keeps on disk: its lock, its journal and its partial files, in a folder of its own.
+///
+/// Safe from any thread; calls write to the journal before they return.
+final class BackgroundStore: Sendable {
+    /// Why a session cannot have its folder.
+    enum Refusal: Error {
+        /// A session with the identifier exists: here or in another process.
+        case inUse(identifier: String)
+        case file(FileFailure)
+    }
+
+    private struct State {
+        var journal: Journal
+        var records: [Int: TaskRecord] = [:]
+        var isClosed = false
+    }
+
+    /// What the journal may grow by, in bytes, before it is written anew.
+    private static let slack: Int64 = 1 << 18
+
+    /// Where the session's partial files lie.
+    let partials: PartialsFolder
+    /// The tasks that an earlier process left, oldest first.
+    let restored: [TaskRecord]
+    /// Held for as long as the session lives; the system lets go of it when the process ends, however it ends.
+    private let lock: any OpenFile
+    private let state: Mutex<State>
+
+    init(identifier: String, settings: URLSessionConfiguration.Values) throws(Refusal) {
+        let files = settings.files
+        let folder: URL
+        let journal: Journal
+        let lock: (any OpenFile)?
+        do {
+            folder = try BackgroundFolder(settings).prepare(for: identifier)
+            lock = try Self.lock(folder.appendingPathComponent("lock"), files)
+            journal = try Journal(in: folder, files: files)
+        } catch {
+            throw .file(error)
+        }
+        guard let lock else { throw .inUse(identifier: identifier) }
+        self.lock = lock
+        partials = PartialsFolder(
+            settings.partialDownloadsDirectory ?? folder.appendingPathComponent("Partials", isDirectory: true),
+            files: files)
+        let records = Self.records(in: journal)
+        restored = records.values.sorted { $0.identifier < $1.identifier }
+        state = Mutex(State(journal: journal, records: records))
+        partials.removeUnclaimed(except: Set(restored.compactMap(\.partialName)))
+    }
+
+    /// The file that stands for the whole folder; `nil` when somebody else holds it.
+    private static func lock(_ url: URL, _ files: any FileLayer) throws(FileFailure) -> (any OpenFile)? {
+        do {
+            let file = try files.open(url.path, .existingOrNew)
+            return try file.lock() ? file : nil
+        } catch {
+            throw FileFailure(.open, url, error)
+        }
+    }
+
+    /// The tasks that were not over. A download that goes on from another's resume data takes its partial file over:
+    /// of several that name the same one, the newest has it.
+    private static func records(in journal: Journal) -> [Int: TaskRecord] {
+        var records: [Int: TaskRecord] = [:]
+        for entry in journal.found.compactMap(JournalEntry.init(decoding:)) {
+            switch entry {
+            case .task(let record): records[record.identifier] = record.checked()
+            case .over(let identifier): records[identifier] = nil
+            }
+        }
+        var owners: [String: Int] = [:]
+        for record in records.values.sorted(by: { $0.identifier < $1.identifier }) {
+            guard let name = record.partialName else { continue }
+            if let older = owners.updateValue(record.identifier, forKey: name) { records[older] = nil }
+        }
+        return records
+    }
+
+    // MARK: Writing
+
+    /// Keeps a new task.
+    func add(_ record: TaskRecord) throws(FileFailure) {
+        try write(durably: false) { records in
+            records[record.identifier] = record
+            return .task(record)
+        }
+    }
+
+    /// Changes what is kept of a task; nothing happens when none is kept.
+    ///
+    /// - Parameter durably: The change has to survive a power loss before what follows it may happen.
+    func update(
+        _ identifier: Int, durably: Bool = false, _ change: (inout TaskRecord) -> Void
+    ) throws(FileFailure) {
+        try write(durably: durably) { records in
+            guard var record = records[identifier] else { return nil }
+            change(&record)
+            guard record != records[identifier] else { return nil }
+            records[identifier] = record
+            return .task(record)
+        }
+    }
+
+    /// Forgets a task whose last call has been delivered.
+    func remove(_ identifier: Int) {
+        // What cannot be written is told again by the next process: too often rather than never.
+        try? write(durably: false) { records in
+            records.removeValue(forKey: identifier).map { _ in .over(identifier) }
+        }
+    }
+
+    /// Lets other sessions have the identifier.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        lock.unlock()
+    }
+
+    private func write(
+        durably: Bool, _ change: (inout [Int: TaskRecord]) -> JournalEntry?
+    ) throws(FileFailure) {
+        let result = state.withLock { state -> Result<Void, FileFailure> in
+            guard !state.isClosed, let entry = change(&state.records) else { return .success(()) }
+            do {
+                try state.journal.append(try entry.encoded(), durably: durably)
+                try Self.shorten(&state)
+                return .success(())
+            } catch {
+                return .failure(FileFailure(.write, nil, error))
+            }
+        }
+        try result.get()
+    }
+
+    /// Writes the journal anew when most of it is history.
+    private static func shorten(_ state: inout State) throws {
+        guard state.journal.length > slack else { return }
+        let entries = try state.records.values.sorted { $0.identifier < $1.identifier }.map {
+            try JournalEntry.task($0).encoded()
+        }
+        let needed = entries.reduce(0) { $0 + Int64($1.count) }
+        guard state.journal.length > slack + 4 * needed else { return }
+        try state.journal.rewrite(entries)
+    }
+}

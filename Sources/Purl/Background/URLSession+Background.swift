@@ -1,0 +1,161 @@
+import Foundation
+internal import PurlIO
+
+/// What makes a session a background session: its tasks are entered into a journal, and those of an earlier process
+/// come back.
+extension URLSession {
+    /// How long the calls about an earlier process's tasks wait for the program to ask for its tasks first.
+    private static let grace = Duration.milliseconds(100)
+
+    /// `nil` for a session that is not a background session.
+    static func openStore(
+        _ settings: URLSessionConfiguration.Values
+    ) -> Result<BackgroundStore, BackgroundStore.Refusal>? {
+        guard let identifier = settings.identifier else { return nil }
+        return Result { () throws(BackgroundStore.Refusal) in
+            try BackgroundStore(identifier: identifier, settings: settings)
+        }
+    }
+
+    /// The session is invalid from the start: so its delegate hears, and so end the tasks that are made all the same.
+    func refuse(_ failure: TransferFailure) {
+        shared.withLock { shared in
+            shared.life = .invalid
+            shared.refusal = failure
+        }
+        tellInvalid(failure.urlError(for: nil))
+    }
+
+    /// Where the session's unfinished downloads lie.
+    var partials: PartialsFolder {
+        background?.partials ?? PartialsFolder(settings.partialDownloadsDirectory, files: settings.files)
+    }
+
+    /// From here on the task outlives the process. Others do not: a data task's bytes are its delegate's, and a
+    /// completion handler cannot be called by another process.
+    func enterIntoJournal(_ task: URLSessionDownloadTask, _ origin: Transfer.Origin) {
+        guard let background, case .delegate = task.audience, let request = task.originalRequest else { return }
+        var record = TaskRecord(
+            identifier: task.taskIdentifier, priority: task.priority, originalRequest: StoredRequest(request))
+        if case .resume(let resume) = origin { record.resume = resume }
+        do throws(FileFailure) {
+            try background.add(record)
+        } catch {
+            task.shared.withLock { $0.refusal = $0.refusal ?? .file(error) }
+        }
+    }
+
+    // MARK: Coming back
+
+    /// Brings back the tasks that an earlier process left. The calls about them wait for a moment, so that the program
+    /// can ask what has come back before it is told what became of it.
+    func restoreTasks(from store: BackgroundStore) {
+        for record in store.restored {
+            switch record.finished {
+            case let finished?: restore(record, finished, from: store)
+            case nil where settings.continuesDownloadsAfterRelaunch: restoreRunning(record)
+            case nil: restoreEnded(record)
+            }
+        }
+        guard !store.restored.isEmpty else { return }
+        NetworkActor.post { [self] in
+            _ = EventLoop.shared.schedule(after: Self.grace) { self.deliverRestored() }
+        }
+    }
+
+    /// Puts the calls about the earlier process's tasks into the delegate queue, the first time.
+    func deliverRestored() {
+        let calls = shared.withLock { shared in
+            defer { shared.restoredCalls = [] }
+            return shared.restoredCalls
+        }
+        for call in calls { queue.enqueue(call) }
+    }
+
+    func finishEvents() {
+        queue.enqueue { self.delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self) }
+    }
+
+    /// The whole body was there, and its delegate has not finished with it.
+    private func restore(_ record: TaskRecord, _ finished: TaskRecord.Finished, from store: BackgroundStore) {
+        let file = PartialFile(named: finished.partialName, in: partials)
+        let isWhole = (try? file?.length) == finished.length
+        // A file that was handed over, and is gone, is where the delegate wanted it.
+        guard isWhole || finished.isHandedOver else {
+            return settings.continuesDownloadsAfterRelaunch ? restoreRunning(record) : restoreEnded(record)
+        }
+        let task = makeRestored(record, .request)
+        task.shared.withLock { shared in
+            shared.state = .running
+            shared.response = finished.response
+            shared.counts.received = finished.length
+            shared.counts.expectedToReceive = finished.length
+        }
+        deliverLater(task) { task.tellDelegate(nil, file: isWhole ? file : nil) }
+    }
+
+    /// It ended with its process.
+    private func restoreEnded(_ record: TaskRecord) {
+        let blob = try? record.resume?.encoded()
+        let task = makeRestored(record, .request)
+        task.shared.withLock { $0.state = .canceling }
+        deliverLater(task) {
+            let url = task.currentRequest?.url
+            task.tellDelegate(TransferFailure.endedWithProcess.urlError(for: url, resumeData: blob), file: nil)
+        }
+    }
+
+    /// It goes on, if it was not suspended.
+    private func restoreRunning(_ record: TaskRecord) {
+        let task = makeRestored(record, record.resume.map { .resume($0) } ?? .request)
+        guard record.isRunning else { return }
+        shared.withLock { $0.restoredCalls.append { task.resume() } }
+        shared.withLock { _ = $0.awaited.insert(record.identifier) }
+    }
+
+    private func makeRestored(_ record: TaskRecord, _ origin: Transfer.Origin) -> URLSessionDownloadTask {
+        let task = URLSessionDownloadTask(
+            session: self, identifier: record.identifier, request: record.originalRequest.request, origin: origin,
+            audience: .delegate)
+        task.shared.withLock { shared in
+            shared.taskDescription = record.taskDescription
+            shared.priority = record.priority
+            shared.currentRequest = record.resume?.currentRequest.request ?? shared.currentRequest
+            shared.counts.received = record.resume?.bytesReceived ?? 0
+            shared.counts.expectedToReceive = record.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
+        }
+        shared.withLock { shared in
+            shared.tasks[record.identifier] = task
+            shared.lastIdentifier = max(shared.lastIdentifier, record.identifier)
+        }
+        return task
+    }
+
+    /// There is nothing left to transfer: only the last calls are to be made.
+    private func deliverLater(_ task: URLSessionDownloadTask, _ call: @escaping DelegateQueue.Call) {
+        // Before anything the program may send to the task.
+        NetworkActor.post { task.isConcluded = true }
+        shared.withLock { shared in
+            shared.awaited.insert(task.taskIdentifier)
+            shared.restoredCalls.append(call)
+        }
+    }
+}
+
+extension TaskRecord.Finished {
+    var response: HTTPURLResponse? {
+        URL(string: url).flatMap {
+            HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+        }
+    }
+
+    /// - Parameter response: The answer to the last request.
+    init(of partial: PartialFile, length: Int64, response: URLResponse?) {
+        partialName = partial.name
+        self.length = length
+        let response = response as? HTTPURLResponse
+        url = response?.url?.absoluteString ?? ""
+        status = response?.statusCode ?? 0
+        headers = response?.stringFields ?? [:]
+    }
+}
