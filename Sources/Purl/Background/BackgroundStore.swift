@@ -34,11 +34,12 @@ final class BackgroundStore: Sendable {
         let files = settings.files
         let folder: URL
         let journal: Journal
+        var entries: [Data] = []
         let lock: (any OpenFile)?
         do {
             folder = try BackgroundFolder(settings).prepare(for: identifier)
             lock = try Self.lock(folder.appendingPathComponent("lock"), files)
-            journal = try Journal(in: folder, files: files)
+            journal = try Journal(in: folder, files: files, entries: &entries)
         } catch {
             throw .file(error)
         }
@@ -47,7 +48,7 @@ final class BackgroundStore: Sendable {
         partials = PartialsFolder(
             settings.partialDownloadsDirectory ?? folder.appendingPathComponent("Partials", isDirectory: true),
             files: files)
-        let records = Self.records(in: journal)
+        let records = Self.records(in: entries)
         restored = records.values.sorted { $0.identifier < $1.identifier }
         state = Mutex(State(journal: journal, records: records))
         partials.removeUnclaimed(except: Set(restored.compactMap(\.partialName)))
@@ -65,9 +66,9 @@ final class BackgroundStore: Sendable {
 
     /// The tasks that were not over. A download that goes on from another's resume data takes its partial file over:
     /// of several that name the same one, the newest has it.
-    private static func records(in journal: Journal) -> [Int: TaskRecord] {
+    private static func records(in entries: [Data]) -> [Int: TaskRecord] {
         var records: [Int: TaskRecord] = [:]
-        for entry in journal.found.compactMap(JournalEntry.init(decoding:)) {
+        for entry in entries.compactMap(JournalEntry.init(decoding:)) {
             switch entry {
             case .task(let record): records[record.identifier] = record.checked()
             case .over(let identifier): records[identifier] = nil
@@ -127,7 +128,8 @@ final class BackgroundStore: Sendable {
             guard !state.isClosed, let entry = change(&state.records) else { return .success(()) }
             do {
                 try state.journal.append(try entry.encoded(), durably: durably)
-                try Self.shorten(&state)
+                // The entry is there; a journal that is long for a while does no harm.
+                try? Self.shorten(&state)
                 return .success(())
             } catch {
                 return .failure(FileFailure(.write, nil, error))

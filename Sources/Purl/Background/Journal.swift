@@ -21,18 +21,18 @@ struct Journal: Sendable {
     private var file: any OpenFile
     /// Where the next line goes. After a write that failed half-way the file itself may be longer.
     private(set) var length: Int64 = 0
-    /// The entries that were there, in their order.
-    let found: [Data]
 
     /// Opens the journal in `folder`, or makes it.
-    init(in folder: URL, files: any FileLayer) throws(FileFailure) {
+    ///
+    /// - Parameter entries: What it holds, in its order.
+    init(in folder: URL, files: any FileLayer, entries: inout [Data]) throws(FileFailure) {
         path = folder.appendingPathComponent(Self.fileName).path
         self.files = files
         do {
             file = try files.open(path, .existingOrNew)
             let size = Int(min(try file.size(), Int64(Self.maximumSize)))
             let bytes = try file.read(size, at: 0)
-            found = Self.entries(in: bytes)
+            entries = Self.entries(in: bytes)
             // Behind a torn line the next one would be lost as well.
             length = Int64(bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
         } catch {

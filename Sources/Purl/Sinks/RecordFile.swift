@@ -16,7 +16,9 @@ struct RecordFile: Sendable {
     func save(_ record: Data?) throws {
         guard let record else {
             guard FileManager.default.fileExists(atPath: url.path) else { return }
-            return try FileManager.default.removeItem(at: url)
+            try FileManager.default.removeItem(at: url)
+            // The bytes it spoke of are about to change; not even a power loss may bring it back.
+            return try synchronizeFolder()
         }
         let fresh = url.appendingPathExtension("new")
         try? FileManager.default.removeItem(at: fresh)
@@ -28,5 +30,13 @@ struct RecordFile: Sendable {
             throw FileFailure(.write, url, error)
         }
         guard rename(fresh.path, url.path) == 0 else { throw FileFailure(.move, url, NSError.system(at: url)) }
+    }
+
+    private func synchronizeFolder() throws(FileFailure) {
+        do {
+            try RegularFile.synchronizeFolder(url.deletingLastPathComponent().path)
+        } catch {
+            throw FileFailure(.write, url, error)
+        }
     }
 }
