@@ -16,6 +16,7 @@ final class BackgroundStore: Sendable {
     private struct State {
         var journal: Journal
         var records: [Int: TaskRecord] = [:]
+        var lastIdentifier: Int
         var isClosed = false
     }
 
@@ -26,6 +27,8 @@ final class BackgroundStore: Sendable {
     let partials: PartialsFolder
     /// The tasks that an earlier process left, oldest first.
     let restored: [TaskRecord]
+    /// The highest identifier a task has had: programs may call files after them, so none is given twice.
+    let lastIdentifier: Int
     /// Held for as long as the session lives; the system lets go of it when the process ends, however it ends.
     private let lock: any OpenFile
     private let state: Mutex<State>
@@ -34,12 +37,14 @@ final class BackgroundStore: Sendable {
         let files = settings.files
         let folder: URL
         let journal: Journal
-        var entries: [Data] = []
+        let entries: [JournalEntry]
         let lock: (any OpenFile)?
         do {
             folder = try BackgroundFolder(settings).prepare(for: identifier)
             lock = try Self.lock(folder.appendingPathComponent("lock"), files)
-            journal = try Journal(in: folder, files: files, entries: &entries)
+            var lines: [Data] = []
+            journal = try Journal(in: folder, files: files, entries: &lines)
+            entries = lines.compactMap(JournalEntry.init(decoding:))
         } catch {
             throw .file(error)
         }
@@ -48,10 +53,21 @@ final class BackgroundStore: Sendable {
         partials = PartialsFolder(
             settings.partialDownloadsDirectory ?? folder.appendingPathComponent("Partials", isDirectory: true),
             files: files)
+        if journal.length == 0 { Self.secureNames(of: folder, partials) }
         let records = Self.records(in: entries)
         restored = records.values.sorted { $0.identifier < $1.identifier }
-        state = Mutex(State(journal: journal, records: records))
+        lastIdentifier = entries.map(\.identifier).max() ?? 0
+        state = Mutex(State(journal: journal, records: records, lastIdentifier: lastIdentifier))
         partials.removeUnclaimed(except: Set(restored.compactMap(\.partialName)))
+    }
+
+    /// A new folder's names reach the disk before anything in it counts. A disk that cannot do that says so again when
+    /// bytes are made safe.
+    private static func secureNames(of folder: URL, _ partials: PartialsFolder) {
+        try? partials.prepare()
+        for place in [folder, folder.deletingLastPathComponent(), partials.url.deletingLastPathComponent()] {
+            try? partials.files.synchronizeFolder(place.path)
+        }
     }
 
     /// The file that stands for the whole folder; `nil` when somebody else holds it.
@@ -66,9 +82,9 @@ final class BackgroundStore: Sendable {
 
     /// The tasks that were not over. A download that goes on from another's resume data takes its partial file over:
     /// of several that name the same one, the newest has it.
-    private static func records(in entries: [Data]) -> [Int: TaskRecord] {
+    private static func records(in entries: [JournalEntry]) -> [Int: TaskRecord] {
         var records: [Int: TaskRecord] = [:]
-        for entry in entries.compactMap(JournalEntry.init(decoding:)) {
+        for entry in entries {
             switch entry {
             case .task(let record): records[record.identifier] = record.checked()
             case .over(let identifier): records[identifier] = nil
@@ -126,6 +142,7 @@ final class BackgroundStore: Sendable {
     ) throws(FileFailure) {
         let result = state.withLock { state -> Result<Void, FileFailure> in
             guard !state.isClosed, let entry = change(&state.records) else { return .success(()) }
+            state.lastIdentifier = max(state.lastIdentifier, entry.identifier)
             do {
                 try state.journal.append(try entry.encoded(), durably: durably)
                 // The entry is there; a journal that is long for a while does no harm.
@@ -141,8 +158,9 @@ final class BackgroundStore: Sendable {
     /// Writes the journal anew when most of it is history.
     private static func shorten(_ state: inout State) throws {
         guard state.journal.length > slack else { return }
-        let entries = try state.records.values.sorted { $0.identifier < $1.identifier }.map {
-            try JournalEntry.task($0).encoded()
+        var entries = [try JournalEntry.over(state.lastIdentifier).encoded()]
+        for record in state.records.values.sorted(by: { $0.identifier < $1.identifier }) {
+            entries.append(try JournalEntry.task(record).encoded())
         }
         let needed = entries.reduce(0) { $0 + Int64($1.count) }
         guard state.journal.length > slack + 4 * needed else { return }

@@ -32,9 +32,10 @@ struct Journal: Sendable {
             file = try files.open(path, .existingOrNew)
             let size = Int(min(try file.size(), Int64(Self.maximumSize)))
             let bytes = try file.read(size, at: 0)
-            entries = Self.entries(in: bytes)
-            // Behind a torn line the next one would be lost as well.
-            length = Int64(bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
+            // A torn last line does not count, even if its line break alone is missing: the next one takes its place.
+            let whole = bytes.prefix(bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
+            entries = Self.entries(in: whole)
+            length = Int64(whole.count)
         } catch {
             throw FileFailure(.open, folder.appendingPathComponent(Self.fileName), error)
         }

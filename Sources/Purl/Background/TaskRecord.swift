@@ -13,15 +13,27 @@ struct TaskRecord: Codable, Sendable, Equatable {
         var isHandedOver = false
     }
 
+    /// What the program had told the task when its completion had not been delivered yet.
+    enum Ending: String, Codable, Sendable {
+        /// `cancel()`: nothing is to be left.
+        case cancelled
+        /// `cancel(byProducingResumeData:)`: the program may hold the resume data already.
+        case stopped
+    }
+
     var identifier: Int
     var taskDescription: String?
     var priority: Float
     var originalRequest: StoredRequest
     /// It was resumed, and not suspended since.
     var isRunning = false
+    var ending: Ending?
     /// What it takes to go on; absent until a byte is safe, and when the response cannot be resumed.
     var resume: ResumeData?
     var finished: Finished?
+
+    /// Those that can have been given.
+    static let identifiers = 1..<Int.max / 2
 
     /// The partial file it speaks of.
     var partialName: String? { finished?.partialName ?? resume?.partialName }
@@ -29,10 +41,11 @@ struct TaskRecord: Codable, Sendable, Equatable {
     /// A journal is read back from disk, where anything may have happened to it: only what this code would have
     /// written counts. Resume data that does not pass is dropped, so that the task starts over.
     func checked() -> TaskRecord? {
-        guard identifier > 0, identifier < Int.max / 2, originalRequest.hasURL else { return nil }
+        guard originalRequest.hasURL else { return nil }
         if let finished, !PartialFile.isName(finished.partialName) || finished.length < 0 { return nil }
         var record = self
-        if let resume, !resume.isSound { record.resume = nil }
+        record.priority = URLSessionTask.clampedPriority(priority)
+        if let resume, !resume.isSound || resume.originalRequest.url != originalRequest.url { record.resume = nil }
         return record
     }
 }

@@ -33,11 +33,13 @@ extension URLSession {
 
     /// From here on the task outlives the process. Others do not: a data task's bytes are its delegate's, and a
     /// completion handler cannot be called by another process.
-    func enterIntoJournal(_ task: URLSessionDownloadTask, _ origin: Transfer.Origin) {
+    ///
+    /// - Parameter resume: What it goes on from.
+    func enterIntoJournal(_ task: URLSessionDownloadTask, _ resume: ResumeData?) {
         guard let background, case .delegate = task.audience, let request = task.originalRequest else { return }
-        var record = TaskRecord(
-            identifier: task.taskIdentifier, priority: task.priority, originalRequest: StoredRequest(request))
-        if case .resume(let resume) = origin { record.resume = resume }
+        let record = TaskRecord(
+            identifier: task.taskIdentifier, taskDescription: task.taskDescription, priority: task.priority,
+            originalRequest: StoredRequest(request), isRunning: task.state == .running, resume: resume)
         do throws(FileFailure) {
             try background.add(record)
         } catch {
@@ -51,12 +53,13 @@ extension URLSession {
     /// can ask what has come back before it is told what became of it.
     func restoreTasks(from store: BackgroundStore) {
         for record in store.restored {
-            switch record.finished {
-            case let finished?: restore(record, finished, from: store)
-            case nil where settings.continuesDownloadsAfterRelaunch: restoreRunning(record)
-            case nil: restoreEnded(record)
+            if let finished = record.finished, record.ending != .cancelled {
+                restore(record, finished, from: store)
+            } else {
+                restoreUnfinished(record)
             }
         }
+        shared.withLock { $0.lastIdentifier = store.lastIdentifier }
         guard !store.restored.isEmpty else { return }
         NetworkActor.post { [self] in
             _ = EventLoop.shared.schedule(after: Self.grace) { self.deliverRestored() }
@@ -82,7 +85,7 @@ extension URLSession {
         let isWhole = (try? file?.length) == finished.length
         // A file that was handed over, and is gone, is where the delegate wanted it.
         guard isWhole || finished.isHandedOver else {
-            return settings.continuesDownloadsAfterRelaunch ? restoreRunning(record) : restoreEnded(record)
+            return restoreUnfinished(record)
         }
         let task = makeRestored(record, .request)
         task.shared.withLock { shared in
@@ -94,20 +97,30 @@ extension URLSession {
         deliverLater(task) { task.tellDelegate(nil, file: isWhole ? file : nil) }
     }
 
-    /// It ended with its process.
-    private func restoreEnded(_ record: TaskRecord) {
-        let blob = try? record.resume?.encoded()
+    private func restoreUnfinished(_ record: TaskRecord) {
+        switch record.ending {
+        case nil where settings.continuesDownloadsAfterRelaunch: restoreRunning(record)
+        case nil: restoreEnded(record, .endedWithProcess, record.resume)
+        case .stopped: restoreEnded(record, .cancelled, record.resume)
+        case .cancelled:
+            record.partialName.flatMap { PartialFile(named: $0, in: partials) }?.remove()
+            restoreEnded(record, .cancelled, nil)
+        }
+    }
+
+    /// Only its completion is to be delivered.
+    private func restoreEnded(_ record: TaskRecord, _ failure: TransferFailure, _ resume: ResumeData?) {
+        let blob = try? resume?.encoded()
         let task = makeRestored(record, .request)
         task.shared.withLock { $0.state = .canceling }
         deliverLater(task) {
-            let url = task.currentRequest?.url
-            task.tellDelegate(TransferFailure.endedWithProcess.urlError(for: url, resumeData: blob), file: nil)
+            task.tellDelegate(failure.urlError(for: task.currentRequest?.url, resumeData: blob), file: nil)
         }
     }
 
     /// It goes on, if it was not suspended.
     private func restoreRunning(_ record: TaskRecord) {
-        let task = makeRestored(record, record.resume.map { .resume($0) } ?? .request)
+        let task = makeRestored(record, record.resume.map { .restored($0) } ?? .request)
         guard record.isRunning else { return }
         shared.withLock { $0.restoredCalls.append { task.resume() } }
         shared.withLock { _ = $0.awaited.insert(record.identifier) }
@@ -124,10 +137,7 @@ extension URLSession {
             shared.counts.received = record.resume?.bytesReceived ?? 0
             shared.counts.expectedToReceive = record.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
         }
-        shared.withLock { shared in
-            shared.tasks[record.identifier] = task
-            shared.lastIdentifier = max(shared.lastIdentifier, record.identifier)
-        }
+        shared.withLock { $0.tasks[record.identifier] = task }
         return task
     }
 

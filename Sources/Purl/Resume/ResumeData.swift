@@ -144,6 +144,11 @@ struct StoredRequest: Codable, Sendable, Equatable {
     /// Resume data never needs one, since only a GET without a body can be gone on with; a background task that starts
     /// over does.
     var body: Data?
+    // Absent when they are what a new request has.
+    var cachePolicy: UInt?
+    var networkServiceType: UInt?
+    var forbidsCellularAccess: Bool?
+    var mainDocumentURL: String?
 
     init(_ request: URLRequest) {
         url = request.url?.absoluteString ?? ""
@@ -151,6 +156,12 @@ struct StoredRequest: Codable, Sendable, Equatable {
         headers = request.allHTTPHeaderFields ?? [:]
         timeoutInterval = request.timeoutInterval
         body = request.httpBody
+        if request.cachePolicy != .useProtocolCachePolicy { cachePolicy = request.cachePolicy.rawValue }
+        if request.networkServiceType != .networkServiceTypeDefault {
+            networkServiceType = request.networkServiceType.rawValue
+        }
+        if !request.allowsCellularAccess { forbidsCellularAccess = true }
+        mainDocumentURL = request.mainDocumentURL?.absoluteString
     }
 
     var hasURL: Bool { URL(string: url) != nil }
@@ -158,10 +169,16 @@ struct StoredRequest: Codable, Sendable, Equatable {
     /// The request again; `nil` when the URL is not one.
     var request: URLRequest? {
         guard let url = URL(string: url) else { return nil }
-        var request = URLRequest(url: url, timeoutInterval: timeoutInterval)
+        var request = URLRequest(
+            url: url, cachePolicy: cachePolicy.flatMap(URLRequest.CachePolicy.init) ?? .useProtocolCachePolicy,
+            timeoutInterval: timeoutInterval)
         request.httpMethod = method
         request.allHTTPHeaderFields = headers
         request.httpBody = body
+        request.networkServiceType =
+            networkServiceType.flatMap(URLRequest.NetworkServiceType.init) ?? .networkServiceTypeDefault
+        request.allowsCellularAccess = forbidsCellularAccess != true
+        request.mainDocumentURL = mainDocumentURL.flatMap { URL(string: $0) }
         return request
     }
 }

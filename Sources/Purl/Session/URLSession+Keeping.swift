@@ -25,7 +25,7 @@ extension URLSession {
             URLSessionDownloadTask(
                 session: self, identifier: identifier, request: request, origin: origin, audience: audience)
         }
-        enterIntoJournal(task, origin)
+        enterIntoJournal(task, origin.resumeData)
         return task
     }
 
@@ -40,7 +40,6 @@ extension URLSession {
             shared.tasks[new.taskIdentifier] = new
             return (new, shared.life)
         }
-        enterIntoJournal(new, .request)
         if life == .cancelling { new.cancel() }
         return new
     }

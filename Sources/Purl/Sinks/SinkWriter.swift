@@ -112,8 +112,8 @@ final class SinkWriter: Sendable {
     ///   vouches for bytes of another version.
     func begin(_ template: ResumeTemplate, startingOver: Bool) {
         queue.async { [self] in
-            state.withLock { $0.template = template }
-            guard startingOver else { return }
+            // As long as the sink holds another version's bytes, the template does not speak of them.
+            guard startingOver else { return state.withLock { $0.template = template } }
             do {
                 switch bookkeeping {
                 case .none: break
@@ -121,6 +121,7 @@ final class SinkWriter: Sendable {
                 case .elsewhere(let tell): try tell(.startsOver)
                 }
                 try sink.truncate(to: 0)
+                state.withLock { $0.template = template }
             } catch {
                 fail(error)
             }

@@ -136,12 +136,14 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// True when the task was not over or being cancelled already.
     func markCancelling(outright: Bool) -> Bool {
         guard session != nil else { return false }
-        return shared.withLock { shared in
+        let isFirst = shared.withLock { shared in
             guard shared.state == .running || shared.state == .suspended else { return false }
             shared.state = .canceling
             shared.isCancelled = outright
             return true
         }
+        if isFirst { keep { $0.ending = outright ? .cancelled : .stopped } }
+        return isFirst
     }
 
     /// Sends a message to the transfer, which lives on the network thread; messages keep their order. A transfer
@@ -194,10 +196,14 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var priority: Float {
         get { shared.withLock { $0.priority } }
         set {
-            let priority = newValue.isNaN ? Self.defaultPriority : min(max(newValue, 0), 1)
+            let priority = Self.clampedPriority(newValue)
             shared.withLock { $0.priority = priority }
             keep { $0.priority = priority }
         }
+    }
+
+    static func clampedPriority(_ priority: Float) -> Float {
+        priority.isNaN ? defaultPriority : min(max(priority, 0), 1)
     }
 
     /// A delegate for this task alone, asked before the session's. Kept until the task is over.

@@ -132,9 +132,19 @@ extension Transfer {
     ) {
         // A sink's bytes stay where they are; resume data is for downloads, whose file nobody else can name.
         let blob = downloadTask == nil ? nil : try? resume?.encoded()
-        if blob == nil { partial?.remove() }
+        if blob == nil { removePartial() }
         if let resumeHandler { session.queue.enqueue { resumeHandler(blob) } }
         conclude(.failure(failure.urlError(for: request.url, resumeData: blob)))
+    }
+
+    /// Nobody will go on with the partial file. What a task was made from that never began is still its maker's, unless
+    /// that was the journal.
+    private func removePartial() {
+        if let partial {
+            partial.remove()
+        } else if case .restored(let resume) = origin {
+            PartialFile(named: resume.partialName, in: session.partials)?.remove()
+        }
     }
 
     /// The sink has taken the whole body, or could not.

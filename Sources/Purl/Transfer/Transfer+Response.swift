@@ -282,6 +282,7 @@ extension Transfer {
         new.transfer = self
         old.transfer = nil
         old.isConcluded = true
+        session.enterIntoJournal(new, nil)
         announceDownload(from: old, to: new)
         guard !isCancelled else { return fail(.cancelled) }
         storesFromStart = true

@@ -13,7 +13,17 @@ final class Transfer: ExchangeClient {
         case request
         case sink(any BodySink)
         case resume(ResumeData)
+        /// The same after a relaunch: nobody but the journal knows of the resume data.
+        case restored(ResumeData)
         case unreadable(any Error)
+
+        /// What the transfer goes on from.
+        var resumeData: ResumeData? {
+            switch self {
+            case .resume(let resume), .restored(let resume): resume
+            case .request, .sink, .unreadable: nil
+            }
+        }
     }
 
     enum Phase {
@@ -83,17 +93,14 @@ final class Transfer: ExchangeClient {
         self.session = session
         self.origin = origin
         request = task.originalRequest ?? .unreadable
-        if case .resume(let resume) = origin { untouched = resume }
+        untouched = origin.resumeData
     }
 
     /// The task as a download: it becomes one, or is one from the start.
     var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
 
     /// The download was made from resume data, and its delegate is to hear where it goes on.
-    var isResumedDownload: Bool {
-        if case .resume = origin { return true }
-        return false
-    }
+    var isResumedDownload: Bool { origin.resumeData != nil }
 
     // MARK: Messages from the task
 
@@ -144,7 +151,7 @@ final class Transfer: ExchangeClient {
             connect()
         case .sink(let sink):
             look(into: sink)
-        case .resume(let resume):
+        case .resume(let resume), .restored(let resume):
             openPartial(resume)
         case .unreadable(let error):
             fail(.unreadableResumeData("\(error)"))
