@@ -46,7 +46,7 @@ public final class FileHandleSink: BodySink {
     /// Moves the file to `url`, and its record with it; replaces what is there. A task that is writing goes on
     /// writing to the moved file.
     public func move(to url: URL, recordAt recordURL: URL? = nil) throws {
-        let newRecord = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
+        var newRecord = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
         try state.withLock { state in
             guard let old = state.url else { throw CocoaError(.fileNoSuchFile) }
             if FileManager.default.fileExists(atPath: old.path) {
@@ -54,7 +54,7 @@ public final class FileHandleSink: BodySink {
             }
             let record = try state.record?.load()
             try newRecord.save(record)
-            if let oldRecord = state.record, oldRecord.url.path != newRecord.url.path { try oldRecord.save(nil) }
+            if var oldRecord = state.record, oldRecord.url.path != newRecord.url.path { try oldRecord.save(nil) }
             state.url = url
             state.record = newRecord
         }
@@ -68,6 +68,7 @@ public final class FileHandleSink: BodySink {
             resume.originalRequest.url = url.absoluteString
             resume.currentRequest.url = url.absoluteString
             try state.record?.save(try resume.encoded())
+            try state.record?.settle()
         }
     }
 
@@ -112,9 +113,14 @@ public final class FileHandleSink: BodySink {
 
     public func close() throws {
         try state.withLock { state in
-            guard state.ownsHandle, let handle = state.handle else { return }
-            state.handle = nil
-            try handle.close()
+            defer {
+                if state.ownsHandle {
+                    try? state.handle?.close()
+                    state.handle = nil
+                }
+            }
+            // Still under the lock.
+            try state.record?.settle()
         }
     }
 

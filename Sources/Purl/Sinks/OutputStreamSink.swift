@@ -10,7 +10,7 @@ public final class OutputStreamSink: BodySink {
     private struct State {
         /// `nil` for a stream that is no file of ours.
         let file: URL?
-        let record: RecordFile?
+        var record: RecordFile?
         var stream: OutputStream?
         /// The same file once more: it holds the lock, and does what a stream cannot.
         var handle: FileHandle?
@@ -102,8 +102,12 @@ public final class OutputStreamSink: BodySink {
         try state.withLock { state in
             state.stream?.close()
             state.stream = nil
-            defer { state.handle = nil }
-            try state.handle?.close()
+            defer {
+                try? state.handle?.close()
+                state.handle = nil
+            }
+            // Still under the lock.
+            try state.record?.settle()
         }
     }
 

@@ -3,40 +3,68 @@ internal import PurlIO
 
 /// The file beside a sink's file in which its record lies.
 ///
-/// It is readable by its owner only, since a request's header fields may hold credentials, and replaced by a rename,
-/// so that a crash leaves the old record or the new one.
+/// It is readable by its owner only, since a request's header fields may hold credentials. Making a record survive a
+/// power loss costs more than making the bytes do so, and a process that is killed needs neither: so a new record goes to a
+/// second file, ".new", and takes the first one's place, synchronised, once a second. After a power loss the first counts
+/// if the second did not get through; both speak of bytes that were safe before.
 struct RecordFile: Sendable {
+    private static let interval = Duration.seconds(1)
+
     let url: URL
+    private var lastReplacement: ContinuousClock.Instant?
+    private var hasNewer = false
+
+    init(url: URL) {
+        self.url = url
+    }
+
+    private var newer: URL { url.appendingPathExtension("new") }
 
     func load() throws -> Data? {
+        // Torn by a crash it is no record, and the other one still is.
+        if let record = try? Data(contentsOf: newer), (try? ResumeData(decoding: record)) != nil { return record }
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
         return try Data(contentsOf: url)
     }
 
-    func save(_ record: Data?) throws {
-        guard let record else {
-            guard FileManager.default.fileExists(atPath: url.path) else { return }
-            try FileManager.default.removeItem(at: url)
-            // The bytes it spoke of are about to change; not even a power loss may bring it back.
-            return try synchronizeFolder()
-        }
-        let fresh = url.appendingPathExtension("new")
-        try? FileManager.default.removeItem(at: fresh)
+    mutating func save(_ record: Data?) throws {
+        guard let record else { return try remove() }
         do {
-            let file = try RegularFile(fresh.path, .creating)
+            let file = try RegularFile(newer.path, .existingOrNew)
+            try file.truncate(to: 0)
             try record.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: 0) }
-            try file.synchronize()
         } catch {
             throw FileFailure(.write, url, error)
         }
-        guard rename(fresh.path, url.path) == 0 else { throw FileFailure(.move, url, NSError.system(at: url)) }
+        hasNewer = true
+        if let lastReplacement, .now - lastReplacement < Self.interval { return }
+        try settle()
     }
 
-    private func synchronizeFolder() throws(FileFailure) {
+    /// Leaves one file, and that one safe.
+    mutating func settle() throws {
+        guard hasNewer else { return }
         do {
-            try RegularFile.synchronizeFolder(url.deletingLastPathComponent().path)
+            try RegularFile(newer.path, .existing).synchronize()
+            try RegularFile.move(newer.path, to: url.path)
         } catch {
             throw FileFailure(.write, url, error)
+        }
+        hasNewer = false
+        lastReplacement = .now
+    }
+
+    private mutating func remove() throws {
+        hasNewer = false
+        // The newer one first, so that it never outlives the other.
+        for place in [newer, url] where FileManager.default.fileExists(atPath: place.path) {
+            try FileManager.default.removeItem(at: place)
+            // The bytes it spoke of are about to change; not even a power loss may bring it back.
+            do {
+                try RegularFile.synchronizeFolder(place.deletingLastPathComponent().path)
+            } catch {
+                throw FileFailure(.write, url, error)
+            }
         }
     }
 }
