@@ -6,6 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Purl", targets: ["Purl"]),
+        .library(name: "PurlDownloads", targets: ["PurlDownloads"]),
         .library(name: "PurlTesting", targets: ["PurlTesting"]),
         .executable(name: "purl", targets: ["PurlCommand"]),
     ],
@@ -14,13 +15,39 @@ let package = Package(
         .target(name: "PurlHTTP", swiftSettings: [.strictMemorySafety()]),
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
+        .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
-        .executableTarget(name: "PurlCommand", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
+        .executableTarget(
+            name: "PurlCommand", dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
         .testTarget(name: "PurlTestingTests", dependencies: ["PurlTesting", "PurlHTTP", "PurlIO"]),
-        .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "PurlTesting"]),
         .testTarget(name: "PurlTests", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
+        .testTarget(
+            name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
+        .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlTesting"]),
+        // What the crash script kills.
+        .executableTarget(
+            name: "CrashSubject", dependencies: ["Purl", "PurlDownloads", "PurlTesting"], path: "Tests/CrashSubject"),
+        // The examples, each with its page.
+        .target(name: "ExampleStage", path: "Examples/Stage"),
+        example("PauseAndResume", showing: "Purl"),
+        example("BackgroundDownload", showing: "Purl"),
+        example("DataTaskToFile", showing: "Purl"),
+        example("DownloadCenter", showing: "PurlDownloads"),
+        example("OfflineResume", showing: "Purl"),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: [
+                "PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume",
+                "PurlTesting",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+func example(_ name: String, showing library: Target.Dependency) -> Target {
+    .executableTarget(
+        name: name, dependencies: [library, "PurlTesting", "ExampleStage"], path: "Examples/\(name)",
+        exclude: ["README.md"])
+}

@@ -23,6 +23,10 @@ enum Main {
                 return await Demo(console: output).run()
             case .get(let options):
                 return await Get(options, console: errors).run()
+            case .list(let options):
+                return List(options, output: output, errors: errors).run()
+            case .clean(let options):
+                return Clean(options, output: output, errors: errors).run()
             }
         } catch {
             errors.say("purl: \(error.sentence)")

@@ -14,6 +14,10 @@ struct CommandLineTests {
             (["-h"], .help(.all)),
             (["help", "get"], .help(.get)),
             (["help", "demo"], .help(.demo)),
+            (["help", "list"], .help(.list)),
+            (["help", "clean"], .help(.clean)),
+            (["list", "-h"], .help(.list)),
+            (["clean", "x", "--help"], .help(.clean)),
             (["get", "--help"], .help(.get)),
             (["get", "http://a/b", "-h"], .help(.get)),
             (["demo", "--help"], .help(.demo)),
@@ -26,8 +30,12 @@ struct CommandLineTests {
 
     struct Get: CustomTestStringConvertible {
         let words: String
-        var url = "http://host/file"
+        var urls = ["http://host/file"]
         var output: String?
+        var sha256: String?
+        var inputFile: String?
+        var maximumAtOnce = 4
+        var retries = 0
         var headers: [GetOptions.Header] = []
         var resumes = true
         var verbosity = GetOptions.Verbosity.normal
@@ -35,11 +43,13 @@ struct CommandLineTests {
         var testDescription: String { words }
     }
 
+    static let aDigest = String(repeating: "a1", count: 32)
+
     @Test(
         "tells get what to load, where to and how",
         arguments: [
             Get(words: "http://host/file"),
-            Get(words: "https://host/file?a=b#c", url: "https://host/file?a=b#c"),
+            Get(words: "https://host/file?a=b#c", urls: ["https://host/file?a=b#c"]),
             Get(words: "http://host/file|-o|out.bin", output: "out.bin"),
             Get(words: "-o|out.bin|http://host/file", output: "out.bin"),
             Get(words: "--output|a b|http://host/file", output: "a b"),
@@ -48,6 +58,16 @@ struct CommandLineTests {
                 words: "-H|Accept: text/plain|http://host/file|--header|X-Empty:",
                 headers: [.init(name: "Accept", value: "text/plain"), .init(name: "X-Empty", value: "")]),
             Get(words: "-H|X:a:b|http://host/file", headers: [.init(name: "X", value: "a:b")]),
+            Get(words: "http://a/b|http://a/c", urls: ["http://a/b", "http://a/c"]),
+            Get(words: "http://a/b|http://a/c|http://a/b", urls: ["http://a/b", "http://a/c"]),
+            Get(words: "http://a/b|-o|x|http://a/b", urls: ["http://a/b"], output: "x"),
+            Get(words: "http://host/file|-P|1", maximumAtOnce: 1),
+            Get(words: "http://host/file|--parallel|12", maximumAtOnce: 12),
+            Get(words: "http://host/file|--retry|5", retries: 5),
+            Get(words: "http://host/file|--retry|0", retries: 0),
+            Get(words: "--input-file|-", urls: [], inputFile: "-"),
+            Get(words: "--input-file|list|http://host/file", inputFile: "list"),
+            Get(words: "http://host/file|--sha256|\(aDigest.uppercased())", sha256: aDigest),
             Get(words: "--no-resume|http://host/file", resumes: false),
             Get(words: "-q|http://host/file", verbosity: .quiet),
             Get(words: "--quiet|-q|http://host/file", verbosity: .quiet),
@@ -56,8 +76,12 @@ struct CommandLineTests {
         ])
     func getOptions(expected: Get) throws {
         let options = try GetOptions(arguments: expected.words.components(separatedBy: "|"))
-        #expect(options.url.absoluteString == expected.url)
-        #expect(options.output == expected.output)
+        #expect(options.orders.map(\.url.absoluteString) == expected.urls)
+        #expect(options.orders.first?.output == expected.output)
+        #expect(options.orders.first?.checksum?.hexadecimal == expected.sha256)
+        #expect(options.inputFile == expected.inputFile)
+        #expect(options.maximumAtOnce == expected.maximumAtOnce)
+        #expect(options.retries == expected.retries)
         #expect(options.headers == expected.headers)
         #expect(options.resumes == expected.resumes)
         #expect(options.verbosity == expected.verbosity)
@@ -73,7 +97,25 @@ struct CommandLineTests {
             ("get|--", "The URL is missing."),
             ("get|host/file", "“host/file” is not a URL such as http://host/file."),
             ("get|localhost:80/file", "“localhost:80/file” is not a URL such as http://host/file."),
-            ("get|http://a/b|http://a/c", "One URL at a time, please: what is “http://a/c”?"),
+            (
+                "get|http://a/b|http://a/c|-o|x",
+                "“-o” goes with one URL. For several, the lines of an --input-file can say it."
+            ),
+            (
+                "get|--input-file|x|http://a/c|--sha256|\(aDigest)",
+                "“--sha256” goes with one URL. For several, the lines of an --input-file can say it."
+            ),
+            ("get|http://a/b|--sha256|abc", "“--sha256” needs 64 hexadecimal digits, not “abc”."),
+            ("get|http://a/b|--sha256|\(aDigest)|--sha256|\(aDigest)", "“--sha256” was given twice."),
+            ("get|http://a/b|-P|0", "“-P” needs a number from 1 to 1000, not “0”."),
+            ("get|http://a/b|-P|many", "“-P” needs a number from 1 to 1000, not “many”."),
+            ("get|http://a/b|-P|1|--parallel|2", "“-P” was given twice."),
+            ("get|http://a/b|--retry|-1", "“--retry” needs a number from 0 to 1000, not “-1”."),
+            ("get|http://a/b|--retry", "“--retry” needs a value."),
+            ("get|--input-file|a|--input-file|b", "“--input-file” was given twice."),
+            ("list|--all", "There is no option “--all”."),
+            ("list|", "A folder's name cannot be empty."),
+            ("clean|-n", "There is no option “-n”."),
             ("get|http://a/b|-x", "There is no option “-x”."),
             ("get|--|-x", "“-x” is not a URL such as http://host/file."),
             ("get|http://a/b|-o", "“-o” needs a value."),
@@ -90,5 +132,17 @@ struct CommandLineTests {
             try Command(arguments: words.components(separatedBy: "|"))
         }
         #expect(error?.sentence == sentence)
+    }
+
+    @Test("tells list and clean where to look")
+    func folders() throws {
+        #expect(try Command(arguments: ["list"]) == .list(FolderOptions(arguments: [], flags: [], .list)))
+        let here = try FolderOptions(arguments: [], flags: [], .list)
+        #expect(here.folders == ["."])
+        let flags: Set = ["--all", "--dry-run"]
+        let options = try FolderOptions(arguments: ["a", "--dry-run", "--all", "--", "-b"], flags: flags, .clean)
+        #expect(options.folders == ["a", "-b"])
+        #expect(options.isDryRun)
+        #expect(options.includesUnknown)
     }
 }

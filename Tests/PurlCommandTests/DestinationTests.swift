@@ -7,6 +7,11 @@ import Testing
 struct DestinationTests {
     let folder = TemporaryFolder()
 
+    private func destination(for url: URL, output: String? = nil) -> Destination {
+        Destination(
+            for: Order(url: url, output: output), in: folder.url, after: EarlierAttempts(in: folder.url))
+    }
+
     @Test(
         "is named after the URL until the server has spoken",
         arguments: [
@@ -21,7 +26,7 @@ struct DestinationTests {
     func nameFromURL(url: String, name: String) throws {
         let url = try #require(URL(string: url))
         #expect(FileName.suggested(by: url) == name)
-        let destination = Destination(for: url, output: nil, in: folder.url)
+        let destination = destination(for: url)
         #expect(destination.name == name)
         #expect(destination.choice == .url)
     }
@@ -45,7 +50,7 @@ struct DestinationTests {
     @Test("is the user's choice when there is one, whatever the server says")
     func userChoice() throws {
         let url = try #require(URL(string: "http://host/film.mkv"))
-        let destination = Destination(for: url, output: "mine.mkv", in: folder.url)
+        let destination = destination(for: url, output: "mine.mkv")
         #expect(destination.choice == .user)
         #expect(destination.mayReplace)
         #expect(destination.file.path == folder.url.appendingPathComponent("mine.mkv").path)
@@ -55,7 +60,7 @@ struct DestinationTests {
     @Test("follows the server's suggestion instead of the URL")
     func serverChoice() throws {
         let url = try #require(URL(string: "http://host/download?id=1"))
-        let destination = Destination(for: url, output: nil, in: folder.url)
+        let destination = destination(for: url)
         let suggested = destination.following(suggestion: "film.mkv")
         #expect(suggested.name == "film.mkv")
         #expect(suggested.choice == .server)
@@ -72,7 +77,7 @@ struct DestinationTests {
         try folder.leaveParts(of: "http://host/other", named: "c.mkv", bytes: 30)
         // A record without its bytes is worth nothing.
         try folder.leaveParts(of: url.absoluteString, named: "d.mkv", bytes: 40, onDisk: 39)
-        let destination = Destination(for: url, output: nil, in: folder.url)
+        let destination = destination(for: url)
         #expect(destination.name == "b.mkv")
         #expect(destination.choice == .earlierAttempt)
         #expect(destination.following(suggestion: "film.mkv") == destination)
@@ -102,7 +107,7 @@ struct DestinationTests {
     func refusals() throws {
         let url = try #require(URL(string: "http://host/film"))
         func refusal(output: String?) -> String? {
-            let destination = Destination(for: url, output: output, in: folder.url)
+            let destination = destination(for: url, output: output)
             do throws(CommandFailure) {
                 try destination.checkPlace(for: url, usesParts: true)
                 return nil
@@ -132,10 +137,60 @@ struct DestinationTests {
         let parts = PartFiles(for: folder.url.appendingPathComponent("film"))
         try folder.leaveParts(of: "http://host/film", named: "film", bytes: 10)
         try folder.write("old", to: "film")
-        #expect(throws: CommandFailure.self) { try parts.finish(replacing: false) }
+        #expect(throws: CommandFailure.self) { try parts.finish(replacing: false, keepsRecord: false) }
         #expect(folder.names == ["film", "film.part", "film.resume"])
-        try parts.finish(replacing: true)
+        try parts.finish(replacing: true, keepsRecord: false)
         #expect(folder.names == ["film"])
         #expect(folder.contents("film").count == 10)
+    }
+
+    @Test("is known to be complete while the record is kept beside the file")
+    func keptRecord() throws {
+        let url = try #require(URL(string: "http://host/film"))
+        let parts = PartFiles(for: folder.url.appendingPathComponent("film"))
+        try folder.leaveParts(of: url.absoluteString, named: "film", bytes: 1000)
+        #expect(parts.lengthOfFinishedFile(for: url) == nil)
+        try parts.finish(replacing: false, keepsRecord: true)
+        #expect(folder.names == ["film", "film.resume"])
+        #expect(parts.lengthOfFinishedFile(for: url) == 1000)
+        let other = try #require(URL(string: "http://host/other"))
+        #expect(parts.lengthOfFinishedFile(for: other) == nil)
+        #expect(destination(for: url).choice == .earlierAttempt)
+        // Somebody has changed it since.
+        try folder.write("short", to: "film")
+        #expect(parts.lengthOfFinishedFile(for: url) == nil)
+        parts.removeRecord()
+        #expect(folder.names == ["film"])
+    }
+
+    @Test("loses no record that is not purl's")
+    func foreignRecord() throws {
+        try folder.write("Jane's life so far", to: "jane.resume")
+        PartFiles(for: folder.url.appendingPathComponent("jane")).removeRecord()
+        #expect(folder.names == ["jane.resume"])
+    }
+
+    @Test("never belongs to two downloads of a command, nor do the parts")
+    func claims() throws {
+        let claims = Claims()
+        let first = try #require(URL(string: "http://host/a/film"))
+        let second = try #require(URL(string: "http://host/b/film"))
+        let settled = try claims.settle(destination(for: first), for: first)
+        #expect(settled.file.lastPathComponent == "film")
+        // The server may suggest another name: until then nothing is written anywhere.
+        let waiting = try claims.settle(destination(for: second), for: second)
+        #expect(waiting.name == "film")
+        #expect(waiting.file.lastPathComponent == "film.2")
+        #expect(throws: CommandFailure.self) {
+            try claims.claim(waiting.following(suggestion: "film"), for: second)
+        }
+        try claims.claim(waiting.following(suggestion: "movie"), for: second)
+        let third = try #require(URL(string: "http://host/c"))
+        for name in ["film", "film.part", "film.resume", "film.resume.new", "movie"] {
+            #expect(throws: CommandFailure.self) {
+                try claims.settle(destination(for: third, output: name), for: third)
+            }
+        }
+        #expect(try claims.settle(destination(for: third, output: "film.2"), for: third).name == "film.2")
     }
 }

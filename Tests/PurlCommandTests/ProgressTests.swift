@@ -115,9 +115,9 @@ struct ProgressTests {
     }
 
     @Test(
-        "is as wide as the terminal says, else COLUMNS, else 80",
+        "is as large as the terminal says, else as the environment, else 80 by 24",
         arguments: [(120, "60", 120), (0, "60", 60), (0, nil, 80), (0, "wide", 80), (0, "-1", 80)])
-    func width(terminal: Int, columns: String?, width: Int) {
-        #expect(TerminalWidth.choose(terminal: terminal, columns: columns) == width)
+    func size(terminal: Int, variable: String?, length: Int) {
+        #expect(TerminalSize.choose(terminal: terminal, variable: variable, otherwise: 80) == length)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What a response means for the download")
 struct ReceptionTests {
-    static let record = PartRecord(url: "http://host/film", bytesReceived: 10, totalBytes: 100, validator: "\"v1\"")
+    static let record: ResumeRecord = TemporaryFolder.record(of: "http://host/film", bytes: 10)
 
     struct Case: CustomTestStringConvertible {
         let status: Int

@@ -29,9 +29,7 @@ public struct ResumeRecord: Sendable, Equatable {
     /// - Parameter file: Where resume data, or a sink's record, was saved. `nil` comes of a file that cannot be read or
     ///   is something else.
     public init?(contentsOf file: URL) {
-        guard let handle = try? FileHandle(forReadingFrom: file) else { return nil }
-        defer { try? handle.close() }
-        guard let data = try? handle.read(upToCount: ResumeData.maximumSize + 1) else { return nil }
+        guard let data = try? RecordFile(url: file).load() else { return nil }
         self.init(data)
     }
 }

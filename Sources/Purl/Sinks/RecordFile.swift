@@ -22,9 +22,17 @@ struct RecordFile: Sendable {
 
     func load() throws -> Data? {
         // Torn by a crash it is no record, and the other one still is.
-        if let record = try? Data(contentsOf: newer), (try? ResumeData(decoding: record)) != nil { return record }
-        guard FileManager.default.fileExists(atPath: url.path) else { return nil }
-        return try Data(contentsOf: url)
+        if let record = try? Self.read(newer), (try? ResumeData(decoding: record)) != nil { return record }
+        return try Self.read(url)
+    }
+
+    /// `nil` comes of what is not there, or not a file.
+    private static func read(_ url: URL) throws -> Data? {
+        guard (try? FileManager.default.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType) == .typeRegular
+        else { return nil }
+        let handle = try FileHandle(forReadingFrom: url)
+        defer { try? handle.close() }
+        return try handle.read(upToCount: ResumeData.maximumSize + 1)
     }
 
     mutating func save(_ record: Data?) throws {

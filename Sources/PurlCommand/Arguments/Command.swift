@@ -4,6 +4,8 @@ enum Command: Equatable {
     case version
     case demo
     case get(GetOptions)
+    case list(FolderOptions)
+    case clean(FolderOptions)
 
     /// - Parameter arguments: The words after the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -21,6 +23,14 @@ enum Command: Equatable {
             self = try Self.demo(rest)
         case "get":
             self = rest.contains(where: Self.isHelp) ? .help(.get) : .get(try GetOptions(arguments: rest))
+        case "list":
+            self =
+                rest.contains(where: Self.isHelp)
+                ? .help(.list) : .list(try FolderOptions(arguments: rest, flags: [], .list))
+        case "clean":
+            self =
+                rest.contains(where: Self.isHelp)
+                ? .help(.clean) : .clean(try FolderOptions(arguments: rest, flags: ["--all", "--dry-run"], .clean))
         default:
             throw UsageError("There is no command “\(first)”.", .all)
         }
@@ -30,6 +40,8 @@ enum Command: Equatable {
         switch words.first {
         case nil: .all
         case "get": .get
+        case "list": .list
+        case "clean": .clean
         case "demo": .demo
         case let other?: throw UsageError("There is no command “\(other)”.", .all)
         }

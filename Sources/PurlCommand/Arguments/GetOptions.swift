@@ -17,15 +17,19 @@ struct GetOptions: Equatable {
         let value: String
     }
 
-    /// What to load: a URL with a scheme.
-    let url: URL
-    /// Where to save; `nil` leaves the choice to the server.
-    private(set) var output: String?
+    /// What to load: the URLs of the command line, each once.
+    let orders: [Order]
+    /// The list with more of them; "-" is standard input.
+    let inputFile: String?
+    /// How many are loaded at the same time.
+    let maximumAtOnce: Int
+    /// How often a transfer that failed is tried again.
+    let retries: Int
     /// More header fields, in the order given.
-    private(set) var headers: [Header] = []
+    let headers: [Header]
     /// Whether parts of earlier attempts are used, and parts of this one left.
-    private(set) var resumes = true
-    private(set) var verbosity = Verbosity.normal
+    let resumes: Bool
+    let verbosity: Verbosity
 
     /// - Parameter arguments: The words after `get`.
     init(arguments: [String]) throws(UsageError) {
@@ -34,9 +38,10 @@ struct GetOptions: Equatable {
         while let word = words.popFirst() {
             try draft.take(word, &words)
         }
-        guard let url = draft.url else { throw UsageError("The URL is missing.", .get) }
-        self.url = url
-        output = draft.output
+        orders = try draft.finishedOrders()
+        inputFile = draft.inputFile
+        maximumAtOnce = draft.maximumAtOnce ?? 4
+        retries = draft.retries ?? 0
         headers = draft.headers
         resumes = draft.resumes
         verbosity = draft.verbosity ?? .normal
@@ -44,25 +49,47 @@ struct GetOptions: Equatable {
 
     /// The options while they are being read.
     private struct Draft {
-        var url: URL?
-        var output: String?
+        private var list = OrderList()
+        private var output: String?
+        private var checksum: Checksum?
+        var inputFile: String?
+        var maximumAtOnce: Int?
+        var retries: Int?
         var headers: [Header] = []
         var resumes = true
         var verbosity: Verbosity?
-        private var onlyURLFollows = false
+        private var onlyURLsFollow = false
 
         /// Takes one word, and from `words` the values that belong to it.
         mutating func take(_ word: String, _ words: inout ArraySlice<String>) throws(UsageError) {
-            guard word.hasPrefix("-"), !onlyURLFollows else { return try takeURL(word) }
+            guard word.hasPrefix("-"), !onlyURLsFollow else { return try takeURL(word) }
             switch word {
             case "-o", "--output": try takeOutput(try Self.value(of: word, &words))
+            case "-P", "--parallel":
+                try Self.set(&maximumAtOnce, try Self.number(of: word, &words, in: 1...1000), "-P")
+            case "--sha256": try takeChecksum(try Self.value(of: word, &words))
+            case "--input-file": try Self.set(&inputFile, try Self.value(of: word, &words), word)
+            case "--retry": try Self.set(&retries, try Self.number(of: word, &words, in: 0...1000), word)
             case "-H", "--header": headers.append(try Self.header(try Self.value(of: word, &words)))
             case "--no-resume": resumes = false
             case "-q", "--quiet": try takeVerbosity(.quiet)
             case "-v", "--verbose": try takeVerbosity(.verbose)
-            case "--": onlyURLFollows = true
+            case "--": onlyURLsFollow = true
             default: throw UsageError("There is no option “\(word)”.", .get)
             }
+        }
+
+        /// The orders, when all words have been taken.
+        func finishedOrders() throws(UsageError) -> [Order] {
+            let orders = list.orders
+            guard !orders.isEmpty || inputFile != nil else { throw UsageError("The URL is missing.", .get) }
+            guard output != nil || checksum != nil else { return orders }
+            guard orders.count == 1, inputFile == nil, let order = orders.first else {
+                let option = output == nil ? "--sha256" : "-o"
+                throw UsageError(
+                    "“\(option)” goes with one URL. For several, the lines of an --input-file can say it.", .get)
+            }
+            return [Order(url: order.url, output: output, checksum: checksum)]
         }
 
         private static func value(
@@ -72,20 +99,44 @@ struct GetOptions: Equatable {
             return value
         }
 
+        private static func number(
+            of option: String, _ words: inout ArraySlice<String>, in range: ClosedRange<Int>
+        ) throws(UsageError) -> Int {
+            let text = try value(of: option, &words)
+            guard let number = Int(text), range.contains(number) else {
+                throw UsageError(
+                    "“\(option)” needs a number from \(range.lowerBound) to \(range.upperBound), not “\(text)”.", .get)
+            }
+            return number
+        }
+
+        private static func set<Value>(
+            _ place: inout Value?, _ value: Value, _ option: String
+        ) throws(UsageError) {
+            guard place == nil else { throw UsageError("“\(option)” was given twice.", .get) }
+            place = value
+        }
+
         private mutating func takeURL(_ word: String) throws(UsageError) {
-            guard url == nil else { throw UsageError("One URL at a time, please: what is “\(word)”?", .get) }
-            guard let parsed = URL(string: word), parsed.scheme != nil, word.contains("://") else {
+            guard let url = Order.url(word) else {
                 throw UsageError("“\(word)” is not a URL such as http://host/file.", .get)
             }
-            url = parsed
+            // On the command line, orders for the same URL are the same.
+            list.add(Order(url: url))
         }
 
         private mutating func takeOutput(_ path: String) throws(UsageError) {
-            guard output == nil else { throw UsageError("“-o” was given twice.", .get) }
             guard !path.isEmpty, path != "-" else {
                 throw UsageError("“-o” needs the name of a file; a download cannot go on in a pipe.", .get)
             }
-            output = path
+            try Self.set(&output, path, "-o")
+        }
+
+        private mutating func takeChecksum(_ text: String) throws(UsageError) {
+            guard let value = Checksum(text) else {
+                throw UsageError("“--sha256” needs 64 hexadecimal digits, not “\(text)”.", .get)
+            }
+            try Self.set(&checksum, value, "--sha256")
         }
 
         private mutating func takeVerbosity(_ wanted: Verbosity) throws(UsageError) {

@@ -2,6 +2,8 @@
 enum Usage: Equatable {
     case all
     case get
+    case list
+    case clean
     case demo
 
     /// What `--version` prints.
@@ -12,31 +14,72 @@ enum Usage: Equatable {
         switch self {
         case .all:
             """
-            usage: purl get URL [-o FILE] [-H 'NAME: VALUE']… [--no-resume] [-q | -v]
+            usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N] …
+                   purl list [FOLDER]…
+                   purl clean [--all] [--dry-run] [FOLDER]…
                    purl demo
                    purl help [COMMAND]
                    purl --version
 
             Downloads files over HTTP, and goes on where an earlier attempt stopped.
 
-              get    download a URL into a file
+              get    download URLs into files
+              list   show the downloads that are unfinished
+              clean  remove them
               demo   watch a download being cut off and resumed, without a network
             """
         case .get:
             """
-            usage: purl get URL [-o FILE] [-H 'NAME: VALUE']… [--no-resume] [-q | -v]
+            usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N]
+                        [-H 'NAME: VALUE']… [--no-resume] [-q | -v]
 
-            Downloads URL into FILE. Until FILE is complete its bytes are in FILE.part, and what it takes
-            to go on is in FILE.resume. After an interruption the same command goes on from there.
+            Downloads each URL into a FILE. Until FILE is complete its bytes are in FILE.part, and what it
+            takes to go on is in FILE.resume. After an interruption the same command goes on from there. Of
+            several files it leaves those alone that are complete, which it knows by their FILE.resume;
+            these go when all files are complete.
 
               -o, --output FILE     where to save; replaces FILE when the download is complete.
                                     Without it the server's name is used, and nothing is replaced.
-              -H, --header 'N: V'   one more header field for the request
+              -P, --parallel N      load N files at once; the rest wait in order (4)
+                  --sha256 HEX      what the file must be; if it is not, it is removed
+                  --input-file FILE a list with a URL in each line; “-” is standard input. Behind the URL
+                                    may stand sha256=HEX and out=NAME, which is as -o. Empty lines are
+                                    skipped, and so is what follows a #.
+                  --retry N         try again when the connection is lost, or the server is busy: N times
+                                    in a row without getting further, after 1, 2, 4 … 60 s, or as long as
+                                    the server asks (0)
+              -H, --header 'N: V'   one more header field for every request
                   --no-resume       start anew, and leave no parts behind
               -q, --quiet           print nothing but errors
               -v, --verbose         show requests, responses and delegate calls
 
-            exit status: 0 complete, 1 failed, 2 usage, 22 HTTP status of 400 or above, 130 interrupted
+            -o and --sha256 go with one URL. The same URL twice is loaded once.
+
+            exit status: 0 all complete, 1 failed, 2 usage, 22 HTTP status of 400 or above, 130 interrupted;
+            when files end differently 130 goes before 1, and 1 before 22
+            """
+        case .list:
+            """
+            usage: purl list [FOLDER]…
+
+            Shows the unfinished downloads in each FOLDER (without one: the current): the name, how far it
+            came, the URL, and whether somebody is writing it right now. Bytes in a .part that has no
+            record to vouch for them are shown as such.
+
+            exit status: 0 also when there are none, 1 a folder cannot be read, 2 usage
+            """
+        case .clean:
+            """
+            usage: purl clean [--all] [--dry-run] [FOLDER]…
+
+            Removes the unfinished downloads in each FOLDER (without one: the current): FILE.part with its
+            FILE.resume. What somebody is writing right now is left alone.
+
+              --all       also removes a FILE.part without a record, which may be another program's
+              --dry-run   only says what would be removed
+
+            exit status: 0 removed, 1 something was left because it is being written or cannot be removed,
+            2 usage
             """
         case .demo:
             """

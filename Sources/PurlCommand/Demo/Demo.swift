@@ -63,7 +63,7 @@ struct Demo {
         let requests = await server.waitUntilIdle()
         server.stop()
         tellWire(requests, attempts)
-        return try check(attempts.last?.file, await expected)
+        return try await check(attempts.last?.file, await expected)
     }
 
     // MARK: The three attempts
@@ -76,7 +76,7 @@ struct Demo {
         let resumeData = try resumeData(of: first)
         console.say("   \(sentence(first))")
         console.say("   The error's userInfo holds the resume data, a property list:\n")
-        for line in ResumeDataText.lines(resumeData, width: min(100, console.width) - 6) {
+        for line in ResumeDataText.lines(resumeData, width: min(100, console.size.width) - 6) {
             console.say("     \(line)")
         }
 
@@ -111,9 +111,9 @@ struct Demo {
         console.say("  In all \(sent) bytes for a file of \(Self.size).")
     }
 
-    private func check(_ file: URL?, _ expected: String) throws -> ExitCode {
+    private func check(_ file: URL?, _ expected: String) async throws -> ExitCode {
         guard let file else { throw CommandFailure("There is no file to check.") }
-        let found = try Digest.ofFile(at: file)
+        let found = try await Checksum.ofFile(at: file).hexadecimal
         console.say("\nSHA-256:")
         console.say("  server  \(expected)")
         console.say("  file    \(found)")

@@ -1,8 +1,7 @@
-import Foundation
 import PurlHTTP
 import PurlTesting
 
-/// SHA-256 of many bytes, taken piece by piece.
+/// SHA-256 of content that is not in a file, taken piece by piece.
 enum Digest {
     private static let pieceLength = 1 << 20
 
@@ -11,17 +10,6 @@ enum Digest {
         var digest = SHA256()
         for start in stride(from: 0, to: content.size, by: pieceLength) {
             digest.update(content.bytes(start..<min(content.size, start + pieceLength)).bytes)
-        }
-        return SHA256.hexadecimal(digest.finalize())
-    }
-
-    /// The digest of a file, hexadecimal.
-    static func ofFile(at url: URL) throws -> String {
-        let file = try FileHandle(forReadingFrom: url)
-        defer { try? file.close() }
-        var digest = SHA256()
-        while let piece = try file.read(upToCount: pieceLength), !piece.isEmpty {
-            digest.update(piece.bytes)
         }
         return SHA256.hexadecimal(digest.finalize())
     }

@@ -56,7 +56,7 @@ final class DownloadDelegate: NSObject, URLSessionDownloadDelegate {
             defer { state.isShown = true }
             return (stops, !state.isShown)
         }
-        if shows { display.start(downloadTask) }
+        if shows { display.show(downloadTask, name: "") }
         guard stops else { return }
         // The handler is called before the completion, on the same queue.
         downloadTask.cancel(byProducingResumeData: { data in

@@ -1,9 +1,9 @@
 import Foundation
 
 /// Where a download will be saved, and who decided that.
-struct Destination: Equatable {
+struct Destination: Equatable, Sendable {
     /// Whose choice the name is.
-    enum Choice: Equatable {
+    enum Choice: Equatable, Sendable {
         /// `-o`: an existing file is replaced.
         case user
         /// An earlier attempt at the same URL, which left its parts in this folder.
@@ -31,26 +31,31 @@ struct Destination: Equatable {
     /// Decides what can be decided before the server has been asked.
     ///
     /// - Parameters:
-    ///   - output: The path the user chose.
-    ///   - folder: Where to save otherwise.
-    init(for url: URL, output: String?, in folder: URL) {
-        if let output {
+    ///   - folder: Where to save, if the user did not choose.
+    ///   - earlier: What lies in that folder.
+    init(for order: Order, in folder: URL, after earlier: EarlierAttempts) {
+        if let output = order.output {
             self.init(file: URL(fileURLWithPath: output, relativeTo: folder), choice: .user, name: output)
-        } else if let name = Self.earlierAttempt(at: url, in: folder) {
+        } else if let name = earlier.name(for: order.url) {
             self.init(file: folder.appendingPathComponent(name), choice: .earlierAttempt, name: name)
         } else {
-            let name = FileName.suggested(by: url)
+            let name = FileName.suggested(by: order.url)
             self.init(file: folder.appendingPathComponent(name), choice: .url, name: name)
         }
     }
 
     /// What the server's suggestion makes of it.
     func following(suggestion: String?) -> Destination {
-        guard choice == .url, let suggestion else { return self }
-        let name = FileName.safe(suggestion)
-        guard name != self.name else { return self }
-        return Destination(
-            file: file.deletingLastPathComponent().appendingPathComponent(name), choice: .server, name: name)
+        guard choice == .url else { return self }
+        let name = suggestion.map(FileName.safe) ?? name
+        let file = file.deletingLastPathComponent().appendingPathComponent(name)
+        guard file.path != self.file.path || name != self.name else { return self }
+        return Destination(file: file, choice: .server, name: name)
+    }
+
+    /// The same name at another place: until the server has answered, nothing is written there.
+    func displaced(_ number: Int) -> Destination {
+        Destination(file: file.appendingPathExtension("\(number)"), choice: choice, name: name)
     }
 
     // MARK: Checks
@@ -69,9 +74,12 @@ struct Destination: Equatable {
         try checkParts(for: url, usesParts: usesParts)
     }
 
-    /// A file that the user did not name is never replaced.
-    func checkNothingIsReplaced() throws(CommandFailure) {
+    /// A file that the user did not name is never replaced, unless one without bytes by another.
+    ///
+    /// - Parameter length: How long the new file will be, if that is known.
+    func checkNothingIsReplaced(byBytes length: Int64? = nil) throws(CommandFailure) {
         guard !mayReplace, FileManager.default.fileExists(atPath: file.path) else { return }
+        if length == 0, PartFiles.length(of: file) == 0 { return }
         throw CommandFailure("“\(name)” exists already. Choose a name with -o, or “-o \(name)” to replace it.")
     }
 
@@ -82,7 +90,7 @@ struct Destination: Equatable {
         }
         guard usesParts, !mayReplace, case .ofAnotherURL(let record) = parts.content(for: url) else { return }
         throw CommandFailure(
-            "“\(name).part” is an unfinished download of \(record.originalRequest.url). Choose another name with -o.")
+            "“\(name).part” is an unfinished download of \(record.url.absoluteString). Choose another name with -o.")
     }
 
     private func checkFolder() throws(CommandFailure) {
@@ -96,21 +104,5 @@ struct Destination: Equatable {
         guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
             throw CommandFailure("There is no folder “\(folder.relativePath)”.")
         }
-    }
-
-    /// The name under which parts of `url` lie in `folder`; of several, the one that came furthest.
-    private static func earlierAttempt(at url: URL, in folder: URL) -> String? {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        var best: (name: String, bytes: Int64)?
-        for record in names.sorted() where record.hasSuffix(PartFiles.recordEnding) {
-            let name = String(record.dropLast(PartFiles.recordEnding.count))
-            guard !name.isEmpty else { continue }
-            let parts = PartFiles(for: folder.appendingPathComponent(name))
-            guard case .unfinished(let found) = parts.content(for: url), found.bytesReceived > best?.bytes ?? 0 else {
-                continue
-            }
-            best = (name, found.bytesReceived)
-        }
-        return best?.name
     }
 }

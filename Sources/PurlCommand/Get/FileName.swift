@@ -17,4 +17,10 @@ enum FileName {
         while name.utf8.count > 255 - PartFiles.longestEnding { name.removeFirst() }
         return name.isEmpty ? "download" : name
     }
+
+    /// Whether a name that the user chose is one path component under which a download can be saved.
+    static func isPlain(_ name: String) -> Bool {
+        !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255 - PartFiles.longestEnding
+            && !name.unicodeScalars.contains { $0 == "/" || $0.properties.generalCategory == .control }
+    }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import Purl
 
-/// `purl get`: downloads one URL into one file, going on where an earlier attempt stopped.
+/// `purl get`: downloads URLs into files, going on where an earlier attempt stopped.
 struct Get {
     private let options: GetOptions
     private let console: Console
     private let folder: URL
+    private let voice: Voice
 
     /// - Parameters:
     ///   - console: Where everything is told.
@@ -17,149 +18,112 @@ struct Get {
         self.options = options
         self.console = console
         self.folder = folder
+        voice = Voice(console: console, isQuiet: options.verbosity == .quiet, subject: nil)
     }
 
     func run() async -> ExitCode {
-        let interrupts = Interrupts(console)
+        let orders: [Order]
         do throws(CommandFailure) {
-            return try await download(interrupts)
+            orders = try allOrders()
         } catch {
-            complain(error.sentence)
+            voice.complain(error.sentence)
             return .failure
         }
+        let work = Task { await load(orders) }
+        let interrupts = Interrupts(console)
+        interrupts.onInterrupt { work.cancel() }
+        return ExitCode(await work.value)
     }
 
-    private func download(_ interrupts: Interrupts) async throws(CommandFailure) -> ExitCode {
-        let destination = Destination(for: options.url, output: options.output, in: folder)
-        try destination.checkPlace(for: options.url, usesParts: options.resumes)
-        if !options.resumes { try destination.parts.remove() }
+    private func allOrders() throws(CommandFailure) -> [Order] {
+        guard let list = options.inputFile else { return options.orders }
+        return try InputList.orders(in: list, after: options.orders)
+    }
 
-        let content = destination.parts.content(for: options.url)
-        let sink = FileHandleSink(fileAt: destination.parts.bytes, recordAt: destination.parts.record)
-        let trace = Trace(console: options.verbosity == .verbose ? console : nil)
-        let display = ProgressDisplay(console)
+    // MARK: Loading
+
+    /// The outcomes, in the orders' order.
+    private func load(_ orders: [Order]) async -> [Outcome] {
         let watch = Stopwatch()
-        let delegate = GetDelegate(options, destination, content: content, sink: sink, trace: trace) {
-            [self] task, destination, reception in
-            announce(reception, task, destination)
-            if options.verbosity != .quiet { display.start(task) }
-        }
-        let session = URLSession(configuration: .default, delegate: delegate, delegateQueue: nil)
-        let task = session.dataTask(with: request, writingTo: sink)
-        interrupts.onInterrupt { task.cancel() }
+        let isMany = orders.count > 1
+        let session = URLSession(configuration: configuration)
+        let display = ProgressDisplay(console, count: orders.count)
+        let around = Fetch.Surroundings(
+            options: options, session: session, display: display, claims: Claims(), isOneOfMany: isMany)
 
-        let report = await delegate.run(task)
+        let ends = await inTurn(orders, around)
         await display.stop()
         session.finishTasksAndInvalidate()
-        return try conclude(report, task, interrupts, elapsed: watch.elapsed)
+        let outcomes = ends.map(\.outcome)
+        if ExitCode(outcomes) == .success { forgetRecords(ends) }
+        if isMany { voice.tell(BatchText.closing(outcomes, in: watch.elapsed)) }
+        return outcomes
     }
 
-    private var request: URLRequest {
-        var request = URLRequest(url: options.url)
-        for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
-        return request
+    private var configuration: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        configuration.httpMaximumConnectionsPerHost = max(
+            configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
+        return configuration
     }
 
-    // MARK: Ends
+    private struct Ending {
+        var outcome = Outcome.notBegun
+        var parts: PartFiles?
+    }
 
-    private func conclude(
-        _ report: GetDelegate.Report, _ task: URLSessionTask, _ interrupts: Interrupts, elapsed: Duration
-    ) throws(CommandFailure) -> ExitCode {
-        let destination = report.destination
-        if let failure = report.obstacle {
-            cleanUp(destination)
-            throw failure
+    /// Runs as many fetches at once as wanted; the others wait for their turn.
+    private func inTurn(_ orders: [Order], _ around: Fetch.Surroundings) async -> [Ending] {
+        var endings = orders.map { _ in Ending() }
+        let fetches = orders.indices.map { Fetch(orders[$0], number: $0, around, console: console) }
+        var destinations = destinations(of: orders)
+        // Names that are certain come before those that the server may still change. Within both it is always the
+        // second for the same file that is refused.
+        for (number, fetch) in fetches.enumerated() {
+            guard let destination = destinations[number], destination.choice != .url else { continue }
+            destinations[number] = fetch.claim(destination)
         }
-        switch report.reception {
-        case .errorPage(let status):
-            complain("The server answered \(Self.describe(status)).")
-            tellHowToGoOn(destination)
-            return .httpError
-        case .notTheFile(let status):
-            complain("The server answered \(Self.describe(status)), which is not a file.")
-            tellHowToGoOn(destination)
-            return .failure
-        case nil, .begins, .goesOn, .startsOver, .isComplete:
-            break
-        }
-        if let error = report.error {
-            if interrupts.isInterrupted {
-                tell("Interrupted.")
-            } else {
-                complain((error as NSError).localizedDescription)
+        await withTaskGroup(of: (Int, Outcome, Destination).self) { group in
+            var running = 0
+            for (number, fetch) in fetches.enumerated() {
+                if running == options.maximumAtOnce, let end = await group.next() {
+                    running -= 1
+                    endings[end.0] = note(end, around)
+                }
+                if Task.isCancelled { break }
+                guard let destination = destinations[number].flatMap(fetch.claim) else {
+                    endings[number].outcome = .failed
+                    around.display.note(isComplete: false)
+                    continue
+                }
+                running += 1
+                group.addTask {
+                    let (outcome, destination) = await fetch.run(to: destination)
+                    return (number, outcome, destination)
+                }
             }
-            tellHowToGoOn(destination)
-            return interrupts.isInterrupted ? .interrupted : .failure
+            for await end in group { endings[end.0] = note(end, around) }
         }
-        try destination.parts.finish(replacing: destination.mayReplace)
-        tell(summary(destination, report.reception, task, elapsed))
-        return .success
+        return endings
     }
 
-    private func summary(
-        _ destination: Destination, _ reception: Reception?, _ task: URLSessionTask, _ elapsed: Duration
-    ) -> String {
-        let whole = task.countOfBytesReceived
-        let now: Int64
-        switch reception {
-        case nil, .isComplete:
-            return "\(destination.name): \(ByteText.count(whole)), which were all there already."
-        case .goesOn(let offset): now = whole - offset
-        case .begins, .startsOver, .errorPage, .notTheFile: now = whole
+    /// Where each will be saved, as far as that can be known now.
+    private func destinations(of orders: [Order]) -> [Destination?] {
+        let earlier = EarlierAttempts(in: folder)
+        return orders.map { Destination(for: $0, in: folder, after: earlier) }
+    }
+
+    private func note(_ end: (Int, Outcome, Destination), _ around: Fetch.Surroundings) -> Ending {
+        guard case .complete = end.1 else {
+            around.display.note(isComplete: false)
+            return Ending(outcome: end.1)
         }
-        let seconds = elapsed / .seconds(1)
-        let rate = seconds > 0 ? " (\(ByteText.rate(Double(now) / seconds)))" : ""
-        let rest = now == whole ? "" : ", \(ByteText.count(now)) of it now"
-        return "\(destination.name): \(ByteText.count(whole))\(rest) in \(TimeText.elapsed(elapsed))\(rate)."
+        around.display.note(isComplete: true)
+        return Ending(outcome: end.1, parts: end.2.parts)
     }
 
-    /// Leaves nothing that is of no use to the next attempt.
-    private func cleanUp(_ destination: Destination) {
-        if options.resumes {
-            destination.parts.removeIfEmpty()
-        } else {
-            try? destination.parts.remove()
-        }
-    }
-
-    private func tellHowToGoOn(_ destination: Destination) {
-        cleanUp(destination)
-        switch destination.parts.content(for: options.url) {
-        case .nothing, .ofAnotherURL:
-            break
-        case .unfinished(let record):
-            tell("The same command goes on at \(record.progress).")
-        case .unknown:
-            tell(
-                "What arrived is in \(destination.name).part, but the server offers no way to go on: the same"
-                    + " command starts over.")
-        }
-    }
-
-    private static func describe(_ status: Int) -> String {
-        "\(status) (\(HTTPURLResponse.localizedString(forStatusCode: status)))"
-    }
-
-    // MARK: Words
-
-    private func announce(_ reception: Reception, _ task: URLSessionTask, _ destination: Destination) {
-        let expected = task.countOfBytesExpectedToReceive
-        let total = expected == NSURLSessionTransferSizeUnknown ? nil : expected
-        let size = total.map(ByteText.count) ?? "of unknown length"
-        switch reception {
-        case .begins: tell("\(destination.name): \(size)")
-        case .goesOn(let offset):
-            tell("\(destination.name): going on at \(ByteText.progress(offset, of: total))")
-        case .startsOver(let reason): tell("\(destination.name): \(size), starting over: \(reason.sentence)")
-        case .isComplete, .errorPage, .notTheFile: break
-        }
-    }
-
-    private func tell(_ sentence: String) {
-        if options.verbosity != .quiet { console.say(sentence) }
-    }
-
-    private func complain(_ sentence: String) {
-        console.say("purl: \(sentence)")
+    /// Everything is complete: nothing needs to be known of it any more.
+    private func forgetRecords(_ endings: [Ending]) {
+        for ending in endings { ending.parts?.removeRecord() }
     }
 }

@@ -12,6 +12,8 @@ final class GetDelegate: NSObject, URLSessionDataDelegate {
         var reception: Reception?
         /// Why the bytes cannot be saved.
         var obstacle: CommandFailure?
+        /// What the server answered.
+        var response: HTTPURLResponse?
         /// How the task ended.
         var error: (any Error)?
     }
@@ -21,7 +23,9 @@ final class GetDelegate: NSObject, URLSessionDataDelegate {
         var completion: CheckedContinuation<Report, Never>?
     }
 
-    private let options: GetOptions
+    private let url: URL
+    private let usesParts: Bool
+    private let claims: Claims
     private let content: PartFiles.Content
     private let sink: FileHandleSink
     private let trace: Trace
@@ -29,13 +33,18 @@ final class GetDelegate: NSObject, URLSessionDataDelegate {
     private let state: Mutex<State>
 
     /// - Parameters:
+    ///   - usesParts: Parts of an earlier attempt are gone on with.
+    ///   - claims: Which names are taken.
     ///   - content: What lay in the parts before.
     ///   - accepted: Called when the response is the file, before its first byte is read.
     init(
-        _ options: GetOptions, _ destination: Destination, content: PartFiles.Content, sink: FileHandleSink,
-        trace: Trace, accepted: @escaping @Sendable (URLSessionTask, Destination, Reception) -> Void
+        _ url: URL, _ destination: Destination, usesParts: Bool, claims: Claims, content: PartFiles.Content,
+        sink: FileHandleSink, trace: Trace,
+        accepted: @escaping @Sendable (URLSessionTask, Destination, Reception) -> Void
     ) {
-        self.options = options
+        self.url = url
+        self.usesParts = usesParts
+        self.claims = claims
         self.content = content
         self.sink = sink
         self.trace = trace
@@ -43,11 +52,15 @@ final class GetDelegate: NSObject, URLSessionDataDelegate {
         state = Mutex(State(report: Report(destination: destination)))
     }
 
-    /// Starts the task and returns when it is over.
+    /// Starts the task and returns when it is over. It is cancelled with the calling task.
     func run(_ task: URLSessionTask) async -> Report {
-        await withCheckedContinuation { continuation in
-            state.withLock { $0.completion = continuation }
-            task.resume()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.completion = continuation }
+                task.resume()
+            }
+        } onCancel: {
+            task.cancel()
         }
     }
 
@@ -92,11 +105,14 @@ final class GetDelegate: NSObject, URLSessionDataDelegate {
         let reception = Reception(
             response, received: task.countOfBytesReceived, expected: task.countOfBytesExpectedToReceive,
             content: content)
-        state.withLock { $0.report.reception = reception }
+        state.withLock { state in
+            state.report.reception = reception
+            state.report.response = response
+        }
         // The body of an error page is of no use, and the parts are not touched.
         guard reception.isTheFile else { return .cancel }
         do throws(CommandFailure) {
-            let destination = try settleName(response.suggestedFilename)
+            let destination = try settleName(response.suggestedFilename, length: task.countOfBytesExpectedToReceive)
             accepted(task, destination, reception)
             return .allow
         } catch {
@@ -106,12 +122,13 @@ final class GetDelegate: NSObject, URLSessionDataDelegate {
     }
 
     /// Follows the server's suggestion, if it may decide, before any byte is written.
-    private func settleName(_ suggestion: String?) throws(CommandFailure) -> Destination {
+    private func settleName(_ suggestion: String?, length: Int64) throws(CommandFailure) -> Destination {
         let old = state.withLock { $0.report.destination }
         let new = old.following(suggestion: suggestion)
-        try new.checkNothingIsReplaced()
+        if new != old { try claims.claim(new, for: url) }
+        try new.checkNothingIsReplaced(byBytes: length)
         guard new != old else { return old }
-        try new.checkParts(for: options.url, usesParts: options.resumes)
+        try new.checkParts(for: url, usesParts: usesParts)
         do {
             try sink.move(to: new.parts.bytes, recordAt: new.parts.record)
         } catch {

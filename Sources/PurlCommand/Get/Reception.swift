@@ -57,6 +57,15 @@ enum Reception: Equatable {
         }
     }
 
+    /// How many of the file's bytes come with this response; `nil` when none do, or it is not the file.
+    func newBytes(of whole: Int64) -> Int64? {
+        switch self {
+        case .goesOn(let offset): whole - offset
+        case .begins, .startsOver: whole
+        case .isComplete, .errorPage, .notTheFile: nil
+        }
+    }
+
     private static func whole(_ response: HTTPURLResponse, _ content: PartFiles.Content) -> Reception {
         switch content {
         case .nothing: .begins
@@ -67,7 +76,7 @@ enum Reception: Equatable {
     }
 
     /// Nothing in the response says that it is another version.
-    private static func isSame(_ response: HTTPURLResponse, _ record: PartRecord) -> Bool {
+    private static func isSame(_ response: HTTPURLResponse, _ record: ResumeRecord) -> Bool {
         let validators = ["ETag", "Last-Modified"].compactMap { response.value(forHTTPHeaderField: $0) }
         return validators.isEmpty || validators.contains { $0 == record.validator }
     }

@@ -5,6 +5,8 @@ import Purl
 struct Trace: Sendable {
     /// `nil` shows nothing.
     let console: Console?
+    /// Whose calls these are, when there are several; empty otherwise.
+    let name: String
 
     /// A request: once it has been answered, its fields are those that went over the wire.
     func request(_ request: URLRequest?) {
@@ -22,7 +24,7 @@ struct Trace: Sendable {
 
     /// A call of the delegate, and what it answered.
     func call(_ name: String, _ details: String) {
-        show("*", "\(name): \(details)")
+        show("*", (self.name.isEmpty ? "" : self.name + ": ") + "\(name): \(details)")
     }
 
     private func fields(_ mark: String, _ fields: [String: String]) {

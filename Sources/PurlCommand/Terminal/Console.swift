@@ -1,52 +1,41 @@
 import Foundation
 import Synchronization
 
-/// Standard output or standard error: lines that stay, and on a terminal one line that is drawn again and again.
+/// Standard output or standard error: lines that stay, and on a terminal a block of lines below them that is drawn again
+/// and again.
 ///
-/// Everything is written in one piece, so that a line never flickers. From any thread.
+/// Everything is written in one piece, so that nothing flickers. From any thread.
 final class Console: Sendable {
     /// Somebody watches: lines can be drawn over.
     let isTerminal: Bool
 
     private let descriptor: Int32
-    /// The line being drawn; empty when there is none.
-    private let drawn = Mutex("")
-
-    private static let eraseToEnd = "\u{1B}[K"
+    private let block = Mutex(TerminalBlock())
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// How many characters fit in a line.
-    var width: Int { TerminalWidth.current(of: descriptor) }
+    /// How many characters fit.
+    var size: TerminalSize { TerminalSize.current(of: descriptor) }
 
-    /// Prints a line. One being drawn stays below it.
+    /// Prints a line. A block being drawn stays below it.
     func say(_ line: String) {
-        drawn.withLock { drawn in
-            write(drawn.isEmpty ? line + "\n" : "\r\(Self.eraseToEnd)\(line)\n\(drawn)")
-        }
+        let line = DisplayText.printable(line)
+        block.withLock { write($0.say(line, width: size.width)) }
     }
 
-    /// Draws a line over the one drawn before. Only on a terminal.
-    func draw(_ line: String) {
+    /// Draws lines over those drawn before. Only on a terminal.
+    func draw(_ lines: [String]) {
         guard isTerminal else { return }
-        drawn.withLock { drawn in
-            guard line != drawn else { return }
-            drawn = line
-            // The end is erased last: erasing first would show an empty line for a moment.
-            write("\r\(line)\(Self.eraseToEnd)")
-        }
+        let lines = lines.map(DisplayText.printable)
+        block.withLock { write($0.draw(lines, width: size.width)) }
     }
 
-    /// Takes the drawn line away.
+    /// Takes the drawn lines away.
     func erase() {
-        drawn.withLock { drawn in
-            guard !drawn.isEmpty else { return }
-            drawn = ""
-            write("\r\(Self.eraseToEnd)")
-        }
+        block.withLock { write($0.erase(width: size.width)) }
     }
 
     private func write(_ text: String) {

@@ -17,6 +17,12 @@ enum TimeText {
         return "\(max(0, seconds)).\(tenths) s"
     }
 
+    /// How long something will be waited for: "1 s", "42 s", then as on a clock.
+    static func wait(_ duration: Duration) -> String {
+        let seconds = max(0, (duration + .milliseconds(500)).components.seconds)
+        return seconds < 60 ? "\(seconds) s" : clock(.seconds(seconds))
+    }
+
     private static func twoDigits(_ value: Int64) -> String {
         value < 10 ? "0\(value)" : "\(value)"
     }

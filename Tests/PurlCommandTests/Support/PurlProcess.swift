@@ -12,16 +12,23 @@ struct PurlProcess {
     private let exit: AsyncStream<Int32>
 
     /// Starts `purl` with these arguments.
-    init(_ arguments: [String], in folder: TemporaryFolder) throws {
+    ///
+    /// - Parameter input: What it reads from its standard input.
+    init(_ arguments: [String], in folder: TemporaryFolder, input: String = "") throws {
         let (lines, toLines) = AsyncStream<String>.makeStream()
         let (exit, toExit) = AsyncStream<Int32>.makeStream()
         self.lines = lines
         self.exit = exit
-        let pipe = Pipe()
+        let (pipe, inputPipe) = (Pipe(), Pipe())
+        // Short enough for a pipe to take before anybody reads.
+        try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try inputPipe.fileHandleForWriting.close()
         let executable = try Self.executable().path
         // The shell goes to the folder and becomes the program, under the same identifier.
         let command = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.url.path, executable] + arguments
-        let child = try Self.spawn(command, output: pipe.fileHandleForWriting.fileDescriptor)
+        let child = try Self.spawn(
+            command, input: inputPipe.fileHandleForReading.fileDescriptor,
+            output: pipe.fileHandleForWriting.fileDescriptor)
         identifier = child
         try pipe.fileHandleForWriting.close()
         Self.read(pipe.fileHandleForReading, into: toLines)
@@ -36,9 +43,9 @@ struct PurlProcess {
 
     /// Runs `purl` to its end.
     static func run(
-        _ arguments: [String], in folder: TemporaryFolder
+        _ arguments: [String], in folder: TemporaryFolder, input: String = ""
     ) async throws -> (exitCode: Int32, lines: [String]) {
-        let process = try PurlProcess(arguments, in: folder)
+        let process = try PurlProcess(arguments, in: folder, input: input)
         var lines: [String] = []
         for await line in process.lines { lines.append(line) }
         return (await process.exitCode, lines)
@@ -57,7 +64,7 @@ struct PurlProcess {
     }
 
     /// Starts a program whose two outputs go to `output`. It inherits no other descriptor that is closed on exec.
-    private static func spawn(_ command: [String], output: Int32) throws -> pid_t {
+    private static func spawn(_ command: [String], input: Int32, output: Int32) throws -> pid_t {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
         #else
@@ -65,6 +72,7 @@ struct PurlProcess {
         #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
         let arguments = command.map { strdup($0) } + [nil]

@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 
 @testable import PurlCommand
 
@@ -32,14 +33,37 @@ final class TemporaryFolder: Sendable {
 
     /// Leaves what an interrupted download leaves.
     @discardableResult
-    func leaveParts(of url: String, named name: String, bytes: Int, onDisk: Int? = nil) throws -> PartRecord {
-        let record: [String: Any] = [
-            "version": 1, "originalRequest": ["url": url], "bytesReceived": bytes, "totalBytes": 1000,
-            "validator": "\"v1\"",
-        ]
-        let list = try PropertyListSerialization.data(fromPropertyList: record, format: .xml, options: 0)
-        try list.write(to: file(name + ".resume"))
+    func leaveParts(of url: String, named name: String, bytes: Int, onDisk: Int? = nil) throws -> ResumeRecord {
+        try Self.list(of: url, named: file(name).lastPathComponent, bytes: bytes).write(to: file(name + ".resume"))
         try Data(count: onDisk ?? bytes).write(to: file(name + ".part"))
-        return PartRecord(url: url, bytesReceived: Int64(bytes), totalBytes: 1000, validator: "\"v1\"")
+        return Self.record(of: url, bytes: bytes)
+    }
+
+    /// What a record of so many of 1000 bytes says.
+    static func record(of url: String, bytes: Int) -> ResumeRecord {
+        guard let record = ResumeRecord(list(of: url, named: "file", bytes: bytes)) else {
+            preconditionFailure("The record cannot be read.")
+        }
+        return record
+    }
+
+    private static func list(of url: String, named name: String, bytes: Int) -> Data {
+        let request =
+            "<dict><key>url</key><string>\(url)</string><key>method</key><string>GET</string>"
+            + "<key>headers</key><dict/><key>timeoutInterval</key><real>60</real></dict>"
+        return Data(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <plist version="1.0"><dict>
+            <key>version</key><integer>1</integer>
+            <key>originalRequest</key>\(request)
+            <key>currentRequest</key>\(request)
+            <key>partialName</key><string>\(name).part</string>
+            <key>bytesReceived</key><integer>\(bytes)</integer>
+            <key>totalBytes</key><integer>1000</integer>
+            <key>validator</key><string>"v1"</string>
+            <key>tailDigest</key><string>\(String(repeating: "0", count: 64))</string>
+            </dict></plist>
+            """.utf8)
     }
 }

@@ -1,0 +1,79 @@
+"""Kills programs that download, at random moments, and looks whether the files arrive all the same.
+
+    python3 -B .ci/crash --subject .build/debug/CrashSubject [--rounds 100] [--seed 1]
+
+Three files come at the same time from a server of its own on 127.0.0.1: into background sessions (half of the rounds
+each with downloads that go on by themselves and with resume data), then into a download manager. Every round starts the
+program and sends it SIGKILL after a random time; after the last one it may run to its end. Then the files have to be
+identical, nothing may be left behind, and the server must have sent less than 1.1 times the files' sizes.
+
+Everything lies in a temporary directory, which is gone afterwards; about 1 GB is needed. How much is lost by a kill
+depends on how long the disk takes to make bytes safe: `--folder` chooses another one. The exit status is 1 when something failed.
+"""
+
+import argparse
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from ordeal import Ordeal, OrdealFailed
+from server import Server
+from ways import WAYS
+
+
+def main():
+    options = parse_arguments()
+    print(f"# seed {options.seed}: the same delays again with --seed {options.seed}", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"not done within {options.limit} s"))
+    signal.alarm(options.limit)
+    began = time.monotonic()
+    failures = 0
+    print(f"{'':40}{'kills':>6}{'hits':>6}{'MB':>8}{'MB sent':>9}{'ratio':>8}{'s':>7}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="purl-crash-", dir=options.folder) as folder:
+        with Server(options.subject, options.rate) as server:
+            for way in WAYS:
+                if way.words[0] in options.only:
+                    failures += not survives(Ordeal(options.subject, server, way, Path(folder)), options)
+    print(f"{time.monotonic() - began:.0f} s", flush=True)
+    return 1 if failures else 0
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="crash", description="Kills programs that download, at random moments.")
+    parser.add_argument("--subject", type=Path, required=True, help="the program CrashSubject")
+    parser.add_argument("--rounds", type=int, default=100, help="kills of each kind (100)")
+    parser.add_argument("--pause", type=float, default=0.4, help="seconds between two kills, on average (0.4)")
+    parser.add_argument("--rate", type=int, default=20_000_000, help="bytes per second of each file (20000000)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="what the delays follow")
+    parser.add_argument("--limit", type=int, default=280, help="seconds that all may take (280)")
+    parser.add_argument("--folder", type=Path, help="where to put the files (the temporary directory)")
+    parser.add_argument("--only", nargs="+", default=["session", "manager"], help="kinds to try (session manager)")
+    options = parser.parse_args()
+    if not options.subject.is_file():
+        parser.error(f"there is no program {options.subject}")
+    return options
+
+
+def survives(ordeal, options):
+    """Tries one way; prints its line of the table."""
+    rounds = max(1, round(options.rounds * ordeal.way.share))
+    choices = random.Random(f"{options.seed} {ordeal.way.name}")
+    failure = None
+    try:
+        ordeal.run([choices.uniform(0, 2 * options.pause) for _ in range(rounds)], options.rate)
+    except OrdealFailed as error:
+        failure = error
+    size = sum(file.size for file in ordeal.files)
+    print(
+        f"{ordeal.way.name:40}{ordeal.kills:6}{ordeal.hits:6}{size / 1e6:8.0f}{ordeal.bytes / 1e6:9.0f}"
+        f"{ordeal.ratio:8.3f}{ordeal.seconds:7.1f}", flush=True)
+    if failure:
+        print(f"FAILED - {failure}", flush=True)
+    return failure is None
+
+
+sys.exit(main())

@@ -1,0 +1,19 @@
+import Foundation
+import Testing
+
+@Suite("An example without arguments", .timeLimit(.minutes(1)))
+struct StoryTests {
+    @Test(
+        "prints what its page shows, line by line",
+        arguments: ["PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume"])
+    func story(name: String) async throws {
+        let folder = TemporaryFolder()
+        let (code, lines) = try await ExampleProcess.run(name, in: folder)
+        #expect(code == 0)
+        let expected = try Page(name).output
+        for (number, (line, expected)) in zip(lines, expected).enumerated() {
+            try #require(line == expected, "line \(number + 1)")
+        }
+        #expect(lines.count == expected.count)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import PurlCommand
+
+@Suite("purl list and purl clean", .timeLimit(.minutes(1)))
+struct UnfinishedTests {
+    let folder = TemporaryFolder()
+
+    private func purl(_ words: String...) async throws -> (exitCode: Int32, lines: [String]) {
+        try await PurlProcess.run(words, in: folder)
+    }
+
+    /// Two downloads, a `.part` of nobody's, one with a record that does not fit, a record without bytes, and files of
+    /// other kinds.
+    private func fill() throws {
+        try folder.leaveParts(of: "http://host/film", named: "film.mkv", bytes: 500)
+        try folder.leaveParts(of: "http://host/a", named: "a", bytes: 1000)
+        try folder.write("12345", to: "notes.part")
+        try folder.leaveParts(of: "http://host/short", named: "short", bytes: 900, onDisk: 100)
+        try folder.leaveParts(of: "http://host/gone", named: "gone", bytes: 10)
+        try FileManager.default.removeItem(at: folder.file("gone.part"))
+        try folder.write("half a rec", to: "film.mkv.resume.new")
+        for name in [".part", "jane.resume", "a.txt", "new.resume.new"] { try folder.write("x", to: name) }
+        try FileManager.default.createDirectory(at: folder.file("dir.part"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            at: folder.file("link.part"), withDestinationURL: folder.file("a.txt"))
+    }
+
+    private static let others = [".part", "a.txt", "dir.part", "jane.resume", "link.part", "new.resume.new"]
+
+    @Test("shows what is there, and whose it is")
+    func list() async throws {
+        try fill()
+        let (code, lines) = try await purl("list")
+        #expect(code == 0)
+        #expect(
+            lines == [
+                "a           1.00 kB of 1.00 kB  100 %  http://host/a",
+                "film.mkv    500 B of 1.00 kB     50 %  http://host/film",
+                "notes.part  5 B                        nothing vouches for these bytes",
+                "short.part  100 B                      nothing vouches for these bytes",
+            ])
+    }
+
+    @Test("shows several folders, and names the one that is not there")
+    func folders() async throws {
+        let other = folder.file("other")
+        try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
+        try folder.leaveParts(of: "http://host/b", named: "other/b", bytes: 500)
+        #expect(try await purl("list") == (0, ["Nothing is unfinished."]))
+        #expect(try await purl("list", "other") == (0, ["other/b  500 B of 1.00 kB  50 %  http://host/b"]))
+        let (code, lines) = try await purl("list", "missing", ".", "other/")
+        #expect(code == 1)
+        #expect(
+            lines == ["purl: There is no folder “missing”.", "other/b  500 B of 1.00 kB  50 %  http://host/b"])
+        #expect(try await purl("clean", "other").exitCode == 0)
+        #expect(folder.names == ["other"])
+        #expect(try await purl("clean", "missing") == (1, ["purl: There is no folder “missing”."]))
+    }
+
+    @Test("removes what is purl's, and nothing else")
+    func clean() async throws {
+        try fill()
+        let before = folder.names
+        let (dryCode, dryLines) = try await purl("clean", "--dry-run")
+        #expect(dryCode == 0)
+        #expect(
+            dryLines == [
+                "Would remove a: 1.00 kB of 1.00 kB, http://host/a",
+                "Would remove film.mkv: 500 B of 1.00 kB, http://host/film",
+                "Would remove gone.resume, a record without its bytes",
+                "Left notes.part: nothing says that it is purl's. With --all it goes too.",
+                "Would remove short.part: 100 B",
+                "That would be 1.60 kB.",
+            ])
+        #expect(folder.names == before)
+
+        let (code, lines) = try await purl("clean")
+        #expect(code == 0)
+        #expect(lines.first == "Removed a: 1.00 kB of 1.00 kB, http://host/a")
+        #expect(lines.last == "In all 1.60 kB.")
+        #expect(folder.names == (Self.others + ["film.mkv.resume.new", "notes.part"]).sorted())
+
+        #expect(try await purl("clean", "--all") == (0, ["Removed notes.part: 5 B", "In all 5 B."]))
+        #expect(folder.names == (Self.others + ["film.mkv.resume.new"]).sorted())
+        #expect(try await purl("clean", "--all") == (0, ["Nothing is unfinished."]))
+    }
+
+    @Test("leaves alone what is being written")
+    func beingWritten() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let content = GeneratedContent(size: 4_000_000, seed: 5)
+        let url = server.route(
+            "/film.bin", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 1_500_000, until: gate))
+        let writer = try PurlProcess(["get", url.absoluteString], in: folder)
+        try folder.leaveParts(of: "http://host/a", named: "a", bytes: 500)
+        for await line in writer.lines where line.hasPrefix("3") && line.contains(" %") { break }
+
+        let (code, lines) = try await purl("list")
+        #expect(code == 0)
+        #expect(lines.count == 2)
+        #expect(lines.last?.hasSuffix("being written") == true || lines.last?.hasSuffix("(being written)") == true)
+        for option in ["--all", "--dry-run"] {
+            let (refusal, words) = try await purl("clean", option)
+            #expect(refusal == 1)
+            #expect(
+                words.contains("purl: “film.bin.part” is being written by another transfer. It was left alone."))
+        }
+        #expect(folder.names.contains("film.bin.part"))
+        #expect(!folder.names.contains("a.part"))
+        gate.open()
+        #expect(await writer.exitCode == 0)
+        #expect(folder.names == ["film.bin"])
+        #expect(try content.matches(fileAt: folder.file("film.bin")))
+    }
+}

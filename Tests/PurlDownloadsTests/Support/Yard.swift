@@ -1,0 +1,110 @@
+import Foundation
+import Purl
+import PurlDownloads
+import PurlTesting
+
+/// A server and the two folders of one test, removed with the value.
+final class Yard: Sendable {
+    let server: LoopbackServer
+    let folder: URL
+
+    init() throws {
+        server = try LoopbackServer()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("downloads-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    var finished: URL { folder.appendingPathComponent("finished", isDirectory: true) }
+    var unfinished: URL { folder.appendingPathComponent("unfinished", isDirectory: true) }
+
+    /// Quick retries: the waits are there, but nobody notices.
+    func configuration(limit: Int = 4, retries: Int = 3) -> DownloadConfiguration {
+        var configuration = DownloadConfiguration(finishedDirectory: finished, unfinishedDirectory: unfinished)
+        configuration.maximumConcurrentDownloads = limit
+        configuration.retryPolicy.maximumRetries = retries
+        configuration.retryPolicy.initialDelay = .milliseconds(1)
+        configuration.retryPolicy.maximumDelay = .milliseconds(4)
+        return configuration
+    }
+
+    func manager(limit: Int = 4, retries: Int = 3) -> DownloadManager {
+        DownloadManager(configuration: configuration(limit: limit, retries: retries))
+    }
+
+    func downloader(_ url: URL, sha256: String? = nil, retries: Int = 3) -> Downloader {
+        Downloader(url: url, sha256: sha256, configuration: configuration(retries: retries))
+    }
+
+    func names(in folder: URL) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+    }
+
+    /// The `Range` fields the server saw, in order; empty where there was none.
+    var ranges: [String] { server.requests.map { $0.fields["Range"] ?? "" } }
+
+    /// The partial file of a download; its record and item lie beside it.
+    func partial(_ downloader: Downloader) -> URL {
+        let type = downloader.url.pathExtension
+        return unfinished.appendingPathComponent(type.isEmpty ? downloader.key : "\(downloader.key).\(type)")
+    }
+
+    func record(_ downloader: Downloader) -> URL { partial(downloader).appendingPathExtension("resume") }
+
+    func item(_ downloader: Downloader) -> URL { partial(downloader).appendingPathExtension("item") }
+
+    /// Leaves the first `count` bytes of the answer at `url` behind, as a process that was stopped would.
+    func leave(_ count: Int, of url: URL, gate: Gate) async throws {
+        let downloader = downloader(url)
+        downloader.start()
+        await gate.reached()
+        await downloader.hasReceived(Int64(count))
+        downloader.pause()
+        await downloader.waitUntilIdle()
+        server.forgetRequests()
+    }
+}
+
+extension Downloader {
+    /// Returns when the state has become `kind`, or the download is over.
+    @discardableResult
+    func reaches(_ kind: State.Kind) async -> State {
+        for await event in events {
+            if case .state(let state) = event, state.kind == kind { return state }
+        }
+        return state
+    }
+
+    /// Returns when so many bytes are on disk, or the download is over.
+    func hasReceived(_ count: Int64) async {
+        for await event in events {
+            if case .progress(let received, _) = event, received >= count { return }
+        }
+    }
+
+    /// Waits for the end, which is to be a failure.
+    func failure() async -> URLError? {
+        do {
+            _ = try await file()
+            return nil
+        } catch {
+            return error as? URLError
+        }
+    }
+}
+
+extension Downloader.Event {
+    /// The event in a word or two, for comparison.
+    var text: String {
+        switch self {
+        case .totalSize(let size): "total \(size)"
+        case .progress(let received, let total): "progress \(received)/\(total.map { String($0) } ?? "?")"
+        case .state(let state): state.kind.rawValue
+        case .succeeded(_, let size): "succeeded \(size)"
+        case .failed: "failed for good"
+        }
+    }
+}
