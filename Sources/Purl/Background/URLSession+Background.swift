@@ -5,7 +5,7 @@ internal import PurlIO
 /// come back.
 extension URLSession {
     /// How long the calls about an earlier process's tasks wait for the program to ask for its tasks first.
-    private static let grace = Duration.milliseconds(100)
+    private static let grace = Duration.milliseconds(250)
 
     /// `nil` for a session that is not a background session.
     static func openStore(

@@ -5,55 +5,220 @@ import Testing
 
 /// What becomes of a background session's downloads when their process ends and another makes the session again.
 @Suite(.timeLimit(.minutes(1))) struct RelaunchTests {
-    private let content = GeneratedContent(size: 3_000_000, seed: 7)
-    private let home: BackgroundHome
-    private let server: LoopbackServer
-
-    init() throws {
-        home = try BackgroundHome()
-        server = try LoopbackServer()
-    }
-
-    /// A process is killed when `received` bytes are known to be safe; what it leaves.
-    private func leave(after received: Int64) async throws -> BackgroundHome {
-        let reply = Reply.generated(content).entityTag("\"v1\"")
-        let url = server.route("/file", reply.stalled(afterBytes: 2_000_000))
-        let witness = Witness()
-        let session = home.makeSession(witness)
-        let task = session.downloadTask(with: url)
-        task.taskDescription = "the film"
-        task.resume()
-        await witness.wait { events in
-            if case .wrote(2_000_000, _) = events.last { true } else { false }
-        }
-        let after = try home.afterCrash()
-        session.invalidateAndCancel()
-        server.route("/file", reply)
-        server.forgetRequests()
-        return after
-    }
+    private let total = Int64(KilledDownload.content.size)
 
     @Test func theDownloadComesBackThenEndsWithResumeDataThatGoesOn() async throws {
-        let after = try await leave(after: 1_000_000)
-        let witness = Witness()
-        let session = after.makeSession(witness)
-        let tasks = await session.allTasks
-        let task = try #require(tasks.first as? URLSessionDownloadTask)
-        #expect(tasks.count == 1)
+        let killed = try await KilledDownload(prepare: { $0.taskDescription = "the film" })
+        let launch = await Launch(killed.home)
+        let task = try #require(launch.downloads.first)
+        #expect(launch.tasks.count == 1)
         #expect(task.taskIdentifier == 1)
         #expect(task.taskDescription == "the film")
-        #expect(task.originalRequest?.url == server.url("/file"))
+        #expect(task.originalRequest?.url == killed.server.url(KilledDownload.path))
         #expect(task.countOfBytesReceived > 0)
-        #expect(task.countOfBytesExpectedToReceive == 3_000_000)
-        await witness.wait { $0.contains(.eventsFinished) }
-        #expect(witness.events == [.completed(.cancelled), .eventsFinished])
-        let error = try #require(witness.error(of: task))
+        #expect(task.countOfBytesExpectedToReceive == total)
+        #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
+        #expect(task.state == .completed)
+        let error = try #require(launch.witness.error(of: task))
         #expect(error.backgroundTaskCancelledReason == .userForceQuitApplication)
-        let next = session.downloadTask(withResumeData: try #require(error.downloadTaskResumeData))
+        #expect(error.userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int == 0)
+        expectError(error, .cancelled, about: killed.server.url(KilledDownload.path))
+        let blob = try #require(error.downloadTaskResumeData)
+        #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == blob)
+        #expect(ResumeRecord(blob)?.bytesReceived == task.countOfBytesReceived)
+        let next = launch.session.downloadTask(withResumeData: blob)
         next.resume()
-        await witness.completion(of: 2)
-        #expect(witness.file(of: next).map { $0 == content.data } == true)
-        #expect(server.requests.map { $0.fields["Range"] } == ["bytes=\(task.countOfBytesReceived)-"])
+        await launch.witness.completion(of: 2)
+        #expect(launch.witness.hasFile(of: next, KilledDownload.content))
+        #expect(killed.ranges == ["bytes=\(task.countOfBytesReceived)-"])
+        #expect(
+            launch.witness.events.dropFirst(2) == [
+                .resumed(at: task.countOfBytesReceived, of: total), .wrote(total, of: total), .file(Int(total)),
+                .completed(nil),
+            ])
+        await launch.end()
+        #expect(killed.home.partialNames == [])
+    }
+
+    /// The list holds it by kind, too, and asking twice changes nothing.
+    @Test func everyListShowsIt() async throws {
+        let killed = try await KilledDownload()
+        let witness = Witness()
+        let session = killed.home.makeSession(witness)
+        let lists = await withCheckedContinuation { continuation in
+            session.getTasksWithCompletionHandler { continuation.resume(returning: ($0, $1, $2)) }
+        }
+        #expect(lists.0 == [] && lists.1 == [])
+        #expect(lists.2.map(\.taskIdentifier) == [1])
+        await witness.wait { $0.contains(.eventsFinished) }
+        #expect(await session.allTasks == [])
         session.finishTasksAndInvalidate()
+        await witness.wait { $0.last == .invalid }
+        #expect(witness.events == [.completed(.cancelled), .eventsFinished, .invalid])
+    }
+
+    /// Also when nobody asks.
+    @Test(arguments: [false, true]) func theCallsComeUnasked(continuing: Bool) async throws {
+        let killed = try await KilledDownload()
+        let witness = Witness()
+        let session = killed.home.makeSession(witness) { $0.continuesDownloadsAfterRelaunch = continuing }
+        await witness.wait { $0.contains(.eventsFinished) }
+        #expect(witness.events.suffix(2) == [.completed(continuing ? nil : .cancelled), .eventsFinished])
+        session.finishTasksAndInvalidate()
+        await witness.wait { $0.last == .invalid }
+    }
+
+    /// The request comes back as it was, whatever it had.
+    @Test func theRequestComesBack() async throws {
+        var made = URLRequest(url: URL(fileURLWithPath: "/"))
+        let killed = try await KilledDownload(request: { url in
+            made = URLRequest(url: url, timeoutInterval: 77.5)
+            made.setValue("de, en;q=0.5", forHTTPHeaderField: "Accept-Language")
+            made.setValue("Grüße \"\\/", forHTTPHeaderField: "X-Note")
+            return made
+        })
+        let launch = await Launch(killed.home)
+        let request = try #require(launch.tasks.first?.originalRequest)
+        #expect(request == made)
+        #expect(launch.tasks.first?.currentRequest?.url == made.url)
+        await launch.end()
+    }
+
+    /// An endless time-out is a number that not every format can write.
+    @Test(arguments: [Double.infinity, .greatestFiniteMagnitude, 0, -1, .nan])
+    func anyTimeOutIsKept(seconds: Double) async throws {
+        let killed = try await KilledDownload(request: { URLRequest(url: $0, timeoutInterval: seconds) })
+        let launch = await Launch(killed.home)
+        let found = try #require(launch.tasks.first?.originalRequest?.timeoutInterval)
+        #expect(found == seconds || (found.isNaN && seconds.isNaN))
+        await launch.end()
+    }
+
+    @Test func theRestOfTheRequestIsKeptToo() async throws {
+        let killed = try await KilledDownload(request: { url in
+            var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
+            request.allowsCellularAccess = false
+            request.networkServiceType = .networkServiceTypeBackground
+            return request
+        })
+        let launch = await Launch(killed.home)
+        let request = try #require(launch.tasks.first?.originalRequest)
+        #expect(request.cachePolicy == .reloadIgnoringLocalCacheData)
+        #expect(!request.allowsCellularAccess)
+        #expect(request.networkServiceType == .networkServiceTypeBackground)
+        await launch.end()
+    }
+
+    /// After a redirect, the download is of another URL than it began with.
+    @Test func theCurrentRequestIsTheOneThatWasFollowed() async throws {
+        let killed = try await KilledDownload(startingAt: "/start")
+        let launch = await Launch(killed.home)
+        let task = try #require(launch.tasks.first)
+        #expect(task.originalRequest?.url == killed.server.url("/start"))
+        #expect(task.currentRequest?.url == killed.server.url(KilledDownload.path))
+        await launch.end()
+    }
+
+    /// What is changed while the task runs or waits is what comes back.
+    @Test func changesSurvive() async throws {
+        let killed = try await KilledDownload(
+            prepare: { $0.taskDescription = "first" },
+            finally: { task in
+                task.taskDescription = "second, with \"quotes\",\nlines and ü"
+                task.priority = URLSessionTask.highPriority
+            })
+        let launch = await Launch(killed.home)
+        #expect(launch.tasks.first?.taskDescription == "second, with \"quotes\",\nlines and ü")
+        #expect(launch.tasks.first?.priority == URLSessionTask.highPriority)
+        await launch.end()
+    }
+
+    @Test func aDescriptionThatWasTakenAwayStaysAway() async throws {
+        let killed = try await KilledDownload(
+            prepare: { $0.taskDescription = "first" }, finally: { $0.taskDescription = nil })
+        let launch = await Launch(killed.home)
+        #expect(launch.tasks.first?.taskDescription == nil)
+        await launch.end()
+    }
+
+    /// Nothing was safe yet, or the server gave nothing to go on with.
+    @Test(arguments: [1000, 1_000_000]) func withoutResumeDataItEndsAllTheSame(count: Int) async throws {
+        let killed = try await KilledDownload(
+            at: count, reply: { count == 1000 ? $0.entityTag(KilledDownload.tag) : $0 })
+        let launch = await Launch(killed.home)
+        let task = try #require(launch.tasks.first)
+        #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
+        #expect(launch.witness.error(of: task)?.backgroundTaskCancelledReason == .userForceQuitApplication)
+        #expect(launch.witness.error(of: task)?.downloadTaskResumeData == nil)
+        await launch.end()
+    }
+
+    /// A task that was never resumed is unfinished as well.
+    @Test func aTaskThatWasNeverResumedComesBack() async throws {
+        let home = try BackgroundHome()
+        let session = home.makeSession()
+        let task = session.downloadTask(with: URL(string: "http://127.0.0.1:9/file") ?? home.folder)
+        task.taskDescription = "later"
+        let launch = await Launch(try home.afterCrash())
+        #expect(launch.tasks.map(\.taskDescription) == ["later"])
+        #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
+        await launch.end()
+        session.invalidateAndCancel()
+    }
+
+    /// What was told is over.
+    @Test func theNextLaunchFindsNothing() async throws {
+        let killed = try await KilledDownload()
+        let first = await Launch(killed.home)
+        _ = await first.events()
+        let after = try killed.home.afterCrash(named: "after the second")
+        await first.end()
+        for home in [killed.home, after] {
+            let launch = await Launch(home)
+            #expect(launch.tasks == [])
+            #expect(await launch.eventsUntilInvalid() == [.invalid])
+        }
+    }
+
+    /// A process that is killed before it has told anybody leaves it to the next.
+    @Test(arguments: [false, true]) func killedAgainBeforeAnythingWasTold(inTheCall: Bool) async throws {
+        let killed = try await KilledDownload()
+        let received: Int64
+        let after: BackgroundHome
+        if inTheCall {
+            let home = killed.home
+            let launch = await Launch(home) { _, event in
+                if event == .completed(.cancelled) { _ = try? home.afterCrash(named: "again") }
+            }
+            received = launch.tasks.first?.countOfBytesReceived ?? 0
+            _ = await launch.events()
+            after = BackgroundHome(in: home.sandbox, named: "again")
+            await launch.end()
+        } else {
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount = 1
+            queue.isSuspended = true
+            let session = URLSession(configuration: killed.home.configuration(), delegate: nil, delegateQueue: queue)
+            after = try killed.home.afterCrash(named: "again")
+            received = -1
+            queue.isSuspended = false
+            session.invalidateAndCancel()
+        }
+        let launch = await Launch(after)
+        let task = try #require(launch.tasks.first)
+        if inTheCall { #expect(task.countOfBytesReceived == received) }
+        #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
+        #expect(launch.witness.error(of: task)?.downloadTaskResumeData != nil)
+        await launch.end()
+    }
+
+    /// The session is invalidated before the calls were made: they still are, and once.
+    @Test(arguments: [false, true]) func invalidatedAtOnce(cancelling: Bool) async throws {
+        let killed = try await KilledDownload()
+        let witness = Witness()
+        let session = killed.home.makeSession(witness)
+        if cancelling { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
+        await witness.wait { $0.last == .invalid }
+        #expect(witness.events == [.completed(.cancelled), .eventsFinished, .invalid])
     }
 }

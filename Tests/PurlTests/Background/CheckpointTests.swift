@@ -1,0 +1,151 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Purl
+
+/// When it is written down how far a sink has come, and what a transfer that stops can say.
+@Suite(.timeLimit(.minutes(1))) struct CheckpointTests {
+    @Test(arguments: [1 << 19, (1 << 19) + 1, 1 << 30]) func halfAMegabyteIsDue(count: Int) {
+        var schedule = CheckpointSchedule()
+        let isDue = schedule.isDue(afterWriting: count)
+        #expect(isDue)
+    }
+
+    @Test func smallWritesAddUp() {
+        var schedule = CheckpointSchedule()
+        var isDue = false
+        for _ in 0..<8 { isDue = schedule.isDue(afterWriting: 1 << 16) }
+        #expect(isDue)
+    }
+
+    /// A slow machine may take a second between two lines; not a hundred times in a row.
+    @Test func lessIsNot() {
+        let isPatient = (0..<100).contains { _ in
+            var schedule = CheckpointSchedule()
+            return !schedule.isDue(afterWriting: (1 << 19) - 1)
+        }
+        #expect(isPatient)
+    }
+
+    /// Then the counting begins anew.
+    @Test func afterACheckpointTheCountingBeginsAnew() {
+        let isPatient = (0..<100).contains { _ in
+            var schedule = CheckpointSchedule()
+            _ = schedule.isDue(afterWriting: 1 << 19)
+            schedule.checkpointEnded()
+            return !schedule.isDue(afterWriting: 1)
+        }
+        #expect(isPatient)
+    }
+
+    /// A checkpoint that has not been made stays due.
+    @Test func whatIsDueStaysDue() {
+        var schedule = CheckpointSchedule()
+        let isDue = schedule.isDue(afterWriting: 1 << 19)
+        let isStillDue = schedule.isDue(afterWriting: 0)
+        #expect(isDue && isStillDue)
+    }
+
+    // MARK: Stopping
+
+    /// A sink in memory, whose record cannot be kept.
+    private final class Sink: BodySink {
+        let bytes = Mutex(Data())
+        let recordFails: Bool
+
+        init(recordFails: Bool) { self.recordFails = recordFails }
+
+        var length: Int64 { bytes.withLock { Int64($0.count) } }
+        func append(_ data: Data) { bytes.withLock { $0.append(data) } }
+        func truncate(to length: Int64) { bytes.withLock { $0 = $0.prefix(Int(length)) } }
+        func bytes(in range: Range<Int64>) -> Data {
+            bytes.withLock { $0.subdata(in: Int(range.lowerBound)..<Int(range.upperBound)) }
+        }
+        func synchronize() {}
+        func loadRecord() -> Data? { nil }
+        func saveRecord(_ record: Data?) throws { if recordFails { throw CocoaError(.fileWriteOutOfSpace) } }
+        func close() {}
+    }
+
+    enum Keeper: CaseIterable, Sendable { case nobody, sink, brokenSink, journal, brokenJournal }
+
+    private func writer(_ keeper: Keeper, _ notes: @escaping @Sendable (SinkWriter.Note) -> Void = { _ in })
+        -> SinkWriter
+    {
+        let bookkeeping: SinkWriter.Bookkeeping =
+            switch keeper {
+            case .nobody: .none
+            case .sink, .brokenSink: .inSink
+            case .journal: .elsewhere { notes($0) }
+            case .brokenJournal: .elsewhere { _ in throw CocoaError(.fileWriteOutOfSpace) }
+            }
+        return SinkWriter(Sink(recordFails: keeper == .brokenSink), bookkeeping, limit: 1 << 20) { _ in }
+    }
+
+    private func template() throws -> ResumeTemplate {
+        let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/file")))
+        return ResumeTemplate(originalRequest: request, currentRequest: request, validator: "\"v1\"", total: 5000)
+    }
+
+    private func stop(_ writer: SinkWriter) async -> ResumeData? {
+        await withCheckedContinuation { continuation in writer.stop { continuation.resume(returning: $0) } }
+    }
+
+    /// The disk may be too full for a record; the program hears all the same what it has.
+    @Test(arguments: Keeper.allCases) func stoppingTellsWhatIsThere(_ keeper: Keeper) async throws {
+        let writer = writer(keeper)
+        writer.begin(try template(), startingOver: false)
+        let bytes = Data(repeating: 7, count: 1000)
+        _ = bytes.withUnsafeBytes { writer.put($0) }
+        let resume = try #require(await stop(writer))
+        #expect(resume.bytesReceived == 1000)
+        #expect(resume.totalBytes == 5000)
+        #expect(resume.validator == "\"v1\"")
+        #expect(resume.tailDigest == bytes.sha256)
+        // Once more changes nothing.
+        #expect(await stop(writer) == resume)
+    }
+
+    @Test(arguments: Keeper.allCases) func stoppingBeforeAnythingCameTellsNothing(_ keeper: Keeper) async throws {
+        let writer = writer(keeper)
+        #expect(await stop(writer) == nil)
+        let begun = self.writer(keeper)
+        begun.begin(try template(), startingOver: false)
+        #expect(await stop(begun) == nil)
+    }
+
+    /// Forgetting the old version failed, so its bytes are still there: they are not the new version's.
+    @Test(arguments: [Keeper.brokenSink, .brokenJournal])
+    func stoppingAfterStartingOverFailedTellsNothing(_ keeper: Keeper) async throws {
+        let writer = writer(keeper)
+        try writer.sink.append(Data(count: 100))
+        writer.begin(try template(), startingOver: true)
+        #expect(await stop(writer) == nil)
+        #expect(try writer.sink.length == 100)
+    }
+
+    /// The journal hears first that the old bytes are forgotten, then of the new ones.
+    @Test func whatIsToldComesInOrder() async throws {
+        let notes = Mutex<[String]>([])
+        let writer = writer(.journal) { note in
+            let text =
+                switch note {
+                case .startsOver: "starts over"
+                case .holds(let resume): "holds \(resume.bytesReceived)"
+                case .isWhole(let length): "is whole at \(length)"
+                }
+            notes.withLock { $0.append(text) }
+        }
+        try writer.sink.append(Data(count: 100))
+        writer.begin(try template(), startingOver: true)
+        _ = Data(count: 5000).withUnsafeBytes { writer.put($0) }
+        let length = await withCheckedContinuation { continuation in
+            writer.complete { continuation.resume(returning: try? $0.get()) }
+        }
+        #expect(length == 5000)
+        let told = notes.withLock { $0 }
+        #expect(told.first == "starts over" && told.last == "is whole at 5000")
+        #expect(told.dropFirst().dropLast().allSatisfy { $0.hasPrefix("holds") })
+    }
+}

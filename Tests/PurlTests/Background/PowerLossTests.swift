@@ -1,0 +1,94 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+/// The power goes at any moment of a download, and of what was not synchronised the disk keeps what it likes: the next
+/// process ends with the right file all the same.
+@Suite(.timeLimit(.minutes(5))) struct PowerLossTests {
+    private struct Wreck: Hashable {
+        let files: [String: Data]
+        /// The tasks that were known for good, and were not over.
+        let sure: Set<Int>
+    }
+
+    /// The different disks that a power loss at any moment may leave.
+    private func wrecks(of recorded: RecordedDownload) -> Set<Wreck> {
+        var wrecks: Set<Wreck> = []
+        for disk in recorded.files.disks {
+            let journal = disk.file(recorded.journal)
+            let known = JournalText.records(in: journal?.safe ?? Data())
+            let kept = JournalText.records(in: journal?.now ?? Data())
+            let sure = Set(known.keys).intersection(kept.keys)
+            for journal in [RecordedDisk.Loss.all, .none, .torn, .zeros] {
+                for partials in RecordedDisk.Loss.allCases {
+                    for losesNames in [false, true] {
+                        let files = disk.survivors(journal: journal, partials: partials, losesNames: losesNames)
+                        wrecks.insert(Wreck(files: files, sure: sure))
+                    }
+                }
+            }
+        }
+        return wrecks
+    }
+
+    private func rebuild(_ wreck: Wreck, of recorded: RecordedDownload, _ sandbox: Sandbox) throws -> BackgroundHome {
+        let home = BackgroundHome(in: sandbox, named: "wreck")
+        try? FileManager.default.removeItem(at: home.folder)
+        for (path, data) in wreck.files {
+            let file = URL(fileURLWithPath: home.folder.path + path.dropFirst(recorded.home.folder.path.count))
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try data.write(to: file)
+        }
+        return home
+    }
+
+    /// What comes back runs to its end; every file that is delivered is the server's.
+    private func expectRightFiles(_ home: BackgroundHome, _ wreck: Wreck, _ contents: [Data]) async throws {
+        let records = (try? home.records) ?? [:]
+        let launch = await Launch(home, continuing: true)
+        #expect(Set(launch.tasks.map(\.taskIdentifier)).isSuperset(of: wreck.sure))
+        for task in launch.tasks where task.state == .suspended { task.resume() }
+        await launch.witness.completion(of: launch.tasks.count)
+        for task in launch.tasks {
+            #expect(launch.witness.error(of: task) == nil)
+            if let file = launch.witness.file(of: task) {
+                let isRight = contents.contains(file)
+                #expect(isRight)
+            } else {
+                // The earlier process had given it to its delegate.
+                #expect(records[task.taskIdentifier]?.finished?.isHandedOver == true)
+            }
+        }
+        await launch.end()
+    }
+
+    @Test(arguments: RecordedDownload.Story.allCases)
+    func theNextProcessEndsWithTheRightFile(_ story: RecordedDownload.Story) async throws {
+        let recorded = try await RecordedDownload(story, size: 1_400_000)
+        let sandbox = try Sandbox()
+        let wrecks = wrecks(of: recorded)
+        for wreck in wrecks {
+            let home = try rebuild(wreck, of: recorded, sandbox)
+            try await expectRightFiles(home, wreck, [recorded.content])
+        }
+    }
+
+    /// The server returns to the version of before: what the disk has of the one between must not be taken for it,
+    /// though all but their first bytes agree.
+    @Test func aVersionThatComesBackIsNotMixedWithTheOneBetween() async throws {
+        let recorded = try await RecordedDownload(.resourceChanged, size: 1_400_000)
+        recorded.server.route(
+            RecordedDownload.path, RecordedDownload.reply(recorded.oldContent, tag: "\"v1\""))
+        let sandbox = try Sandbox()
+        for wreck in wrecks(of: recorded) {
+            let home = try rebuild(wreck, of: recorded, sandbox)
+            // What was whole before is delivered as it was.
+            let isWhole = ((try? home.records) ?? [:]).values.contains { $0.finished != nil }
+            try await expectRightFiles(
+                home, wreck, [recorded.oldContent] + (isWhole ? [recorded.content] : []))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+/// Partial files that nobody has written to for 30 days, and that nobody claims, are removed.
+@Suite(.timeLimit(.minutes(1))) struct UnclaimedPartialsTests {
+    private static let day: TimeInterval = 24 * 60 * 60
+    private let sandbox: Sandbox
+    private let folder: PartialsFolder
+    private let now = Date()
+
+    init() throws {
+        sandbox = try Sandbox()
+        folder = PartialsFolder(sandbox.partials, files: SystemFiles())
+        try FileManager.default.createDirectory(at: sandbox.partials, withIntermediateDirectories: true)
+    }
+
+    private func name(_ number: Int) -> String {
+        "purl-00000000-0000-0000-0000-\(String(repeating: "0", count: 12 - "\(number)".count))\(number).partial"
+    }
+
+    @discardableResult
+    private func make(_ name: String, days: Double, in folder: URL? = nil) throws -> URL {
+        let file = (folder ?? sandbox.partials).appendingPathComponent(name)
+        try Data("bytes".utf8).write(to: file)
+        try age(file, days: days)
+        return file
+    }
+
+    private func age(_ file: URL, days: Double) throws {
+        try FileManager.default.setAttributes(
+            [.modificationDate: now.addingTimeInterval(-days * Self.day)], ofItemAtPath: file.path)
+    }
+
+    @Test(
+        arguments: [
+            (0, true), (1, true), (29, true), (29.999, true), (30.001, false), (31, false), (10_000, false), (-5, true),
+        ] as [(Double, Bool)])
+    func theLastWriteDecides(days: Double, stays: Bool) throws {
+        try make(name(1), days: days)
+        folder.removeUnclaimed(except: [], at: now)
+        #expect(sandbox.partialNames == (stays ? [name(1)] : []))
+    }
+
+    @Test func aYoungFileGrowsOld() throws {
+        try make(name(1), days: 0)
+        folder.removeUnclaimed(except: [], at: now.addingTimeInterval(29 * Self.day))
+        #expect(sandbox.partialNames == [name(1)])
+        folder.removeUnclaimed(except: [], at: now.addingTimeInterval(31 * Self.day))
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test func claimedOnesStay() throws {
+        for number in 1...4 { try make(name(number), days: 400) }
+        folder.removeUnclaimed(except: [name(2), name(4), "somebody else"], at: now)
+        #expect(sandbox.partialNames == [name(2), name(4)])
+    }
+
+    /// A transfer may be waiting for its server for longer than that.
+    @Test func lockedOnesStay() throws {
+        let file = try PartialFile(creatingIn: folder)
+        try file.append(Data("bytes".utf8))
+        try age(file.location, days: 400)
+        folder.removeUnclaimed(except: [], at: now)
+        #expect(sandbox.partialNames == [file.name])
+        file.close()
+        folder.removeUnclaimed(except: [], at: now)
+        #expect(sandbox.partialNames == [])
+    }
+
+    @Test(arguments: [
+        "notes.txt", ".hidden", "purl-.partial", "purl-notes.partial", "00000000-0000-0000-0000-000000000001.partial",
+        "purl-00000000-0000-0000-0000-000000000001", "purl-00000000-0000-0000-0000-000000000001.partial.resume",
+        "purl-00000000-0000-0000-0000-000000000001.partial~", "purl-0000000-0000-0000-0000-000000000001.partial",
+        "xpurl-00000000-0000-0000-0000-000000000001.partial", "film.mp4", "film.mp4.resume", "lock",
+    ])
+    func otherFilesStay(name: String) throws {
+        try make(name, days: 400)
+        folder.removeUnclaimed(except: [], at: now)
+        #expect(sandbox.partialNames == [name])
+    }
+
+    /// Things that have a partial file's name and are none.
+    @Test func linksFoldersAndPipesStay() throws {
+        let outside = try make("outside", days: 400, in: sandbox.folder)
+        let manager = FileManager.default
+        try manager.createSymbolicLink(
+            at: sandbox.partials.appendingPathComponent(name(1)), withDestinationURL: outside)
+        let inner = sandbox.partials.appendingPathComponent(name(2))
+        try manager.createDirectory(at: inner, withIntermediateDirectories: false)
+        try make("inside", days: 400, in: inner)
+        try age(inner, days: 400)
+        let pipe = sandbox.partials.appendingPathComponent(name(3))
+        #expect(mkfifo(pipe.path, 0o600) == 0)
+        try age(pipe, days: 400)
+        folder.removeUnclaimed(except: [], at: now.addingTimeInterval(400 * Self.day))
+        #expect(sandbox.partialNames == [name(1), name(2), name(3)])
+        #expect(try Data(contentsOf: outside) == Data("bytes".utf8))
+        #expect(manager.fileExists(atPath: inner.appendingPathComponent("inside").path))
+    }
+
+    @Test func aFolderThatIsNotThereIsNotMade() {
+        let missing = PartialsFolder(sandbox.file("missing"), files: SystemFiles())
+        missing.removeUnclaimed(except: [], at: now)
+        #expect(!FileManager.default.fileExists(atPath: missing.url.path))
+    }
+
+    /// What the journal speaks of is claimed, however old; the rest goes when the session is made.
+    @Test func aBackgroundSessionRemovesWhatItsJournalDoesNotKnow() async throws {
+        let killed = try await KilledDownload(finally: { $0.suspend() })
+        let known = try #require(killed.home.partialNames.first)
+        try age(killed.home.partials.appendingPathComponent(known), days: 400)
+        let old = try make(name(1), days: 31, in: killed.home.partials)
+        let young = try make(name(2), days: 29, in: killed.home.partials)
+        let launch = await Launch(killed.home, continuing: true)
+        while FileManager.default.fileExists(atPath: old.path), !Task.isCancelled { await Task.yield() }
+        #expect(killed.home.partialNames == [name(2), known].sorted())
+        let task = try #require(launch.tasks.first)
+        task.resume()
+        await launch.witness.completion()
+        #expect(launch.witness.hasFile(of: task, KilledDownload.content))
+        #expect(!killed.ranges.contains(nil))
+        await launch.end()
+        #expect(killed.home.partialNames == [young.lastPathComponent])
+    }
+}
