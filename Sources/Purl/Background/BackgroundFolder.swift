@@ -12,7 +12,7 @@ struct BackgroundFolder {
             return
         }
         let owner = settings.sharedContainerIdentifier.map(Self.folderName) ?? ProcessInfo.processInfo.processName
-        url = Self.dataDirectory
+        url = UserFolders.data
             .appendingPathComponent(owner, isDirectory: true)
             .appendingPathComponent("BackgroundSessions", isDirectory: true)
     }
@@ -49,14 +49,5 @@ struct BackgroundFolder {
         if name.isEmpty { return "%" }
         guard name.utf8.count <= 200 else { return "%" + Data(identifier.utf8).sha256 }
         return name
-    }
-
-    /// `$XDG_DATA_HOME`, else what the platform calls the user's data, else the temporary directory.
-    private static var dataDirectory: URL {
-        if let path = ProcessInfo.processInfo.environment["XDG_DATA_HOME"], path.hasPrefix("/") {
-            return URL(fileURLWithPath: path, isDirectory: true)
-        }
-        return FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-            ?? FileManager.default.temporaryDirectory
     }
 }

@@ -9,6 +9,8 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     public let statusCode: Int
     private let version: String?
     private let fields: HeaderFields
+    /// The body is handed on without its content coding, and `Content-Length` is the length with it.
+    private let isDecoded: Bool
 
     /// Makes a response by hand, for tests and stand-ins.
     public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
@@ -19,6 +21,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
             fields.append(FieldName(name), value)
         }
         self.fields = fields
+        isDecoded = false
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
@@ -27,6 +30,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         statusCode = head.status
         version = "HTTP/\(head.version.major).\(head.version.minor)"
         fields = head.fields
+        isDecoded = CodedBody(head) != nil
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
@@ -74,7 +78,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     open override var expectedContentLength: Int64 {
-        guard !fields.contains(.transferEncoding), let text = fields.values(of: .contentLength).first,
+        guard !isDecoded, !fields.contains(.transferEncoding), let text = fields.values(of: .contentLength).first,
             let length = Int64(text), length >= 0
         else { return NSURLSessionTransferSizeUnknown }
         return length
@@ -96,12 +100,14 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
             fields.append(FieldName(name), value)
         }
         self.fields = fields
+        isDecoded = aDecoder.decodeBool(forKey: "isDecoded")
         super.init(coder: aDecoder)
     }
 
     open override func encode(with aCoder: NSCoder) {
         super.encode(with: aCoder)
         aCoder.encode(statusCode, forKey: "statusCode")
+        aCoder.encode(isDecoded, forKey: "isDecoded")
         aCoder.encode(version as NSString?, forKey: "httpVersion")
         aCoder.encode(fields.map(\.name) as NSArray, forKey: "names")
         aCoder.encode(fields.map(\.value) as NSArray, forKey: "values")

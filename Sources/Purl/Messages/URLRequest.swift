@@ -45,6 +45,8 @@ public struct URLRequest: Hashable, Sendable {
     public var networkServiceType: NetworkServiceType = .networkServiceTypeDefault
     /// Whether a cellular interface may be used. Kept; a socket on Linux does not tell interfaces apart.
     public var allowsCellularAccess: Bool = true
+    /// Whether cookies are sent with the request and taken from its response. `true` by default.
+    public var httpShouldHandleCookies: Bool = true
     /// The body to send, as a whole. Its `Content-Length` is computed.
     public var httpBody: Data?
 
@@ -151,6 +153,7 @@ public struct URLRequest: Hashable, Sendable {
             && lhs.timeoutInterval == rhs.timeoutInterval && lhs.mainDocumentURL == rhs.mainDocumentURL
             && lhs.networkServiceType == rhs.networkServiceType
             && lhs.allowsCellularAccess == rhs.allowsCellularAccess
+            && lhs.httpShouldHandleCookies == rhs.httpShouldHandleCookies
             && lhs.httpBody == rhs.httpBody && Set(lhs.fields) == Set(rhs.fields)
     }
 
@@ -173,7 +176,8 @@ extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, Cus
             children: [
                 "url": url as Any, "cachePolicy": cachePolicy, "timeoutInterval": timeoutInterval,
                 "mainDocumentURL": mainDocumentURL as Any, "networkServiceType": networkServiceType,
-                "allowsCellularAccess": allowsCellularAccess, "httpMethod": method,
+                "allowsCellularAccess": allowsCellularAccess, "httpShouldHandleCookies": httpShouldHandleCookies,
+                "httpMethod": method,
                 "allHTTPHeaderFields": allHTTPHeaderFields as Any, "httpBody": httpBody as Any,
             ],
             displayStyle: .struct

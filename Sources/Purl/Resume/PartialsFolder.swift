@@ -19,19 +19,9 @@ struct PartialsFolder: Sendable {
     }
 
     private static let standard =
-        cacheDirectory
+        UserFolders.caches
         .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
         .appendingPathComponent("PartialDownloads", isDirectory: true)
-
-    /// `$XDG_CACHE_HOME`, else what the platform calls the user's caches, else the temporary directory: a container
-    /// without a home can still download.
-    private static var cacheDirectory: URL {
-        if let path = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"], path.hasPrefix("/") {
-            return URL(fileURLWithPath: path, isDirectory: true)
-        }
-        return FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
-            ?? FileManager.default.temporaryDirectory
-    }
 
     /// Makes the folder, for its owner only.
     func prepare() throws(FileFailure) {

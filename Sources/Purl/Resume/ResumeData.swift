@@ -148,6 +148,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
     var cachePolicy: UInt?
     var networkServiceType: UInt?
     var forbidsCellularAccess: Bool?
+    var handlesNoCookies: Bool?
     var mainDocumentURL: String?
 
     init(_ request: URLRequest) {
@@ -161,6 +162,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
             networkServiceType = request.networkServiceType.rawValue
         }
         if !request.allowsCellularAccess { forbidsCellularAccess = true }
+        if !request.httpShouldHandleCookies { handlesNoCookies = true }
         mainDocumentURL = request.mainDocumentURL?.absoluteString
     }
 
@@ -178,6 +180,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
         request.networkServiceType =
             networkServiceType.flatMap(URLRequest.NetworkServiceType.init) ?? .networkServiceTypeDefault
         request.allowsCellularAccess = forbidsCellularAccess != true
+        request.httpShouldHandleCookies = handlesNoCookies != true
         request.mainDocumentURL = mainDocumentURL.flatMap { URL(string: $0) }
         return request
     }

@@ -129,18 +129,19 @@ open class URLSession: NSObject, @unchecked Sendable {
         becomeInvalidIfDone()
     }
 
-    /// Makes later requests use new connections, then calls the handler on the delegate queue.
-    ///
-    /// Once sessions keep cookies, caches and credentials, this empties them.
+    /// Removes all cookies, and makes later requests use new connections; then calls the handler on the delegate queue.
     open func reset(completionHandler: @escaping @Sendable () -> Void) {
+        settings.httpCookieStorage?.removeCookies(since: .distantPast)
         flush(completionHandler: completionHandler)
     }
 
-    /// Makes later requests use new connections, then calls the handler on the delegate queue.
+    /// Writes what is kept in memory to disk, and makes later requests use new connections; then calls the handler on
+    /// the delegate queue.
     open func flush(completionHandler: @escaping @Sendable () -> Void) {
         NetworkActor.post {
             self.pool.retireConnections()
-            self.queue.enqueue(completionHandler)
+            guard let cookies = self.settings.httpCookieStorage else { return self.queue.enqueue(completionHandler) }
+            cookies.flush { self.queue.enqueue(completionHandler) }
         }
     }
 

@@ -15,6 +15,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var networkServiceType: URLRequest.NetworkServiceType = .networkServiceTypeDefault
         var allowsCellularAccess = true
         var httpAdditionalHeaders: [String: String] = [:]
+        var httpCookieStorage: HTTPCookieStorage? = .shared
+        var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy = .onlyFromMainDocumentDomain
+        var httpShouldSetCookies = true
         var httpMaximumConnectionsPerHost = 6
         var partialDownloadsDirectory: URL?
         var maximumBufferedBytesPerTask = 1 << 20
@@ -44,10 +47,13 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// A new configuration with the default values.
     open class var `default`: URLSessionConfiguration { URLSessionConfiguration(Values()) }
 
-    /// A new configuration for sessions that keep nothing on disk but the downloads asked for.
-    ///
-    /// Purl keeps no cookies, caches or credentials yet, so it equals ``default`` today.
-    open class var ephemeral: URLSessionConfiguration { URLSessionConfiguration(Values()) }
+    /// A new configuration for sessions that keep nothing on disk but the downloads asked for: its cookies live in
+    /// memory.
+    open class var ephemeral: URLSessionConfiguration {
+        var values = Values()
+        values.httpCookieStorage = HTTPCookieStorage()
+        return URLSessionConfiguration(values)
+    }
 
     /// A new configuration for a session whose download tasks outlive the process.
     ///
@@ -114,6 +120,27 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
             }
             values.withLock { $0.httpAdditionalHeaders = headers }
         }
+    }
+
+    // MARK: Cookies
+
+    /// Where the session's cookies are kept: ``HTTPCookieStorage/shared``, or one in memory for an ephemeral
+    /// configuration. `nil`: nowhere; none are sent and none taken.
+    open var httpCookieStorage: HTTPCookieStorage? {
+        get { snapshot.httpCookieStorage }
+        set { values.withLock { $0.httpCookieStorage = newValue } }
+    }
+
+    /// Which cookies the session takes. The storage's own policy counts as well.
+    open var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy {
+        get { snapshot.httpCookieAcceptPolicy }
+        set { values.withLock { $0.httpCookieAcceptPolicy = newValue } }
+    }
+
+    /// Whether requests carry the storage's cookies. `true` by default; one with a `Cookie` field of its own does not.
+    open var httpShouldSetCookies: Bool {
+        get { snapshot.httpShouldSetCookies }
+        set { values.withLock { $0.httpShouldSetCookies = newValue } }
     }
 
     /// How many connections at most are open to one host at a time. 6 by default; less than 1 means 1.

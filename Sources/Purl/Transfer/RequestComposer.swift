@@ -11,6 +11,7 @@ enum RequestComposer {
 
     /// - Parameters:
     ///   - additional: The session's fields, for those the request does not set.
+    ///   - cookies: What the cookie storage has for the request.
     ///   - rest: Where a resumed transfer goes on.
     ///   - wantsPlainBytes: The body goes to a file that may have to be resumed: no content coding then.
     ///   - mayCarryCredentials: False once a redirect has left the first origin.
@@ -18,8 +19,10 @@ enum RequestComposer {
         for request: URLRequest,
         at target: RequestTarget,
         additional: [String: String],
+        cookies: String?,
         rest: ResumePoint?,
         decidesRange: Bool,
+        wantsPlainBytes: Bool,
         mayCarryCredentials: Bool
     ) -> RequestHead {
         var fields = HeaderFields()
@@ -30,6 +33,8 @@ enum RequestComposer {
             if decidesRange, name == .range || name == .ifRange { continue }
             fields.append(name, value)
         }
+        // Before the session's own fields, which stand back when there are cookies to send.
+        if let cookies { appendDefault(.cookie, cookies, to: &fields) }
         for (name, value) in additional.sorted(by: { $0.key < $1.key }) {
             let isCredential = Redirect.credentialFields.contains { FieldName($0) == FieldName(name) }
             guard mayCarryCredentials || !isCredential else { continue }
@@ -40,8 +45,9 @@ enum RequestComposer {
             fields.append(.ifRange, rest.validator)
         }
         appendDefault(.accept, "*/*", to: &fields)
-        // Bodies are handed on as they come, so no coding is asked for.
-        appendDefault(.acceptEncoding, "identity", to: &fields)
+        // A part of a coded body cannot be decoded by itself.
+        let isPlain = wantsPlainBytes || fields.contains(.range)
+        appendDefault(.acceptEncoding, isPlain ? "identity" : ContentDecoder.acceptEncoding, to: &fields)
         appendDefault(.userAgent, userAgent, to: &fields)
         let method = request.httpMethod ?? "GET"
         if let body = request.httpBody {

@@ -113,7 +113,7 @@ extension Transfer {
         let old = phase
         switch old {
         case .ending, .concluded: return
-        case .parked, .preparing, .leasing: break
+        case .parked, .preparing, .leasing, .decoding: break
         case .waiting(let ticket): ticket.cancel()
         case .exchanging(let connection): connection.abandon()
         }

@@ -17,6 +17,11 @@ extension Transfer {
 
     func exchange(_ connection: HTTPConnection, didReceive head: ResponseHead, framing: BodyFraming) {
         guard let url = request.url else { return }
+        if request.httpShouldHandleCookies, head.status != 407 {
+            session.settings.httpCookieStorage?.take(
+                head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
+                policy: session.settings.httpCookieAcceptPolicy)
+        }
         let response = HTTPURLResponse(url: url, head: head)
         do throws(TransferFailure) {
             if let next = try Redirect.next(after: request, at: url, answeredBy: head) {
@@ -32,6 +37,47 @@ extension Transfer {
     }
 
     func exchange(_ connection: HTTPConnection, didReceive bytes: UnsafeRawBufferPointer) {
+        if coded == nil {
+            consume(bytes)
+        } else {
+            coded?.take(bytes)
+            decode()
+        }
+    }
+
+    /// Hands on the content of a coded body for as long as it is taken, and ends with its last byte. A few coded bytes
+    /// can be much content, so after some of it other transfers have their turn.
+    func decode() {
+        guard coded != nil else { return }
+        var portions = 0
+        while holds.isDisjoint(with: [.full, .deciding, .decoding]) {
+            switch phase {
+            case .exchanging, .decoding: break
+            case .parked, .preparing, .leasing, .waiting, .ending, .concluded: return
+            }
+            do throws(DecodeError) {
+                guard let content = try coded?.next() else {
+                    if case .decoding = phase { bodyEnded() }
+                    return
+                }
+                content.withUnsafeBytes { consume($0) }
+            } catch {
+                return fail(.coding(error))
+            }
+            portions += 1
+            if portions == 8 { decodeLater() }
+        }
+    }
+
+    private func decodeLater() {
+        hold(.decoding)
+        NetworkActor.post { [weak self] in
+            self?.holds.remove(.decoding)
+            self?.updateFlow()
+        }
+    }
+
+    private func consume(_ bytes: UnsafeRawBufferPointer) {
         switch destination {
         case .nowhere:
             return
@@ -54,6 +100,14 @@ extension Transfer {
             following = nil
             return load(next)
         }
+        guard coded != nil else { return bodyEnded() }
+        phase = .decoding
+        coded?.isWhole = true
+        decode()
+    }
+
+    /// Everything there is has been handed to the consumer.
+    private func bodyEnded() {
         phase = .ending
         guard let writer else { return conclude(.success(())) }
         if case .sink = destination {
@@ -180,8 +234,9 @@ extension Transfer {
     ) throws(TransferFailure) {
         let asksForRange = request.value(forHTTPHeaderField: "Range") != nil
         let isStored = writer != nil || downloadTask != nil
+        coded = CodedBody(head)
         if isStored, head.status == 206, writer != nil || !asksForRange { throw .unaskedPartialContent }
-        total = Self.length(framing)
+        total = contentLength(framing)
         if untouched != nil, head.status != 200 { throw .cannotGoOn(status: head.status) }
         if downloadTask != nil || (writer != nil && head.status == 200) {
             publish(response, received: 0, expected: total ?? NSURLSessionTransferSizeUnknown)
@@ -191,8 +246,10 @@ extension Transfer {
         }
     }
 
-    private static func length(_ framing: BodyFraming) -> Int64? {
-        switch framing {
+    /// The length of the content, which is not that of a coded body.
+    private func contentLength(_ framing: BodyFraming) -> Int64? {
+        guard coded == nil else { return nil }
+        return switch framing {
         case .none: 0
         case .length(let length): length
         case .chunked, .untilClose: nil
@@ -203,7 +260,7 @@ extension Transfer {
     private func acceptForDelegate(
         _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
     ) {
-        let length = Self.length(framing)
+        let length = contentLength(framing)
         publish(response, received: 0, expected: length ?? NSURLSessionTransferSizeUnknown)
         switch task.audience {
         case .delegate:

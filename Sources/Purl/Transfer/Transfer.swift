@@ -34,6 +34,8 @@ final class Transfer: ExchangeClient {
         case leasing
         case waiting(ConnectionPool.Ticket)
         case exchanging(HTTPConnection)
+        /// The message is over; its consumer has not taken all of the content yet.
+        case decoding
         /// The message is over, or the transfer has failed: the sink is being brought to an end.
         case ending
         case concluded
@@ -47,6 +49,8 @@ final class Transfer: ExchangeClient {
         static let deciding = Holds(rawValue: 2)
         /// The consumer has as many bytes as it may.
         static let full = Holds(rawValue: 4)
+        /// There is more to decode than one turn of the loop is long.
+        static let decoding = Holds(rawValue: 8)
     }
 
     /// Where the body goes.
@@ -79,6 +83,8 @@ final class Transfer: ExchangeClient {
     /// A sink's response waits for the delegate's word; then the sink is emptied first, or not.
     var storesFromStart: Bool?
     var collected = Data()
+    /// The body, when it is in a content coding.
+    var coded: CodedBody?
     /// The length the whole resource has, where it is known.
     var total: Int64?
     /// How much of it has arrived, what the sink had before included.
@@ -109,7 +115,7 @@ final class Transfer: ExchangeClient {
         markProgress()
         switch phase {
         case .parked: hasBegun ? connect() : begin()
-        case .exchanging: updateFlow()
+        case .exchanging, .decoding: updateFlow()
         case .preparing, .leasing, .waiting, .ending, .concluded: break
         }
     }
@@ -120,7 +126,7 @@ final class Transfer: ExchangeClient {
         case .waiting(let ticket):
             ticket.cancel()
             phase = .parked
-        case .exchanging: updateFlow()
+        case .exchanging, .decoding: updateFlow()
         case .parked, .preparing, .leasing, .ending, .concluded: break
         }
     }
@@ -135,7 +141,7 @@ final class Transfer: ExchangeClient {
         switch phase {
         case .ending, .concluded:
             session.queue.enqueue { handler(nil) }
-        case .parked, .preparing, .leasing, .waiting, .exchanging:
+        case .parked, .preparing, .leasing, .waiting, .exchanging, .decoding:
             fail(.cancelled, resumeHandler: handler)
         }
     }
@@ -194,8 +200,10 @@ final class Transfer: ExchangeClient {
 
     private func send(on connection: HTTPConnection, _ target: RequestTarget) {
         let head = RequestComposer.head(
-            for: request, at: target, additional: session.settings.httpAdditionalHeaders, rest: rest,
-            decidesRange: writer != nil, mayCarryCredentials: !hasLeftOrigin)
+            for: request, at: target, additional: session.settings.httpAdditionalHeaders,
+            cookies: cookieHeader, rest: rest,
+            decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
+            mayCarryCredentials: !hasLeftOrigin)
         var bytes: [UInt8] = []
         do throws(EncodeError) {
             try head.encode(into: &bytes)
@@ -213,11 +221,17 @@ final class Transfer: ExchangeClient {
         connection.start(head, encoded: bytes, body: request.httpBody, client: self)
     }
 
+    private var cookieHeader: String? {
+        guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies else { return nil }
+        return session.settings.httpCookieStorage?.cookieHeader(for: request)
+    }
+
     // MARK: Flow
 
     /// Reads while nothing holds it back.
     func updateFlow() {
         markProgress()
+        decode()
         if case .exchanging(let connection) = phase { connection.isPaused = !holds.isEmpty }
     }
 
@@ -257,7 +271,7 @@ final class Transfer: ExchangeClient {
     /// Nothing is expected of the network: the user, the queue for a connection or the disk is in the way.
     private var clockStandsStill: Bool {
         switch phase {
-        case .parked, .preparing, .leasing, .ending, .concluded:
+        case .parked, .preparing, .leasing, .decoding, .ending, .concluded:
             return true
         case .exchanging:
             return !holds.isEmpty

@@ -24,6 +24,8 @@ enum TransferFailure: Error {
     /// From a host, or another socket, to a Unix-domain socket.
     case redirectToLocalSocket(URL)
     case unreadableResumeData(String)
+    /// The content coding of the body is damaged, or its end is missing.
+    case coding(DecodeError)
     /// The request for the rest was answered with something that is not the resource.
     case cannotGoOn(status: Int)
     /// A 206 to a request that asked for no range.
@@ -102,6 +104,8 @@ enum TransferFailure: Error {
             )
         case .unreadableResumeData(let reason):
             (.cannotDecodeRawData, "The resume data cannot be used: \(reason).", nil)
+        case .coding(let error):
+            (.cannotDecodeContentData, "The body cannot be decoded: \(error)", error)
         case .cannotGoOn(let status):
             (
                 .badServerResponse,

@@ -63,27 +63,7 @@ private struct DigestReader {
         skip { $0 != .colon }
         let encoded = bytes[start..<position]
         guard take(.colon) else { return nil }
-        return Self.decoded(encoded)
-    }
-
-    /// RFC 4648 §4 to the letter: whole groups, padded, and no bits left over that say something else.
-    private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        guard text.count % 4 == 0 else { return nil }
-        let padding = text.reversed().prefix { $0 == .equals }.count
-        guard padding <= 2 else { return nil }
-        var decoded: [UInt8] = []
-        var accumulator: UInt32 = 0
-        var bits: UInt32 = 0
-        for byte in text.dropLast(padding) {
-            guard let value = byte.base64Value else { return nil }
-            accumulator = (accumulator << 6 | value) & 0xFFFF
-            bits += 6
-            guard bits >= 8 else { continue }
-            bits -= 8
-            decoded.append(UInt8(truncatingIfNeeded: accumulator >> bits))
-        }
-        guard accumulator & (1 << bits - 1) == 0 else { return nil }
-        return decoded
+        return Base64.decode(encoded)
     }
 
     /// `*( ";" *SP key [ "=" bare-item ] )`; they say nothing about the digest. False when they break the grammar.
@@ -122,16 +102,4 @@ private struct DigestReader {
 
 extension UInt8 {
     fileprivate var isSmallLetter: Bool { self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
-
-    /// The six bits a character of base64 stands for; nil for every other byte.
-    fileprivate var base64Value: UInt32? {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(self - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(self - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
-    }
 }

@@ -134,7 +134,7 @@ import Testing
 
     static let withoutValidator: [@Sendable (Reply) -> Reply] = [
         { $0 }, { $0.entityTag("W/\"v1\"") }, { $0.entityTag("\"v1\"").acceptRanges(nil) },
-        { $0.entityTag("\"v1\"").field("Content-Encoding", "gzip") },
+        { $0.entityTag("\"v1\"").field("Content-Encoding", "br") },
     ]
 
     @Test(arguments: SinkKind.allCases, withoutValidator.indices)

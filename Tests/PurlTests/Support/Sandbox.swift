@@ -25,7 +25,7 @@ final class Sandbox: Sendable {
 
     /// A configuration whose partial files lie here.
     func configuration(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.default
+        let configuration = URLSessionConfiguration.ephemeral
         configuration.partialDownloadsDirectory = partials
         change(configuration)
         return configuration

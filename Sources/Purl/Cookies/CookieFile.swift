@@ -1,0 +1,189 @@
+import Foundation
+internal import PurlIO
+import Synchronization
+
+/// The file in which a storage keeps its cookies.
+///
+/// Changes are written on a queue of the file's own; those that come while others are being written are written
+/// together. Every write makes a new file, brings it to the disk and puts it in the old one's place, so that a crash
+/// leaves one or the other. Several processes may have the file: each reads it again under a lock and puts its own
+/// changes in.
+///
+/// The file is text: the SHA-256 of all that follows its first line, and JSON. One that does not match its digest is
+/// moved aside before the next write, and counts as empty. It is readable by its owner only.
+final class CookieFile: Sendable {
+    /// The name of a file in this format.
+    static let fileName = "cookies.v1"
+    /// Longer files are not read: a full jar of the largest cookies is far smaller.
+    private static let maximumSize: Int64 = 64 << 20
+
+    private struct Contents: Codable {
+        static let version = 1
+        var version = Contents.version
+        var cookies: [CookieRecord]
+    }
+
+    /// What lies where the file should be.
+    private enum Finding {
+        case nothing
+        case cookies([CookieRecord])
+        case damaged
+    }
+
+    private struct Pending {
+        var changes: [CookieKey: CookieChange] = [:]
+        var isAnnounced = false
+    }
+
+    private let folder: URL
+    private let files: any FileLayer
+    private let clock: @Sendable () -> Date
+    private let queue = DispatchQueue(label: "purl.cookies", qos: .utility)
+    private let pending = Mutex(Pending())
+
+    init(in folder: URL, files: any FileLayer = SystemFiles(), clock: @escaping @Sendable () -> Date = { Date() }) {
+        self.folder = folder
+        self.files = files
+        self.clock = clock
+    }
+
+    private var path: String { folder.appendingPathComponent(Self.fileName).path }
+
+    /// The cookies in the file; none when it cannot be read or trusted.
+    func load() -> [CookieRecord] {
+        guard case .cookies(let records) = try? find() else { return [] }
+        return records
+    }
+
+    /// Takes changes to be written soon. What cannot be written is tried again with the next change.
+    func save(_ changes: [CookieChange]) {
+        let isFirst = pending.withLock { pending in
+            for change in changes { pending.changes[change.key] = change }
+            defer { pending.isAnnounced = true }
+            return !pending.isAnnounced
+        }
+        if isFirst { queue.async { self.write() } }
+    }
+
+    /// Returns when everything taken so far has been written, or could not be.
+    func flush() {
+        queue.sync { write() }
+    }
+
+    /// Calls the handler, on the file's queue, when everything taken so far has been written, or could not be.
+    func flush(_ completion: @escaping @Sendable () -> Void) {
+        queue.async {
+            self.write()
+            completion()
+        }
+    }
+
+    // MARK: On the queue
+
+    private func write() {
+        let changes = pending.withLock { pending in
+            defer { pending = Pending() }
+            return pending.changes
+        }
+        guard !changes.isEmpty else { return }
+        do {
+            try put(changes.values.sorted { $0.order < $1.order })
+        } catch {
+            // What has been changed again since then is newer.
+            pending.withLock { $0.changes.merge(changes) { newer, _ in newer } }
+        }
+    }
+
+    private func put(_ changes: [CookieChange]) throws {
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let lock = try lock()
+        defer { lock.unlock() }
+        var records: [CookieRecord] = []
+        switch try find() {
+        case .nothing: break
+        case .cookies(let found): records = found
+        case .damaged: try files.move(path, to: path + ".damaged")
+        }
+        let now = clock()
+        var jar = CookieJar(records, at: now, tracksChanges: false)
+        for change in changes {
+            if let record = change.record {
+                jar.insert(HTTPCookie(record.content), set: record.set, at: now)
+            } else {
+                jar.remove(change.key)
+            }
+        }
+        let kept = jar.records
+        guard kept != records else { return }
+        let fresh = path + ".new"
+        files.remove(fresh)
+        let file = try files.open(fresh, .creating)
+        try file.write(Self.encode(kept), at: 0)
+        try file.synchronize()
+        try files.move(fresh, to: path)
+        try files.synchronizeFolder(folder.path)
+    }
+
+    /// Other processes hold the lock for one write each.
+    private func lock() throws -> any OpenFile {
+        let lock = try files.open(folder.appendingPathComponent("lock").path, .existingOrNew)
+        for _ in 0..<200 {
+            if try lock.lock() { return lock }
+            usleep(5_000)
+        }
+        throw SystemError(code: EWOULDBLOCK, operation: "flock")
+    }
+
+    private func find() throws -> Finding {
+        let file: any OpenFile
+        do {
+            file = try files.open(path, .existing)
+        } catch {
+            switch error.code {
+            case ENOENT: return .nothing
+            // A link, a folder, a device, another's file: not what was put there.
+            case ELOOP, EISDIR, EINVAL, ENXIO, EACCES, EPERM: return .damaged
+            default: throw error
+            }
+        }
+        let size = try file.size()
+        guard size <= Self.maximumSize else { return .damaged }
+        return Self.decode(try file.read(Int(size), at: 0)).map { .cookies($0) } ?? .damaged
+    }
+
+    // MARK: Format
+
+    private static func encode(_ records: [CookieRecord]) throws -> Data {
+        // Dates are seconds since 2001, which is what they are made of: they come back exactly.
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let json = try encoder.encode(Contents(cookies: records))
+        return Data(json.sha256.utf8) + [UInt8(ascii: "\n")] + json
+    }
+
+    private static func decode(_ data: Data) -> [CookieRecord]? {
+        guard let end = data.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let json = Data(data[(end + 1)...])
+        guard data[..<end].elementsEqual(json.sha256.utf8),
+            let contents = try? JSONDecoder().decode(Contents.self, from: json),
+            contents.version == Contents.version, contents.cookies.allSatisfy(\.content.isSound)
+        else { return nil }
+        return contents.cookies
+    }
+
+    // MARK: At the end of the process
+
+    private static let written = Mutex<[CookieFile]>([])
+    private static let atExit: Void = {
+        _ = atexit {
+            for file in CookieFile.written.withLock({ $0 }) { file.flush() }
+        }
+    }()
+
+    /// Has the file written before the process ends in an orderly way.
+    func flushAtExit() {
+        Self.atExit
+        Self.written.withLock { $0.append(self) }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+internal import PurlHTTP
+
+/// A cookie: a name and a value that a server wants back, and where and for how long it goes back.
+///
+/// Immutable. Two cookies are equal when they say the same. A ``domain`` with a leading dot covers the hosts below it
+/// as well, one without covers that host alone. `@unchecked Sendable` because the class is open; it has no state that
+/// changes.
+open class HTTPCookie: NSObject, @unchecked Sendable {
+    let content: CookieContent
+    let key: CookieKey
+
+    /// Makes a cookie from a dictionary of attributes; see ``HTTPCookiePropertyKey`` for what each may be.
+    ///
+    /// Name, value, path, and a domain or an origin URL are needed. `nil` also for a value that means nothing, and for
+    /// names and values that cannot stand in a header field. An empty name makes a cookie that is sent as its value
+    /// alone.
+    public init?(properties: [HTTPCookiePropertyKey: Any]) {
+        guard let content = CookieContent(properties: properties, at: Date()) else { return nil }
+        self.content = content
+        key = CookieKey(content)
+    }
+
+    init(_ content: CookieContent) {
+        self.content = content
+        key = CookieKey(content)
+    }
+
+    /// The `Cookie` header field that sends these cookies; empty when there are none.
+    open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] {
+        cookies.isEmpty ? [:] : ["Cookie": cookies.map(\.content.pair).joined(separator: "; ")]
+    }
+
+    /// The cookies that the `Set-Cookie` field among the fields sets, in their order.
+    ///
+    /// A dictionary holds one line of a name: several of them, joined with commas, are taken apart again. Whether the
+    /// URL's server may set a cookie for its domain, or a secure one, is decided when it is stored with
+    /// ``HTTPCookieStorage/setCookies(_:for:mainDocumentURL:)``.
+    ///
+    /// - Parameter URL: What the response answers. A cookie that names no domain or path has those of the URL.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    open class func cookies(
+        withResponseHeaderFields headerFields: [String: String], for URL: URL
+    ) -> [HTTPCookie] {
+        guard let target = CookieTarget(URL) else { return [] }
+        let now = Date()
+        return
+            headerFields
+            .filter { FieldName($0.key) == .setCookie }
+            .sorted { $0.key < $1.key }
+            .flatMap { SetCookie.list(joined: $0.value) }
+            .compactMap { CookieContent($0, from: target, at: now).map { HTTPCookie($0) } }
+    }
+
+    /// The attributes as a dictionary, from which ``init(properties:)`` makes an equal cookie.
+    open var properties: [HTTPCookiePropertyKey: Any]? { content.properties }
+
+    /// 0 or 1. What servers set is 0: later standards have done away with versions.
+    open var version: Int { content.version }
+
+    /// The name; empty for a cookie that is a value alone.
+    open var name: String { content.name }
+
+    /// The value.
+    open var value: String { content.value }
+
+    /// When the cookie is over; `nil` when that is the end of the session.
+    open var expiresDate: Date? { content.expires }
+
+    /// Whether the cookie is over when the session ends; storages do not write it to disk.
+    open var isSessionOnly: Bool { content.expires == nil }
+
+    /// The host the cookie goes to, in lower case. With a leading dot, hosts below it get the cookie as well; that
+    /// means nothing for an IP address or a name without another dot, which cover themselves alone.
+    open var domain: String { content.domain }
+
+    /// The path below which the cookie is sent.
+    open var path: String { content.path }
+
+    /// Whether the cookie is sent over secure connections alone.
+    open var isSecure: Bool { content.isSecure }
+
+    /// Whether the server wants the cookie kept from scripts. Nothing here runs any.
+    open var isHTTPOnly: Bool { content.isHTTPOnly }
+
+    /// The `SameSite` attribute; `nil` for none. Kept: a session does not know which site causes a request.
+    open var sameSitePolicy: HTTPCookieStringPolicy? { content.sameSite.map { HTTPCookieStringPolicy(rawValue: $0) } }
+
+    /// What the cookie is for, to be shown to people.
+    open var comment: String? { content.comment }
+
+    /// Where more about that is told.
+    open var commentURL: URL? { content.commentURL.flatMap { URL(string: $0) } }
+
+    /// The ports the cookie goes to; `nil` means all.
+    open var portList: [NSNumber]? { content.ports?.map { NSNumber(value: $0) } }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        (object as? HTTPCookie)?.content == content
+    }
+
+    open override var hash: Int { content.hashValue }
+
+    open override var description: String {
+        var text = "<HTTPCookie version:\(version) name:\"\(name)\" value:\"\(value)\""
+        text += " expiresDate:\(expiresDate.map { "\($0)" } ?? "nil") sessionOnly:\(isSessionOnly)"
+        text += " domain:\"\(domain)\" path:\"\(path)\" isSecure:\(isSecure) isHTTPOnly:\(isHTTPOnly)"
+        if let sameSite = content.sameSite { text += " sameSite:\(sameSite)" }
+        if let comment { text += " comment:\"\(comment)\"" }
+        if let ports = content.ports { text += " ports:\(ports)" }
+        return text + ">"
+    }
+}
+
+extension HTTPCookie {
+    /// Which cookies a storage takes from servers.
+    public enum AcceptPolicy: UInt, Sendable {
+        /// All that their server may set.
+        case always
+        /// None.
+        case never
+        /// Those of the main document's own domain. A request that names no main document is one itself.
+        ///
+        /// Without a list of public suffixes, the same domain means: one of the two hosts is the other or lies below
+        /// it.
+        case onlyFromMainDocumentDomain
+    }
+}

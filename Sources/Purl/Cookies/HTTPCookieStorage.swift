@@ -1,0 +1,214 @@
+import Foundation
+import Synchronization
+
+/// Keeps cookies and knows which go where (RFC 6265bis §5.7, §5.8).
+///
+/// ``shared`` keeps those with an expiry date in `$XDG_DATA_HOME`, under the program's name, readable by the user
+/// only; the others, and all in a storage that is made with `init()`, live in memory. A domain has 50 cookies at most
+/// and a storage 3000; those that have not been used for the longest time make room.
+///
+/// There is no list of public suffixes here: a name without a dot inside, such as `com`, and an IP address never share
+/// a cookie with another host, but a server below `co.uk` can set one for all of `co.uk`.
+///
+/// Safe from any thread. After a change `NSHTTPCookieManagerCookiesChanged` is posted, on the thread that made the
+/// change or, for what servers set, on a queue of its own.
+/// `@unchecked Sendable` because the class is open; its only mutable state is `state`, behind a `Mutex`.
+open class HTTPCookieStorage: NSObject, @unchecked Sendable {
+    private struct State {
+        /// `nil` until the file has been read.
+        var jar: CookieJar?
+        var policy = HTTPCookie.AcceptPolicy.always
+    }
+
+    private let state: Mutex<State>
+    let file: CookieFile?
+    private let clock: @Sendable () -> Date
+
+    private static let standard = kept(in: .program)
+    private static let groups = Mutex<[String: HTTPCookieStorage]>([:])
+    static let announcements = DispatchQueue(label: "purl.cookies.announcements", qos: .utility)
+
+    /// The program's cookies, kept from one run to the next. A second process of the same program gets what has been
+    /// written when it starts, and both write what they change.
+    open class var shared: HTTPCookieStorage { standard }
+
+    /// The cookies of all programs of this user that know the identifier; the same object for the same identifier.
+    open class func sharedCookieStorage(
+        forGroupContainerIdentifier identifier: String
+    ) -> HTTPCookieStorage {
+        groups.withLock { groups in
+            if let storage = groups[identifier] { return storage }
+            let storage = kept(in: .group(identifier))
+            groups[identifier] = storage
+            return storage
+        }
+    }
+
+    private static func kept(in folder: CookieFolder) -> HTTPCookieStorage {
+        let file = CookieFile(in: folder.url)
+        file.flushAtExit()
+        return HTTPCookieStorage(file: file)
+    }
+
+    /// Makes an empty storage in memory, for a session that shares its cookies with nobody.
+    public override init() {
+        file = nil
+        clock = { Date() }
+        state = Mutex(State(jar: CookieJar()))
+    }
+
+    /// A storage with the cookies of the file, which is read when they are first needed.
+    init(file: CookieFile?, clock: @escaping @Sendable () -> Date = { Date() }) {
+        self.file = file
+        self.clock = clock
+        state = Mutex(State(jar: file == nil ? CookieJar() : nil))
+    }
+
+    /// All cookies that are not over, oldest first.
+    open var cookies: [HTTPCookie]? { withJar { $0.all(at: $1) } }
+
+    /// Which cookies are taken from servers, and whether any are. A session's configuration has its own word on that.
+    open var cookieAcceptPolicy: HTTPCookie.AcceptPolicy {
+        get { state.withLock { $0.policy } }
+        set {
+            let isNew = state.withLock { state in
+                defer { state.policy = newValue }
+                return state.policy != newValue
+            }
+            guard isNew else { return }
+            NotificationCenter.default.post(name: .NSHTTPCookieManagerAcceptPolicyChanged, object: self)
+        }
+    }
+
+    /// Keeps a cookie, in place of the one with the same name, domain and path. One that is over removes that one.
+    ///
+    /// Nothing happens when the policy is `.never`, and for a cookie of more than 4096 bytes or one whose name promises
+    /// what it does not keep (`__Secure-`, `__Host-`).
+    open func setCookie(_ cookie: HTTPCookie) {
+        guard cookieAcceptPolicy != .never else { return }
+        announce(withJar { $0.insert(cookie, set: $1, at: $1) })
+    }
+
+    /// Removes the cookie with this one's name, domain and path.
+    open func deleteCookie(_ cookie: HTTPCookie) {
+        announce(withJar { jar, _ in jar.remove(cookie.key) })
+    }
+
+    /// Removes all cookies that have been set after `date`.
+    open func removeCookies(since date: Date) {
+        announce(withJar { jar, _ in jar.removeAll(since: date) })
+    }
+
+    /// The cookies that go with a request for the URL, in the order in which they are sent: longer paths first, then
+    /// older cookies. `nil` for a URL without a host.
+    open func cookies(for url: URL) -> [HTTPCookie]? {
+        CookieTarget(url).map { cookies(at: $0) }
+    }
+
+    /// Keeps those of the cookies that the URL's server may set: for its own host or a domain above it, secure ones
+    /// only over a secure connection.
+    ///
+    /// - Parameter mainDocumentURL: What `.onlyFromMainDocumentDomain` compares the URL with; `nil` means the URL
+    ///   itself.
+    open func setCookies(_ cookies: [HTTPCookie], for url: URL?, mainDocumentURL: URL?) {
+        guard Self.mayAccept(from: url, mainDocumentURL: mainDocumentURL, policy: cookieAcceptPolicy),
+            let target = CookieTarget(url)
+        else { return }
+        announce(admit(cookies, from: target))
+    }
+
+    /// Keeps those of the cookies that the server of the task's current request may set.
+    open func storeCookies(_ cookies: [HTTPCookie], for task: URLSessionTask) {
+        let request = task.currentRequest
+        setCookies(cookies, for: request?.url, mainDocumentURL: request?.mainDocumentURL)
+    }
+
+    /// Calls the handler, at once, with the cookies that go with the task's current request.
+    open func getCookiesFor(
+        _ task: URLSessionTask, completionHandler: @escaping @Sendable ([HTTPCookie]?) -> Void
+    ) {
+        completionHandler(task.currentRequest?.url.flatMap { cookies(for: $0) })
+    }
+
+    /// All cookies that are not over, in the order that the descriptors say.
+    open func sortedCookies(using sortOrder: [NSSortDescriptor]) -> [HTTPCookie] {
+        (cookies ?? []).sorted { one, other in
+            for descriptor in sortOrder {
+                switch descriptor.compare(one, to: other) {
+                case .orderedAscending: return true
+                case .orderedDescending: return false
+                case .orderedSame: continue
+                }
+            }
+            return false
+        }
+    }
+
+    open override var description: String {
+        "<NSHTTPCookieStorage cookies count:\(cookies?.count ?? 0)>"
+    }
+
+    // MARK: The jar
+
+    /// Does something with the cookies, and has the file written if that changes what it should hold.
+    private func withJar<Result: Sendable>(_ body: (inout CookieJar, _ now: Date) -> Result) -> Result {
+        let now = clock()
+        return state.withLock { state in
+            var jar = state.jar ?? CookieJar(file?.load() ?? [], at: now, tracksChanges: true)
+            // One owner: a second would have every change copy all there is.
+            state.jar = CookieJar()
+            defer { state.jar = jar }
+            let result = body(&jar, now)
+            let changes = jar.takeChanges()
+            if !changes.isEmpty { file?.save(changes) }
+            return result
+        }
+    }
+
+    /// Whether there is nothing to look for.
+    var isEmpty: Bool { withJar { jar, _ in jar.count == 0 } }
+
+    /// What goes with a request for the target, in the order in which it is sent.
+    func cookies(at target: CookieTarget) -> [HTTPCookie] {
+        withJar { $0.cookies(for: target, at: $1) }
+    }
+
+    /// Keeps what the target's server may set. False when that is nothing.
+    func admit(_ cookies: [HTTPCookie], from target: CookieTarget) -> Bool {
+        withJar { jar, now in
+            var hasChanged = false
+            for cookie in cookies where jar.admits(cookie, from: target) {
+                if jar.insert(cookie, set: now, at: now) { hasChanged = true }
+            }
+            return hasChanged
+        }
+    }
+
+    /// The moment, by the storage's clock.
+    var now: Date { clock() }
+
+    private func announce(_ hasChanged: Bool) {
+        if hasChanged { NotificationCenter.default.post(name: .NSHTTPCookieManagerCookiesChanged, object: self) }
+    }
+}
+
+extension HTTPCookieStorage {
+    /// The cookies that go with the task's current request.
+    public func cookies(for task: URLSessionTask) async -> [HTTPCookie]? {
+        await withCheckedContinuation { continuation in
+            getCookiesFor(task) { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+extension NSNotification.Name {
+    /// A cookie storage, the notification's object, has other cookies than before.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    public static let NSHTTPCookieManagerCookiesChanged = Notification.Name(
+        "NSHTTPCookieManagerCookiesChangedNotification")
+
+    /// A cookie storage, the notification's object, has another accept policy than before.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    public static let NSHTTPCookieManagerAcceptPolicyChanged = Notification.Name(
+        "NSHTTPCookieManagerAcceptPolicyChangedNotification")
+}

@@ -1,0 +1,55 @@
+import Foundation
+internal import PurlHTTP
+
+/// A body in a content coding: undoes it no faster than the content is taken, so that a few coded bytes never become
+/// more content than the task may hold.
+struct CodedBody {
+    /// How many bytes of content are made at a time.
+    private static let portion = 65_536
+
+    private var decoder: ContentDecoder
+    /// What has come and has not been decoded yet.
+    private var waiting: [UInt8] = []
+    private var position = 0
+    private var mayHaveMore = false
+    private var isFinished = false
+    /// The whole coded body has come.
+    var isWhole = false
+
+    /// `nil` when the body is not coded, when it is in a coding that is not known here, and when it is a part of one,
+    /// which means nothing by itself: such a body is handed on as it came.
+    init?(_ head: ResponseHead) {
+        guard head.status != 206, head.fields.contains(.contentEncoding),
+            let decoder = ContentDecoder(codings: head.fields.listElements(of: .contentEncoding).map { String($0) }),
+            !decoder.isIdentity
+        else { return nil }
+        self.decoder = decoder
+    }
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        if position == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            position = 0
+        }
+        waiting.append(contentsOf: bytes)
+    }
+
+    /// The next bytes of the content; `nil` when more of the body has to come first, or there is no more. Throws when it
+    /// turns out to be damaged or, once it is whole, to lack its end.
+    mutating func next() throws(DecodeError) -> [UInt8]? {
+        var content: [UInt8] = []
+        while content.isEmpty, position < waiting.count || mayHaveMore {
+            let input = waiting
+            let taken = try decoder.decode(
+                input.span.bytes.extracting(droppingFirst: position), into: &content, limit: Self.portion)
+            position += taken
+            mayHaveMore = decoder.stoppedAtLimit
+            if taken == 0, content.isEmpty { break }
+        }
+        if content.isEmpty, isWhole, !isFinished {
+            isFinished = true
+            try decoder.finish()
+        }
+        return content.isEmpty ? nil : content
+    }
+}

@@ -1,0 +1,21 @@
+/// A user and a password that are sent as they are (RFC 7617).
+package struct BasicCredentials: Sendable, Hashable {
+    package let user: String
+    package let password: String
+
+    /// nil for a user with a colon, which would be read as the end of the name, and for controls in either.
+    package init?(user: String, password: String) {
+        guard !user.utf8.contains(.colon), user.hasNoControls, password.hasNoControls else { return nil }
+        self.user = user
+        self.password = password
+    }
+
+    /// The value of `Authorization` or `Proxy-Authorization`. The text is sent as UTF-8.
+    package var authorization: String {
+        "Basic " + Base64.encode("\(user):\(password)".utf8)
+    }
+}
+
+extension String {
+    fileprivate var hasNoControls: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+}

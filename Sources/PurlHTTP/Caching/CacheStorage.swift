@@ -1,0 +1,53 @@
+/// What a private cache may store, and what it must forget.
+package enum CacheStorage {
+    /// Whether the response may be stored (RFC 9111 §3). Only whole responses to GET are worth it.
+    package static func mayStore(
+        method: String, requestFields: HeaderFields, status: Int, fields: HeaderFields
+    ) -> Bool {
+        guard method == "GET", (200...599).contains(status), status != 206, status != 304 else { return false }
+        let control = CacheControl(fields)
+        if control.mustUnderstand {
+            // RFC 9111 §5.2.2.3: then `no-store` is for caches that do not know the status.
+            guard ResponseHead.standardReason(for: status) != "" else { return false }
+        } else if control.noStore {
+            return false
+        }
+        guard !CacheControl(request: requestFields).noStore else { return false }
+        // No request could ever be answered with it.
+        guard VaryList(fields) != .anything else { return false }
+        return control.isPublic || control.isPrivate || control.maxAge != nil || fields.contains(.expires)
+            || CachedResponse.isHeuristicallyCacheable(status)
+    }
+
+    /// The fields to store with a response: without those that speak of the connection alone (RFC 9111 §3.1).
+    package static func storedFields(of fields: HeaderFields) -> HeaderFields {
+        let connectionNames = Set(fields.listElements(of: .connection).map { FieldName($0) })
+        var stored = HeaderFields()
+        for field in fields {
+            let name = FieldName(field.name)
+            guard !hopByHop.contains(name), !connectionNames.contains(name) else { continue }
+            stored.append(name, field.value)
+        }
+        return stored
+    }
+
+    /// Whether a response makes what is stored for its target invalid (RFC 9111 §4.4): a method that is not known to be
+    /// safe has worked.
+    package static func invalidates(method: String, status: Int) -> Bool {
+        switch method {
+        case "GET", "HEAD", "OPTIONS", "TRACE": false
+        default: (200...399).contains(status)
+        }
+    }
+
+    /// The references besides the target whose stored responses such a response makes invalid too, as they were
+    /// written. Only those of the same origin count, or anybody could empty a cache.
+    package static func invalidatedReferences(by fields: HeaderFields) -> [String] {
+        [.location, .contentLocation].compactMap { fields.values(of: $0).first }
+    }
+
+    private static let hopByHop: Set<FieldName> = [
+        .connection, .keepAlive, .proxyConnection, .proxyAuthenticate, .proxyAuthorization,
+        "Proxy-Authentication-Info", .te, .trailer, .transferEncoding, .upgrade,
+    ]
+}

@@ -1,0 +1,39 @@
+/// Undoes deflate compression without anything around it (RFC 1951), as WebSocket messages have it: in bounded memory,
+/// and with one window over all messages. After an error the decoder is of no further use.
+package struct DeflateDecoder: Sendable {
+    private var inflater = Inflater()
+    /// Whether the last call stopped because of its limit. Then there may be more to come, even without more input.
+    package private(set) var stoppedAtLimit = false
+    /// Whether the last block has been decoded. Nothing after it is taken.
+    package private(set) var isFinished = false
+
+    package init() {
+        inflater.reset()
+    }
+
+    /// Begins a new stream, which refers to nothing before.
+    package mutating func reset() {
+        self = DeflateDecoder()
+    }
+
+    /// Takes compressed bytes, appends up to `limit` decoded ones, and says how many bytes it took. The caller comes
+    /// again with the rest as long as there is one, if not `isFinished`, or `stoppedAtLimit` is true.
+    package mutating func decode(
+        _ input: RawSpan, into output: inout [UInt8], limit: Int
+    ) throws(DecodeError) -> Int {
+        let (sum, overflow) = output.count.addingReportingOverflow(max(0, limit))
+        let goal = overflow ? Int.max : sum
+        var position = 0
+        var needsInput = false
+        while true {
+            inflater.window.deliver(into: &output, upTo: goal)
+            stoppedAtLimit = output.count >= goal
+            guard !stoppedAtLimit, !needsInput, !isFinished else { return position }
+            switch try inflater.inflate(input, from: &position) {
+            case .needsInput: needsInput = true
+            case .windowFull: break
+            case .finished: isFinished = true
+            }
+        }
+    }
+}

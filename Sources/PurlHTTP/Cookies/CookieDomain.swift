@@ -1,0 +1,52 @@
+/// Which hosts a cookie's domain covers (RFC 6265bis §5.1.3).
+///
+/// There is no list of public suffixes here. A domain without a dot inside, such as `com` or `localhost`, and an IP
+/// address cover themselves alone; `co.uk` is not told from `example.com`.
+package enum CookieDomain {
+    /// A host as cookies know it: in lower case, an IPv6 address without its brackets (RFC 6265bis §5.1.2). The path of
+    /// a local socket stays as it is.
+    package static func canonical(_ host: String) -> String {
+        if host.hasPrefix("/") { return host }
+        let name = host.asciiLowercased
+        return name.hasPrefix("[") && name.hasSuffix("]") ? String(name.dropFirst().dropLast()) : name
+    }
+
+    /// Whether a cookie of `domain`, given without a leading dot, goes to `host`. Both are canonical.
+    package static func covers(_ domain: String, host: String) -> Bool {
+        if domain == host { return true }
+        let (short, long) = (domain.utf8, host.utf8)
+        // What most pairs of names fail comes first.
+        guard short.count < long.count, long.suffix(short.count + 1).first == UInt8(ascii: "."),
+            long.suffix(short.count).elementsEqual(short)
+        else { return false }
+        return coversSubdomains(domain) && !isAddress(host)
+    }
+
+    /// Whether the domain is a name of two labels at least, which has hosts below it that belong to it.
+    package static func coversSubdomains(_ domain: String) -> Bool {
+        let labels = domain.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return labels.count > 1 && labels.allSatisfy { !$0.isEmpty && $0.allSatisfy(isNameByte) } && !isAddress(domain)
+    }
+
+    /// An IPv6 address, or anything whose last label is a number, which no top-level name is: resolvers take
+    /// `127.1` and `0x7f.1` for addresses as well.
+    package static func isAddress(_ host: String) -> Bool {
+        if host.utf8.contains(UInt8(ascii: ":")) { return true }
+        guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last, let first = last.first else {
+            return false
+        }
+        if last.allSatisfy({ $0.digitValue != nil }) { return true }
+        return first == UInt8(ascii: "0") && last.dropFirst().first == UInt8(ascii: "x")
+            && last.dropFirst(2).allSatisfy { $0.hexadecimalValue != nil }
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "_"):
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,129 @@
+/// The value of one `Set-Cookie` field, read by RFC 6265bis §5.6.
+///
+/// It is what the server said, not what a client may keep: whether the server may say it is decided where its URL is
+/// known.
+package struct SetCookie: Sendable, Hashable {
+    /// How long the cookie is to be kept. `Max-Age` counts more than `Expires` (RFC 6265bis §5.7 step 6).
+    package enum Lifetime: Sendable, Hashable {
+        /// Until the client ends its session.
+        case session
+        /// So many seconds; zero or less means that the cookie is over.
+        case seconds(Int64)
+        case until(HTTPDate)
+    }
+
+    /// The `SameSite` attribute (RFC 6265bis §5.6.7).
+    package enum SameSite: Sendable, Hashable {
+        /// There was none, or one that is not known.
+        case unstated
+        case none
+        case lax
+        case strict
+    }
+
+    /// The most bytes that name and value may have together.
+    package static let maximumSize = 4096
+    /// The most bytes of an attribute's value; an attribute with more is ignored.
+    package static let maximumAttributeSize = 1024
+
+    /// Empty for a cookie that is a value alone.
+    package private(set) var name: String
+    package private(set) var value: String
+    package private(set) var lifetime = Lifetime.session
+    /// The `Domain` attribute in lower case without its leading dot; empty when there is none.
+    package private(set) var domain = ""
+    /// The `Path` attribute as it was written; nil when there is none.
+    package private(set) var path: String?
+    package private(set) var isSecure = false
+    package private(set) var isHTTPOnly = false
+    package private(set) var sameSite = SameSite.unstated
+
+    /// Reads a field value; nil when it has to be ignored as a whole.
+    package init?(_ text: String) {
+        self.init(Array(text.utf8)[...])
+    }
+
+    init?(_ bytes: ArraySlice<UInt8>) {
+        // RFC 6265bis §5.6 step 1: controls other than the tab.
+        guard !bytes.contains(where: { ($0 < 0x20 && $0 != .tab) || $0 == 0x7F }) else { return nil }
+        var parts = bytes.split(separator: .semicolon, omittingEmptySubsequences: false)[...]
+        guard let pair = parts.popFirst() else { return nil }
+        let (name, value) = Self.nameAndValue(pair) ?? (pair[pair.startIndex..<pair.startIndex], pair.trimmingBlanks())
+        // §5.7 steps 2 and 4.
+        let size = name.count + value.count
+        guard size > 0, size <= Self.maximumSize else { return nil }
+        self.name = String(fieldBytes: name)
+        self.value = String(fieldBytes: value)
+        for part in parts { take(attribute: part) }
+        // §5.7 step 8
+        guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+    }
+
+    /// Both sides of the first "=", trimmed; nil when there is none.
+    private static func nameAndValue(_ text: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, ArraySlice<UInt8>)? {
+        guard let equals = text.firstIndex(of: .equals) else { return nil }
+        return (text[..<equals].trimmingBlanks(), text[(equals + 1)...].trimmingBlanks())
+    }
+
+    private mutating func take(attribute text: ArraySlice<UInt8>) {
+        let (name, value) = Self.nameAndValue(text) ?? (text.trimmingBlanks(), [])
+        guard value.count <= Self.maximumAttributeSize else { return }
+        switch Attribute(name) {
+        case .expires:
+            // §5.6.1
+            if case .seconds = lifetime { return }
+            if let date = CookieDate.read(value) { lifetime = .until(date) }
+        case .maxAge:
+            if let seconds = Self.seconds(value) { lifetime = .seconds(seconds) }
+        case .domain:
+            // §5.6.3
+            let name = value.first == .dot ? value.dropFirst() : value
+            domain = String(fieldBytes: name).asciiLowercased
+        case .path:
+            path = String(fieldBytes: value)
+        case .secure:
+            isSecure = true
+        case .httpOnly:
+            isHTTPOnly = true
+        case .sameSite:
+            sameSite = Self.sameSite(value)
+        case nil:
+            break
+        }
+    }
+
+    /// §5.6.2: an optional minus and digits. A number too large for 64 bits means the largest.
+    private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
+        let isNegative = text.first == .minus
+        let digits = isNegative ? text.dropFirst() : text
+        guard digits.allSatisfy({ $0.digitValue != nil }), !digits.isEmpty else { return nil }
+        return isNegative ? 0 : Int64(digits: digits) ?? .max
+    }
+
+    private static func sameSite(_ text: ArraySlice<UInt8>) -> SameSite {
+        switch String(fieldBytes: text).asciiLowercased {
+        case "none": .none
+        case "lax": .lax
+        case "strict": .strict
+        default: .unstated
+        }
+    }
+
+    /// The attributes that mean something.
+    private enum Attribute: String {
+        case expires
+        case maxAge = "max-age"
+        case domain, path, secure
+        case httpOnly = "httponly"
+        case sameSite = "samesite"
+
+        init?(_ name: ArraySlice<UInt8>) {
+            self.init(rawValue: String(fieldBytes: name).asciiLowercased)
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate static var minus: UInt8 { 0x2D }
+    fileprivate static var dot: UInt8 { 0x2E }
+}

@@ -1,0 +1,99 @@
+/// The directives of `Cache-Control` in a request or a response (RFC 9111 §5.2, RFC 5861, RFC 8246).
+///
+/// Seconds are 0 to 2,147,483,648: more than that is taken for that (RFC 9111 §1.2.2). Of a directive that comes
+/// several times the first counts.
+package struct CacheControl: Sendable, Hashable {
+    /// How stale a response the client would take.
+    package enum MaxStale: Sendable, Hashable {
+        /// However stale.
+        case any
+        case seconds(Int64)
+    }
+
+    /// The largest number of seconds.
+    package static let maximumSeconds: Int64 = 2_147_483_648
+
+    /// `max-age`; 0 when its value is broken, which makes a response stale (RFC 9111 §4.2.1).
+    package private(set) var maxAge: Int64?
+    /// `s-maxage`, for shared caches only.
+    package private(set) var sharedMaxAge: Int64?
+    /// `max-stale`; nil also when its value is broken.
+    package private(set) var maxStale: MaxStale?
+    /// `min-fresh`; nil also when its value is broken.
+    package private(set) var minFresh: Int64?
+    /// `stale-if-error`; nil also when its value is broken.
+    package private(set) var staleIfError: Int64?
+    /// `stale-while-revalidate`; nil also when its value is broken.
+    package private(set) var staleWhileRevalidate: Int64?
+    /// `no-cache`, with or without the names of fields.
+    package private(set) var noCache = false
+    /// `no-store`
+    package private(set) var noStore = false
+    /// `no-transform`
+    package private(set) var noTransform = false
+    /// `only-if-cached`
+    package private(set) var onlyIfCached = false
+    /// `must-revalidate`
+    package private(set) var mustRevalidate = false
+    /// `proxy-revalidate`, for shared caches only.
+    package private(set) var proxyRevalidate = false
+    /// `must-understand`
+    package private(set) var mustUnderstand = false
+    /// `private`, with or without the names of fields.
+    package private(set) var isPrivate = false
+    /// `public`
+    package private(set) var isPublic = false
+    /// `immutable`
+    package private(set) var immutable = false
+
+    /// The directives of all lines of `Cache-Control`; unknown ones are passed over.
+    package init(_ fields: HeaderFields) {
+        for line in fields.lines where fields.matches(line, .cacheControl) {
+            var scanner = ListScanner(line.value)
+            while let range = scanner.next(in: fields.bytes) {
+                let element = fields.bytes[range]
+                if let parameter = FieldParameter(element: element) {
+                    take(parameter.name, parameter.value)
+                } else {
+                    take(String(fieldBytes: element).asciiLowercased, nil)
+                }
+            }
+        }
+    }
+
+    /// The directives of a request: without `Cache-Control`, `Pragma: no-cache` means `no-cache` (RFC 9111 §5.4).
+    package init(request fields: HeaderFields) {
+        self.init(fields)
+        if !fields.contains(.cacheControl), fields.hasToken("no-cache", in: .pragma) { noCache = true }
+    }
+
+    private mutating func take(_ name: String, _ value: String?) {
+        let seconds = value.flatMap { CacheControl.seconds($0) }
+        switch name {
+        case "max-age": maxAge = maxAge ?? seconds ?? 0
+        case "s-maxage": sharedMaxAge = sharedMaxAge ?? seconds ?? 0
+        case "max-stale": maxStale = maxStale ?? (value == nil ? .any : seconds.map { .seconds($0) })
+        case "min-fresh": minFresh = minFresh ?? seconds
+        case "stale-if-error": staleIfError = staleIfError ?? seconds
+        case "stale-while-revalidate": staleWhileRevalidate = staleWhileRevalidate ?? seconds
+        case "no-cache": noCache = true
+        case "no-store": noStore = true
+        case "no-transform": noTransform = true
+        case "only-if-cached": onlyIfCached = true
+        case "must-revalidate": mustRevalidate = true
+        case "proxy-revalidate": proxyRevalidate = true
+        case "must-understand": mustUnderstand = true
+        case "private": isPrivate = true
+        case "public": isPublic = true
+        case "immutable": immutable = true
+        default: break
+        }
+    }
+
+    /// A number of seconds, the largest one when it does not fit; nil for everything that is no number.
+    static func seconds(_ text: String) -> Int64? {
+        let digits = Array(text.utf8)
+        guard !digits.isEmpty, digits.allSatisfy({ $0.digitValue != nil }) else { return nil }
+        return min(Int64(digits: digits) ?? maximumSeconds, maximumSeconds)
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Purl
+import PurlHTTP
+import PurlTesting
+import Synchronization
+import Testing
+
+/// Bodies in a content coding (RFC 9110 §8.4).
+@Suite("Content codings", .timeLimit(.minutes(1)))
+struct ContentCodingTests {
+    /// "hello, hello, hello", as gzip has it.
+    private static let greeting = Data("hello, hello, hello".utf8)
+    private static let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
+
+    /// A stream without a header of its own, which is what many servers call "deflate".
+    private static func deflated(_ data: Data) -> Data {
+        var encoder = DeflateEncoder()
+        var coded: [UInt8] = []
+        data.withUnsafeBytes { encoder.encode($0.bytes, into: &coded) }
+        encoder.finish(into: &coded)
+        return Data(coded)
+    }
+
+    private let server: LoopbackServer
+
+    init() throws {
+        server = try LoopbackServer()
+    }
+
+    private func answer(_ body: Data, _ coding: String, _ change: (Reply) -> Reply = { $0 }) -> URL {
+        server.route("/file", change(.bytes(body).field("Content-Encoding", coding)))
+    }
+
+    // MARK: Decoding
+
+    @Test("Whatever loads it gets the content", arguments: LoadForm.allCases)
+    func decoded(form: LoadForm) async throws {
+        let outcome = try await form.load(answer(Self.gzip, "gzip"))
+        outcome.expectSuccess(Self.greeting)
+        #expect(outcome.response?.value(forHTTPHeaderField: "Content-Encoding") == "gzip")
+        #expect(outcome.response?.expectedContentLength == NSURLSessionTransferSizeUnknown)
+    }
+
+    @Test("A large one, in whatever framing and pieces", arguments: LoadForm.allCases)
+    func large(form: LoadForm) async throws {
+        let text = Data((0..<200_000).flatMap { "\($0 % 977) ".utf8 })
+        let framings: [(Reply) -> Reply] = [{ $0 }, { $0.chunked() }, { $0.untilClose() }, { $0.inPieces(of: 777) }]
+        for framing in framings {
+            let outcome = try await form.load(answer(Self.deflated(text), "deflate", framing))
+            outcome.expectSuccess(text)
+        }
+    }
+
+    @Test("A coding nobody knows, one that codes nothing, and a part of a coded body are handed on as they came")
+    func handedOn() async throws {
+        for coding in ["br", "identity", "gzip, zstd"] {
+            try await LoadForm.dataAsync.load(answer(Self.gzip, coding)).expectSuccess(Self.gzip)
+        }
+        var request = URLRequest(url: answer(Self.gzip, "gzip") { $0.entityTag("\"v1\"") })
+        request.setValue("bytes=2-9", forHTTPHeaderField: "Range")
+        try await LoadForm.dataAsync.load(request).expectSuccess(Self.gzip[2..<10])
+    }
+
+    @Test("A body of no bytes is whole", arguments: ["GET", "HEAD"])
+    func empty(method: String) async throws {
+        var request = URLRequest(url: answer(method == "HEAD" ? Self.gzip : Data(), "gzip"))
+        request.httpMethod = method
+        try await LoadForm.dataDelegate.load(request).expectSuccess(Data())
+    }
+
+    @Test("A data task that becomes a download leaves the content in its file")
+    func becomesDownload() async throws {
+        let sandbox = try Sandbox()
+        let witness = Witness(disposition: .becomeDownload)
+        let session = sandbox.session(witness)
+        session.dataTask(with: answer(Self.gzip, "gzip")).resume()
+        await witness.completion()
+        #expect(witness.events.contains(.file(Self.greeting.count)))
+        session.invalidateAndCancel()
+    }
+
+    // MARK: What goes wrong
+
+    static let damaged: [(what: String, body: Data)] = [
+        ("cut off", gzip.dropLast(3)), ("cut off in its header", gzip.prefix(5)), ("not coded at all", greeting),
+        ("a wrong checksum", gzip.prefix(gzip.count - 8) + Data(count: 4) + gzip.suffix(4)),
+        ("a wrong length", gzip.dropLast() + Data([1])),
+    ]
+
+    @Test("cannotDecodeContentData", arguments: LoadForm.allCases, damaged.map(\.what))
+    func broken(form: LoadForm, what: String) async throws {
+        let body = try #require(Self.damaged.first { $0.what == what }?.body)
+        let url = answer(Data(body), "gzip")
+        try await form.load(url).expectFailure(.cannotDecodeContentData, at: url)
+    }
+
+    // MARK: Memory
+
+    /// What is read and decoded ahead of a delegate is bounded, however small the body was.
+    @Test(arguments: [false, true]) func aBombIsTakenInPortions(isWholeAtOnce: Bool) async throws {
+        let size = 8 << 20
+        let body = Self.deflated(Data(count: size))
+        let taken = Mutex(0)
+        let mostAhead = Mutex<Int64>(0)
+        let witness = Witness(hook: { task, event in
+            guard case .data(let count) = event else { return }
+            let before = taken.withLock { taken in
+                defer { taken += count }
+                return taken
+            }
+            mostAhead.withLock { $0 = max($0, task.countOfBytesReceived - Int64(before)) }
+        })
+        let url = answer(body, "deflate") { isWholeAtOnce ? $0 : $0.inPieces(of: 5_000) }
+        let sandbox = try Sandbox()
+        let session = sandbox.session(witness) { $0.maximumBufferedBytesPerTask = 1 << 20 }
+        session.dataTask(with: url).resume()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .data(size), .completed(nil)])
+        // One portion may be on its way when the limit is reached, and one being taken.
+        #expect(mostAhead.withLock { $0 } <= (2 << 20) + 2 * 65_536)
+        session.invalidateAndCancel()
+    }
+
+    @Test func cancellingInTheMiddleOfDecodingEndsIt() async throws {
+        let witness = Witness(hook: { task, event in
+            if case .data = event { task.cancel() }
+        })
+        let sandbox = try Sandbox()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: answer(Self.deflated(Data(count: 8 << 20)), "deflate"))
+        task.resume()
+        await witness.completion()
+        #expect(witness.events.last == .completed(.cancelled))
+        #expect(witness.data(of: task).count < 8 << 20)
+        session.finishTasksAndInvalidate()
+        await witness.wait { $0.last == .invalid }
+    }
+
+    // MARK: Asking
+
+    @Test(
+        "What is asked for",
+        arguments: [
+            ("a data task", nil, nil, "gzip, deflate"), ("a range", "Range", "bytes=0-1", "identity"),
+            ("the user's own", "Accept-Encoding", "br", "br"),
+        ] as [(String, String?, String?, String)])
+    func asked(what: String, name: String?, value: String?, expected: String) async throws {
+        var request = URLRequest(url: answer(Self.greeting, "identity"))
+        if let name { request.setValue(value, forHTTPHeaderField: name) }
+        _ = try await LoadForm.dataAsync.load(request)
+        #expect(server.requests.map { $0.fields["Accept-Encoding"] } == [expected])
+    }
+
+    @Test("Downloads and sinks, which may have to go on, ask for identity")
+    func askedForFiles() async throws {
+        let url = answer(Self.greeting, "identity")
+        _ = try await LoadForm.downloadAsync.load(url)
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        session.dataTask(with: url, writingTo: FileHandleSink(fileAt: sandbox.file("file"))).resume()
+        await witness.completion()
+        #expect(server.requests.map { $0.fields["Accept-Encoding"] } == ["identity", "identity"])
+        session.invalidateAndCancel()
+    }
+}

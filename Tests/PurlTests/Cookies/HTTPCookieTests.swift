@@ -1,0 +1,192 @@
+import Foundation
+import Testing
+
+@testable import Purl
+
+@Suite("HTTPCookie")
+struct HTTPCookieTests {
+    @Test(
+        "What it is made from",
+        arguments: [
+            ([.name: "a", .value: "v", .path: "/", .domain: "A.Example"], "a.example"),
+            ([.name: "a", .value: "v", .path: "/", .domain: ".a.example"], ".a.example"),
+            ([.name: "a", .value: "v", .path: "/", .originURL: "http://a.example/x"], "a.example"),
+            ([.name: "a", .value: "v", .path: "/", .originURL: "http://b.example", .domain: "a.example"], "a.example"),
+            ([.name: "", .value: "v", .path: "/", .domain: "a.example"], "a.example"),
+            ([.name: "a", .value: "", .path: "/", .domain: "a.example"], "a.example"),
+        ] as [([HTTPCookiePropertyKey: String], String)])
+    func made(properties: [HTTPCookiePropertyKey: String], domain: String) throws {
+        let cookie = try #require(HTTPCookie(properties: properties))
+        #expect(cookie.name == properties[.name])
+        #expect(cookie.value == properties[.value])
+        #expect(cookie.domain == domain)
+        #expect(cookie.path == "/")
+        #expect(cookie.version == 0)
+        #expect(cookie.isSessionOnly)
+        #expect(cookie.expiresDate == nil)
+        #expect(!cookie.isSecure)
+        #expect(!cookie.isHTTPOnly)
+        #expect(cookie.sameSitePolicy == nil)
+        #expect(cookie.comment == nil)
+        #expect(cookie.commentURL == nil)
+        #expect(cookie.portList == nil)
+    }
+
+    @Test(
+        "What makes none: something needed is missing, or something known means nothing",
+        arguments: [
+            [.value: "v", .path: "/", .domain: "a.example"], [.name: "a", .path: "/", .domain: "a.example"],
+            [.name: "a", .value: "v", .domain: "a.example"], [.name: "a", .value: "v", .path: "/"],
+            [.name: "a", .value: "v", .path: "/", .domain: ""],
+            [.name: "", .value: "", .path: "/", .domain: "a.example"],
+            [.name: "a", .value: "v", .path: "/", .originURL: "file:///x"],
+            [.name: "a=b", .value: "v", .path: "/", .domain: "a.example"],
+            [.name: "a;b", .value: "v", .path: "/", .domain: "a.example"],
+            [.name: "a", .value: "v;w", .path: "/", .domain: "a.example"],
+            [.name: "a", .value: "v\r\nX: y", .path: "/", .domain: "a.example"],
+            [.name: "a\0", .value: "v", .path: "/", .domain: "a.example"],
+            [.name: "a", .value: "v", .path: "/\n", .domain: "a.example"],
+            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .version: "2"],
+            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .version: "1", .maximumAge: "long"],
+            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .expires: "soon"],
+            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .port: "http"],
+        ] as [[HTTPCookiePropertyKey: String]])
+    func refused(properties: [HTTPCookiePropertyKey: String]) {
+        #expect(HTTPCookie(properties: properties) == nil)
+    }
+
+    @Test("Values may be strings, parts of strings, numbers, dates and URLs")
+    func kindsOfValues() throws {
+        let date = Date(timeIntervalSince1970: 1_900_000_000)
+        let url = try #require(URL(string: "http://a.example/why"))
+        let cookie = try #require(
+            HTTPCookie(properties: [
+                .name: "name".dropFirst(2), .value: NSString(string: "v"), .path: "/".prefix(1), .originURL: url,
+                .version: 0, .expires: date, .secure: true, .port: 443, .comment: "why", .commentURL: url,
+                .sameSitePolicy: HTTPCookieStringPolicy.sameSiteLax,
+            ]))
+        #expect(cookie.name == "me")
+        #expect(cookie.expiresDate == date)
+        #expect(cookie.isSecure)
+        #expect(cookie.portList == [443])
+        #expect(cookie.comment == "why")
+        #expect(cookie.commentURL == url)
+        #expect(cookie.sameSitePolicy == .sameSiteLax)
+        let text = HTTPCookie.made("a", [.expires: "Wed, 18-Mar-2030 05:33:20 GMT", .secure: "FALSE"])
+        #expect(text?.expiresDate == Date(timeIntervalSince1970: 1_900_042_400))
+        #expect(text?.isSecure == false)
+    }
+
+    @Test("Version 0 goes by its date and has one port; version 1 by its age, and ends with the session without one")
+    func versions() throws {
+        let date = Date(timeIntervalSince1970: 1_900_000_000)
+        let old = try #require(HTTPCookie.made("a", [.expires: date, .maximumAge: "60", .port: "443,8443"]))
+        #expect(old.expiresDate == date)
+        #expect(old.portList == [443])
+        let before = Date()
+        let new = try #require(
+            HTTPCookie.made("a", [.version: "1", .expires: date, .maximumAge: "60", .port: "443, 8443"]))
+        let expiry = try #require(new.expiresDate)
+        #expect(before + 60 <= expiry && expiry <= Date() + 60)
+        #expect(new.portList == [443, 8443])
+        #expect(HTTPCookie.made("a", [.version: "1", .expires: date])?.isSessionOnly == true)
+        let discarded = try #require(HTTPCookie.made("a", [.expires: date, .discard: "TRUE"]))
+        #expect(discarded.isSessionOnly)
+        #expect(discarded.expiresDate == nil)
+    }
+
+    @Test("A date or an age beyond every calendar is the end of the calendar", arguments: [1e300, .infinity, -1e300])
+    func farDates(seconds: Double) throws {
+        let cookie = try #require(HTTPCookie.made("a", [.expires: Date(timeIntervalSince1970: seconds)]))
+        #expect(!cookie.description.isEmpty)
+        let age = try #require(HTTPCookie.made("a", [.version: "1", .maximumAge: String(Int64.max)]))
+        #expect(age.expiresDate == Date(timeIntervalSince1970: 253_402_300_799))
+    }
+
+    @Test("The dictionary of a cookie makes an equal cookie")
+    func properties() throws {
+        let cookies = [
+            HTTPCookie.made("a"), HTTPCookie.made("", [.domain: ".a.example", .secure: "TRUE"]),
+            HTTPCookie.made(
+                "a", [.version: "1", .maximumAge: "60", .port: "1,2", .comment: "c", .commentURL: "http://c/"]),
+            HTTPCookie.made("a", [.expires: Date(timeIntervalSince1970: 0.5), .sameSitePolicy: "Strict"]),
+        ].compactMap { $0 }
+        #expect(cookies.count == 4)
+        let url = try #require(URL(string: "https://a.example/x/y"))
+        let received = HTTPCookie.cookies(
+            withResponseHeaderFields: ["set-cookie": "a=b; HttpOnly; Secure; SameSite=Lax; Max-Age=60"], for: url)
+        #expect(received.count == 1)
+        for cookie in cookies + received {
+            let again = HTTPCookie(properties: try #require(cookie.properties))
+            #expect(again == cookie)
+            #expect(again?.hash == cookie.hash)
+            #expect(Set([cookie, try #require(again)]).count == 1)
+        }
+    }
+
+    @Test(
+        "Cookies that differ in one thing are not equal",
+        arguments: [
+            [.value: "w"], [.domain: ".a.example"], [.path: "/x"], [.secure: "TRUE"], [.port: "80"],
+            [.expires: "Wed, 18-Mar-2030 05:33:20 GMT"], [.sameSitePolicy: "lax"], [.comment: "c"], [.version: "1"],
+        ] as [[HTTPCookiePropertyKey: String]])
+    func equality(change: [HTTPCookiePropertyKey: String]) {
+        #expect(HTTPCookie.made("a", change) != nil)
+        #expect(HTTPCookie.made("a", change) != HTTPCookie.made("a"))
+        #expect(HTTPCookie.made("a") == HTTPCookie.made("a"))
+    }
+
+    @Test("Sent, they are one field; none are no field")
+    func requestFields() throws {
+        let cookies = [HTTPCookie.made("a"), HTTPCookie.made(""), HTTPCookie.made("b", [.value: ""])].compactMap { $0 }
+        #expect(HTTPCookie.requestHeaderFields(with: cookies) == ["Cookie": "a=v; v; b="])
+        #expect(HTTPCookie.requestHeaderFields(with: []) == [:])
+    }
+
+    @Test("Of a response's fields, Set-Cookie counts, joined lines and all")
+    func responseFields() throws {
+        let url = try #require(URL(string: "http://www.a.example/x/y"))
+        let cookies = HTTPCookie.cookies(
+            withResponseHeaderFields: [
+                "Content-Type": "text/plain", "Cookie": "no=1",
+                "sEt-cookie": "a=1; Expires=Wed, 21 Oct 2065 07:28:00 GMT, b=2; Domain=A.example; Path=/; HttpOnly, "
+                    + "c=3; Domain=localhost; Path=x, d=4; Domain=b.example; Secure; SameSite=Strict",
+            ], for: url)
+        #expect(cookies.map(\.name) == ["a", "b", "c", "d"])
+        #expect(cookies.map(\.domain) == ["www.a.example", ".a.example", "localhost", ".b.example"])
+        #expect(cookies.map(\.path) == ["/x", "/", "/x", "/x"])
+        #expect(cookies.map(\.isHTTPOnly) == [false, true, false, false])
+        #expect(cookies.map(\.isSecure) == [false, false, false, true])
+        #expect(cookies.map(\.sameSitePolicy) == [nil, nil, nil, .sameSiteStrict])
+        #expect(cookies.map(\.version) == [0, 0, 0, 0])
+        #expect(cookies[0].expiresDate == Date(timeIntervalSince1970: 3_023_335_680))
+        #expect(HTTPCookie.cookies(withResponseHeaderFields: [:], for: url).isEmpty)
+        #expect(
+            HTTPCookie.cookies(
+                withResponseHeaderFields: ["Set-Cookie": "a=1"], for: URL(fileURLWithPath: "/x")
+            ).isEmpty)
+    }
+
+    @Test("Its description says what it is")
+    func description() throws {
+        let cookie = try #require(HTTPCookie.made("a", [.port: "80", .comment: "c", .sameSitePolicy: "lax"]))
+        #expect(
+            cookie.description
+                == "<HTTPCookie version:0 name:\"a\" value:\"v\" expiresDate:nil sessionOnly:true domain:\"a.example\" "
+                + "path:\"/\" isSecure:false isHTTPOnly:false sameSite:lax comment:\"c\" ports:[80]>")
+    }
+
+    @Test("The keys are those that dictionaries on disk have")
+    func keys() {
+        let keys: [HTTPCookiePropertyKey] = [
+            .name, .value, .originURL, .version, .domain, .path, .secure, .expires, .comment, .commentURL, .discard,
+            .maximumAge, .port, .sameSitePolicy,
+        ]
+        #expect(
+            keys.map(\.rawValue) == [
+                "Name", "Value", "OriginURL", "Version", "Domain", "Path", "Secure", "Expires", "Comment", "CommentURL",
+                "Discard", "Max-Age", "Port", "SameSite",
+            ])
+        #expect(HTTPCookiePropertyKey("Name") == HTTPCookiePropertyKey(rawValue: "Name"))
+    }
+}
