@@ -24,7 +24,7 @@ final class RawClient: Sendable {
         descriptor = socket(family, Self.streamType, 0)
         Self.prepare(descriptor)
         // Only so that a broken server fails the test rather than keep it for ever.
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        var patience = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
         let result: Int32

@@ -223,7 +223,9 @@ import Testing
     /// The same for a task that was never started: what went in must not get lost.
     @Test(arguments: [false, true]) func beforeTheStartTheDataIsAsItWas(wasStarted: Bool) async throws {
         let paused = try await PausedDownload()
-        paused.answer(paused.sameResource)
+        // It may come as far as its request before it is suspended.
+        let gate = Gate()
+        paused.answer(paused.sameResource.delayed(until: gate))
         let witness = Witness()
         let session = paused.sandbox.session(witness)
         let task = session.downloadTask(withResumeData: paused.blob)
@@ -234,6 +236,8 @@ import Testing
         #expect(await task.cancelByProducingResumeData() == paused.blob)
         await witness.completion()
         session.invalidateAndCancel()
+        gate.open()
+        paused.answer(paused.sameResource)
         #expect(await paused.resume().resumedAt == [100_000])
     }
 }
