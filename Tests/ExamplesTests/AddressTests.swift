@@ -2,7 +2,7 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("An example with an address", .timeLimit(.minutes(1)))
+@Suite("An example with an address", .timeLimit(.minutes(5)))
 struct AddressTests {
     private let content = GeneratedContent(size: 300_000)
     private let folder = TemporaryFolder()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("An example without arguments", .timeLimit(.minutes(1)))
+@Suite("An example without arguments", .timeLimit(.minutes(5)))
 struct StoryTests {
     @Test(
         "prints what its page shows, line by line",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurlCommand
 
-@Suite("purl get --sha256", .timeLimit(.minutes(1)))
+@Suite("purl get --sha256", .timeLimit(.minutes(5)))
 struct ChecksumTests {
     static let content = GeneratedContent(size: 3_000_000, seed: 4)
     static let digest = Digest.of(content)

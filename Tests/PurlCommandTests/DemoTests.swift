@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("purl demo", .timeLimit(.minutes(1)))
+@Suite("purl demo", .timeLimit(.minutes(5)))
 struct DemoTests {
     @Test("resumes twice, and ends with the server's bytes")
     func demo() async throws {

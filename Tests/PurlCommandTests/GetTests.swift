@@ -2,7 +2,7 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("purl get", .timeLimit(.minutes(1)))
+@Suite("purl get", .timeLimit(.minutes(5)))
 struct GetTests {
     static let content = GeneratedContent(size: 4_000_000, seed: 1)
 

@@ -2,7 +2,7 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("purl get --retry", .timeLimit(.minutes(1)))
+@Suite("purl get --retry", .timeLimit(.minutes(5)))
 struct RetryTests {
     static let content = GeneratedContent(size: 4_000_000, seed: 3)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurlCommand
 
-@Suite("purl get with several URLs", .timeLimit(.minutes(1)))
+@Suite("purl get with several URLs", .timeLimit(.minutes(5)))
 struct SeveralTests {
     let folder = TemporaryFolder()
     let server: LoopbackServer

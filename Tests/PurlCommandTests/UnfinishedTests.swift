@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurlCommand
 
-@Suite("purl list and purl clean", .timeLimit(.minutes(1)))
+@Suite("purl list and purl clean", .timeLimit(.minutes(5)))
 struct UnfinishedTests {
     let folder = TemporaryFolder()
 

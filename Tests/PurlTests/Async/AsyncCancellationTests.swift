@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Cancelling the surrounding `Task` cancels the transfer, at every stage, and closes its connection.
-@Suite(.timeLimit(.minutes(1))) struct AsyncCancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct AsyncCancellationTests {
     /// The call that is cancelled.
     enum Call: CaseIterable, Sendable {
         case data, download

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// The `async` methods return the whole body, or throw the reason.
-@Suite(.timeLimit(.minutes(1))) struct AsyncLoadingTests {
+@Suite(.timeLimit(.minutes(5))) struct AsyncLoadingTests {
     private let content = GeneratedContent(size: 1_500_000, seed: 31)
 
     private func makeServer() throws -> LoopbackServer {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What a consumer has not taken is not read: the server waits, memory does not grow, nobody else is held up.
-@Suite(.timeLimit(.minutes(1))) struct BlockedDelegateTests {
+@Suite(.timeLimit(.minutes(5))) struct BlockedDelegateTests {
     private static let size = max(200_000_000, SocketRoom.overflowingSize)
     private static let limit = 1 << 20
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Purl
 
 /// What a background configuration holds, and where it makes a session keep its things.
-@Suite(.timeLimit(.minutes(1))) struct BackgroundSettingsTests {
+@Suite(.timeLimit(.minutes(5))) struct BackgroundSettingsTests {
     @Test func whatApplesSystemsStartWith() {
         let configuration = URLSessionConfiguration.background(withIdentifier: "com.example")
         #expect(configuration.identifier == "com.example")

@@ -5,7 +5,7 @@ import Testing
 @testable import Purl
 
 /// When it is written down how far a sink has come, and what a transfer that stops can say.
-@Suite(.timeLimit(.minutes(1))) struct CheckpointTests {
+@Suite(.timeLimit(.minutes(5))) struct CheckpointTests {
     @Test(arguments: [1 << 19, (1 << 19) + 1, 1 << 30]) func halfAMegabyteIsDue(count: Int) {
         var schedule = CheckpointSchedule()
         let isDue = schedule.isDue(afterWriting: count)

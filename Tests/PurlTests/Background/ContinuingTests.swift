@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// With `continuesDownloadsAfterRelaunch`, an earlier process's downloads go on by themselves.
-@Suite(.timeLimit(.minutes(1))) struct ContinuingTests {
+@Suite(.timeLimit(.minutes(5))) struct ContinuingTests {
     private let content = KilledDownload.content
     private let total = Int64(KilledDownload.content.size)
 

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A download that was whole when its process ended, but whose delegate had not finished with it.
-@Suite(.timeLimit(.minutes(1))) struct FinishedFileTests {
+@Suite(.timeLimit(.minutes(5))) struct FinishedFileTests {
     private let content = GeneratedContent(size: 700_000, seed: 5)
     private let home: BackgroundHome
     private let server: LoopbackServer

@@ -5,7 +5,7 @@ import Testing
 @testable import Purl
 
 /// A background session's folder is named after its identifier, whatever that is.
-@Suite(.timeLimit(.minutes(1))) struct IdentifierTests {
+@Suite(.timeLimit(.minutes(5))) struct IdentifierTests {
     static let strange = [
         "", ".", "..", "...", "/", "//", "/etc", "../escape", "a/../../escape", "a/b", "a\\b", "a b", "a%2Fb", "%",
         "%25",

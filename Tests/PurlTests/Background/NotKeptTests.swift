@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Which tasks of a background session do not outlive their process, though they work as in any other session.
-@Suite(.timeLimit(.minutes(1))) struct NotKeptTests {
+@Suite(.timeLimit(.minutes(5))) struct NotKeptTests {
     private let content = GeneratedContent(size: 700_000, seed: 2)
     private let server: LoopbackServer
     private let home: BackgroundHome

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// An identifier is one session's at a time.
-@Suite(.timeLimit(.minutes(1))) struct OneSessionTests {
+@Suite(.timeLimit(.minutes(5))) struct OneSessionTests {
     private let home: BackgroundHome
     private let server: LoopbackServer
     private let content = GeneratedContent(size: 10_000, seed: 4)

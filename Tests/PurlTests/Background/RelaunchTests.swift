@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// What becomes of a background session's downloads when their process ends and another makes the session again.
-@Suite(.timeLimit(.minutes(1))) struct RelaunchTests {
+@Suite(.timeLimit(.minutes(5))) struct RelaunchTests {
     private let total = Int64(KilledDownload.content.size)
 
     @Test func theDownloadComesBackThenEndsWithResumeDataThatGoesOn() async throws {

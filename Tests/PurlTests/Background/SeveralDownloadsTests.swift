@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A session with several downloads, each in another state when the process is killed.
-@Suite(.timeLimit(.minutes(1))) struct SeveralDownloadsTests {
+@Suite(.timeLimit(.minutes(5))) struct SeveralDownloadsTests {
     private let server: LoopbackServer
     private let home: BackgroundHome
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Purl
 
 /// Partial files that nobody has written to for 30 days, and that nobody claims, are removed.
-@Suite(.timeLimit(.minutes(1))) struct UnclaimedPartialsTests {
+@Suite(.timeLimit(.minutes(5))) struct UnclaimedPartialsTests {
     private static let day: TimeInterval = 24 * 60 * 60
     private let sandbox: Sandbox
     private let folder: PartialsFolder

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Bodies in a content coding (RFC 9110 §8.4).
-@Suite("Content codings", .timeLimit(.minutes(1)))
+@Suite("Content codings", .timeLimit(.minutes(5)))
 struct ContentCodingTests {
     /// "hello, hello, hello", as gzip has it.
     private static let greeting = Data("hello, hello, hello".utf8)

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("At most httpMaximumConnectionsPerHost at once", .timeLimit(.minutes(1)))
+@Suite("At most httpMaximumConnectionsPerHost at once", .timeLimit(.minutes(5)))
 struct ConnectionLimitTests {
     @Test("The others wait and have their turn", arguments: [1, 2, 3, 6])
     func limit(count: Int) async throws {

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A reused connection that dies before the first byte of the answer", .timeLimit(.minutes(1)))
+@Suite("A reused connection that dies before the first byte of the answer", .timeLimit(.minutes(5)))
 struct RetryTests {
     enum Death: CaseIterable, Sendable {
         case cut, reset

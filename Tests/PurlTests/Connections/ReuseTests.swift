@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Which connection carries the next request", .timeLimit(.minutes(1)))
+@Suite("Which connection carries the next request", .timeLimit(.minutes(5)))
 struct ReuseTests {
     struct Answer: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -162,7 +162,7 @@ struct ReuseTests {
     }
 }
 
-@Suite("Bytes that nobody asked for never become an answer", .timeLimit(.minutes(1)))
+@Suite("Bytes that nobody asked for never become an answer", .timeLimit(.minutes(5)))
 struct SurplusTests {
     static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A session and its connections", .timeLimit(.minutes(1)))
+@Suite("A session and its connections", .timeLimit(.minutes(5)))
 struct SessionConnectionTests {
     private static func settle(_ session: URLSession, _ ask: (URLSession, @escaping @Sendable () -> Void) -> Void) async
     {
@@ -119,7 +119,7 @@ struct SessionConnectionTests {
     }
 }
 
-@Suite("Kinds of sockets, and the Host field", .timeLimit(.minutes(1)))
+@Suite("Kinds of sockets, and the Host field", .timeLimit(.minutes(5)))
 struct TransportTests {
     @Test("IPv6: the address stands in brackets", arguments: LoadForm.allCases)
     func ipv6(form: LoadForm) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("Cookies on disk", .timeLimit(.minutes(1)))
+@Suite("Cookies on disk", .timeLimit(.minutes(5)))
 struct CookieFileTests {
     private let sandbox: Sandbox
     private var folder: URL { sandbox.file("Cookies") }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("Cookies of a session", .timeLimit(.minutes(1)))
+@Suite("Cookies of a session", .timeLimit(.minutes(5)))
 struct CookieTransferTests {
     /// Loads the request twice in one session; returns where the session kept its cookies.
     private func load(

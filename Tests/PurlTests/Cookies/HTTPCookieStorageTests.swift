@@ -205,7 +205,7 @@ struct HTTPCookieStorageTests {
         #expect(policies.withLock { $0 } == 1)
     }
 
-    @Test("What a server sets is announced as well", .timeLimit(.minutes(1)))
+    @Test("What a server sets is announced as well", .timeLimit(.minutes(5)))
     func announcementOfServersCookies() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let observer = NotificationCenter.default.addObserver(

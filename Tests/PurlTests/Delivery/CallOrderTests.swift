@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// The calls about one task come in one order, on the session's queue, one at a time; the completion is the last.
-@Suite(.timeLimit(.minutes(1))) struct CallOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct CallOrderTests {
     /// What happens to a task.
     enum Story: CaseIterable, Sendable {
         case data, emptyData, chunkedData, notFound

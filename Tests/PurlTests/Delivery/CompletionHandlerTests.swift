@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A completion handler is called once, on the delegate queue, with the result or the error.
-@Suite(.timeLimit(.minutes(1))) struct CompletionHandlerTests {
+@Suite(.timeLimit(.minutes(5))) struct CompletionHandlerTests {
     /// What handlers were given.
     private final class Calls: Sendable {
         struct Call: Sendable {

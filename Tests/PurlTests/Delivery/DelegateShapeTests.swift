@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A delegate implements what it wants to hear; what it leaves out has a sensible answer.
-@Suite(.timeLimit(.minutes(1))) struct DelegateShapeTests {
+@Suite(.timeLimit(.minutes(5))) struct DelegateShapeTests {
     private final class CompletionOnly: NSObject, URLSessionTaskDelegate, Sendable {
         let witness = Witness()
 

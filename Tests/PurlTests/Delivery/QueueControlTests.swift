@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What a user does with the delegate queue delays calls at most: it neither loses nor reorders nor doubles them.
-@Suite(.timeLimit(.minutes(1))) struct QueueControlTests {
+@Suite(.timeLimit(.minutes(5))) struct QueueControlTests {
     private let content = GeneratedContent(size: 500_000, seed: 11)
 
     @Test func oneSessionsCallsNeverOverlapHoweverManyTasks() async throws {

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A task's own delegate is asked before the session's, and kept until the task is over.
-@Suite(.timeLimit(.minutes(1))) struct TaskDelegateTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskDelegateTests {
     /// Knows of tasks, not of data or downloads.
     private final class TaskOnly: NSObject, URLSessionTaskDelegate, Sendable {
         let witness = Witness()

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A server that cannot be reached", .timeLimit(.minutes(1)))
+@Suite("A server that cannot be reached", .timeLimit(.minutes(5)))
 struct ConnectFailureTests {
     @Test("A port where nobody listens: cannotConnectToHost", arguments: LoadForm.allCases)
     func refused(form: LoadForm) async throws {

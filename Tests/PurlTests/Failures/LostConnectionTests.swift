@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A connection that ends before the message does: networkConnectionLost", .timeLimit(.minutes(1)))
+@Suite("A connection that ends before the message does: networkConnectionLost", .timeLimit(.minutes(5)))
 struct LostConnectionTests {
     struct Loss: Sendable, CustomTestStringConvertible {
         let testDescription: String

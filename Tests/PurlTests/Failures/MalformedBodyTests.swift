@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A chunked body that is broken: cannotDecodeRawData", .timeLimit(.minutes(1)))
+@Suite("A chunked body that is broken: cannotDecodeRawData", .timeLimit(.minutes(5)))
 struct MalformedBodyTests {
     static let chunks: [BadResponse] = [
         .chunks("a size of letters", "zz\r\nhello\r\n0\r\n\r\n"),

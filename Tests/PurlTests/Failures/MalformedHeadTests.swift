@@ -38,7 +38,7 @@ struct BadResponse: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("A head that breaks the grammar or a limit", .timeLimit(.minutes(1)))
+@Suite("A head that breaks the grammar or a limit", .timeLimit(.minutes(5)))
 struct MalformedHeadTests {
     static let statusLines: [BadResponse] = [
         BadResponse("no HTTP at all", "<html><body>hello</body></html>\r\n\r\n"),

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("No progress within timeoutIntervalForRequest: timedOut", .timeLimit(.minutes(1)))
+@Suite("No progress within timeoutIntervalForRequest: timedOut", .timeLimit(.minutes(5)))
 struct RequestTimeoutTests {
     static let moments: [(name: String, reply: Reply)] = [
         ("before the head", .generated(size: 300_000).stalled(at: .beforeHead)),
@@ -75,7 +75,7 @@ struct RequestTimeoutTests {
 }
 
 /// The gaps are far below the limit, since a busy machine makes them longer.
-@Suite("What counts as progress", .timeLimit(.minutes(1)))
+@Suite("What counts as progress", .timeLimit(.minutes(5)))
 struct ProgressTests {
     @Test(
         "A body that takes longer than the limit in all, but never that long without a byte",
@@ -136,7 +136,7 @@ struct ProgressTests {
     }
 }
 
-@Suite("All of timeoutIntervalForResource used: timedOut", .timeLimit(.minutes(1)))
+@Suite("All of timeoutIntervalForResource used: timedOut", .timeLimit(.minutes(5)))
 struct ResourceTimeoutTests {
     @Test("although there is progress", arguments: LoadForm.allCases)
     func inSpiteOfProgress(form: LoadForm) async throws {
@@ -180,7 +180,7 @@ struct ResourceTimeoutTests {
     }
 }
 
-@Suite("When the clock of the request time-out stands still", .timeLimit(.minutes(1)))
+@Suite("When the clock of the request time-out stands still", .timeLimit(.minutes(5)))
 struct ClockTests {
     /// Returns when a task that begins now has used up a limit of `seconds`.
     private func pass(seconds: TimeInterval) async throws {

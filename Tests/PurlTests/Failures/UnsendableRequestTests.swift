@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A request that would break out of its message never reaches the wire", .timeLimit(.minutes(1)))
+@Suite("A request that would break out of its message never reaches the wire", .timeLimit(.minutes(5)))
 struct UnsendableRequestTests {
     struct Attack: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A URL that cannot be loaded", .timeLimit(.minutes(1)))
+@Suite("A URL that cannot be loaded", .timeLimit(.minutes(5)))
 struct UnsupportedURLTests {
     @Test(
         "A scheme that is not spoken: unsupportedURL, with a sentence that names TLS",

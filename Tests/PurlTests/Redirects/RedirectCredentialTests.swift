@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Credentials do not cross origins", .timeLimit(.minutes(1)))
+@Suite("Credentials do not cross origins", .timeLimit(.minutes(5)))
 struct RedirectCredentialTests {
     static let credentials = ["Authorization": "Basic eA==", "Cookie": "a=b", "Proxy-Authorization": "Basic eQ=="]
     static let names = ["Authorization", "Cookie", "Proxy-Authorization", "X-Other"]

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("The delegate's answer to a redirect", .timeLimit(.minutes(1)))
+@Suite("The delegate's answer to a redirect", .timeLimit(.minutes(5)))
 struct RedirectDecisionTests {
     @Test("The request it was given: the redirect is followed")
     func follow() async throws {
@@ -118,7 +118,7 @@ struct RedirectDecisionTests {
     }
 }
 
-@Suite("The body of a redirect", .timeLimit(.minutes(1)))
+@Suite("The body of a redirect", .timeLimit(.minutes(5)))
 struct RedirectBodyTests {
     /// The body of the redirect, whether it arrives, and whether the connection is used again.
     static let bodies: [(name: String, reply: Reply, staysOpen: Bool)] = [

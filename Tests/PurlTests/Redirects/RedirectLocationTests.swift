@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Where a redirect leads", .timeLimit(.minutes(1)))
+@Suite("Where a redirect leads", .timeLimit(.minutes(5)))
 struct RedirectLocationTests {
     /// Locations as seen from `/dir/page?x=1`; `%HOST%` stands for the server's address and port.
     static let locations: [(location: String, target: String)] = [
@@ -121,7 +121,7 @@ struct RedirectLocationTests {
     }
 }
 
-@Suite("A redirect that cannot be followed", .timeLimit(.minutes(1)))
+@Suite("A redirect that cannot be followed", .timeLimit(.minutes(5)))
 struct RedirectFailureTests {
     @Test(
         "To nowhere: redirectToNonExistentLocation",

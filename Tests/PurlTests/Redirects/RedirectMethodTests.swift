@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("The method after a redirect", .timeLimit(.minutes(1)))
+@Suite("The method after a redirect", .timeLimit(.minutes(5)))
 struct RedirectMethodTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let status: Int

@@ -6,7 +6,7 @@ import Testing
 
 /// A data task whose delegate answers the response with `.becomeDownload` ends silently, and a download task goes on
 /// with the same response.
-@Suite(.timeLimit(.minutes(1))) struct BecomingDownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct BecomingDownloadTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     /// A delegate that turns data tasks into downloads, keeps the new task and notes the names of all calls.

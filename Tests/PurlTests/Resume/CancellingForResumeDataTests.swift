@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// When resume data can be asked for, what it gives, and what the task does then.
-@Suite(.timeLimit(.minutes(1))) struct CancellingForResumeDataTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellingForResumeDataTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     private func stalledServer() throws -> (LoopbackServer, URL) {

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A file that cannot be made or written ends a download with the code that says so and the POSIX error underneath.
-@Suite(.timeLimit(.minutes(1))) struct DownloadFileFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadFileFailureTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     /// Downloads into the folder and returns the error of the completion.
@@ -125,7 +125,7 @@ final class TinyDisk {
     deinit { umount2(folder.path, Int32(MNT_DETACH)) }
 }
 
-@Suite(.timeLimit(.minutes(1)), .enabled(if: TinyDisk.isAvailable)) struct FullDiskTests {
+@Suite(.timeLimit(.minutes(5)), .enabled(if: TinyDisk.isAvailable)) struct FullDiskTests {
     /// What was written stays, and is gone on with when there is room again.
     @Test func aFullDiskEndsTheDownloadAndLosesNothing() async throws {
         let content = GeneratedContent(size: 400_000, seed: 3)

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A download task writes bytes as they come and hands over a file that is the caller's only if it is moved.
-@Suite(.timeLimit(.minutes(1))) struct DownloadTaskTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadTaskTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     @Test func bytesAreWrittenAsTheyCome() async throws {

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// What was done to the partial file meanwhile decides whether its bytes are trusted.
-@Suite(.timeLimit(.minutes(1))) struct PartialFileTests {
+@Suite(.timeLimit(.minutes(5))) struct PartialFileTests {
     enum Mischief: CaseIterable, Sendable {
         case missing, emptied, oneByteShort, firstByteOfTail, lastByte, symbolicLink, danglingLink, directory, pipe
         case folderMissing

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// What the answer to the request for the rest does to the download.
-@Suite(.timeLimit(.minutes(1))) struct ResumeAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeAnswerTests {
     /// One answer, by the words that describe it and by what makes it of a good one.
     struct Answer: CustomTestStringConvertible, Sendable {
         let testDescription: String

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Resume data is a property list that a person can read.
-@Suite(.timeLimit(.minutes(1))) struct ResumeDataFormatTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeDataFormatTests {
     @Test func itIsAnXMLPropertyListWithTheDocumentedKeys() async throws {
         let paused = try await PausedDownload { reply in
             reply.entityTag(PausedDownload.tag)

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A transfer that fails carries what it takes to go on, and a failed attempt to go on loses nothing.
-@Suite(.timeLimit(.minutes(1))) struct ResumeFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeFailureTests {
     // MARK: The request for the rest fails
 
     @Test(arguments: [204, 304, 400, 401, 403, 404, 410, 500, 502, 503])

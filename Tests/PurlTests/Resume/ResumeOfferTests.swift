@@ -5,7 +5,7 @@ import Testing
 
 /// When a download can be gone on with: resume data is offered only if every rule holds, otherwise the handler gets
 /// nil and no partial file stays.
-@Suite(.timeLimit(.minutes(1))) struct ResumeOfferTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeOfferTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let reply: @Sendable (Reply) -> Reply

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Resume data may be used by other sessions, more than once, and lead through redirects.
-@Suite(.timeLimit(.minutes(1))) struct ResumeSharingTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeSharingTests {
     @Test func twoTasksFromOneBlobBothEndIdentical() async throws {
         let paused = try await PausedDownload()
         let gate = Gate()

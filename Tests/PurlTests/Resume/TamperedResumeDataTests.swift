@@ -5,7 +5,7 @@ import Testing
 
 /// Resume data is untrusted input: what Purl would not have written is refused, whatever it says stays inside the
 /// partials folder, and no byte of it can make a wrong file.
-@Suite(.timeLimit(.minutes(1))) struct TamperedResumeDataTests {
+@Suite(.timeLimit(.minutes(5))) struct TamperedResumeDataTests {
     private let secret = Data("do not touch".utf8)
 
     /// Goes on with `blob` and expects that it is refused before anything happens.

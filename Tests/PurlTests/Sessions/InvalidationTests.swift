@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// An invalidated session ends its tasks, says so once and last, and lets go of its delegate and its connections.
-@Suite(.timeLimit(.minutes(1))) struct InvalidationTests {
+@Suite(.timeLimit(.minutes(5))) struct InvalidationTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))

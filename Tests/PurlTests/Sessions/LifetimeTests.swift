@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Sessions and tasks live as long as somebody needs them, and no longer.
-@Suite(.timeLimit(.minutes(1))) struct LifetimeTests {
+@Suite(.timeLimit(.minutes(5))) struct LifetimeTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))

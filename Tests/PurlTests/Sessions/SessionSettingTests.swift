@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A session works by the configuration it was made with.
-@Suite(.timeLimit(.minutes(1))) struct SessionSettingTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionSettingTests {
     @Test func theConfigurationIsCopied() async throws {
         let server = try LoopbackServer()
         server.route("/file", .echo)

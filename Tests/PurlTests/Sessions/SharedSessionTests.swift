@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// `URLSession.shared` is one session that anybody may use and nobody can end.
-@Suite(.timeLimit(.minutes(1))) struct SharedSessionTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedSessionTests {
     @Test func loads() async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("hello"))

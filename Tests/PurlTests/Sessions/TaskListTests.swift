@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A session tells which of its tasks are not over, on the delegate queue.
-@Suite(.timeLimit(.minutes(1))) struct TaskListTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskListTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))

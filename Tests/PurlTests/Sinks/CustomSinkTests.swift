@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// What a sink of one's own is asked, and what becomes of what it throws.
-@Suite(.timeLimit(.minutes(1))) struct CustomSinkTests {
+@Suite(.timeLimit(.minutes(5))) struct CustomSinkTests {
     @Test func aFreshSinkIsAskedInThisOrder() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good)

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Sinks on handles that are open already, and files that are moved.
-@Suite(.timeLimit(.minutes(1))) struct FileHandleSinkTests {
+@Suite(.timeLimit(.minutes(5))) struct FileHandleSinkTests {
     /// A handle on the bench's file, readable and writable.
     private func openHandle(_ bench: SinkBench) -> FileHandle {
         FileHandle(fileDescriptor: open(bench.file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644), closeOnDealloc: true)
@@ -157,7 +157,7 @@ import Testing
 }
 
 /// A sink's file that cannot be made, opened or written.
-@Suite(.timeLimit(.minutes(1))) struct SinkFileFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct SinkFileFailureTests {
     private static let codes: [URLError.Code?] = [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile]
 
     @Test(arguments: SinkKind.allCases) func aPlaceBelowAFile(kind: SinkKind) async throws {

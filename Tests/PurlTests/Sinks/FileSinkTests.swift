@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A data task that writes to a file asks for what is missing and appends it; what changed is loaded anew.
-@Suite(.timeLimit(.minutes(1))) struct FileSinkTests {
+@Suite(.timeLimit(.minutes(5))) struct FileSinkTests {
     @Test(arguments: SinkKind.allCases) func aFreshFileGetsEverything(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good)

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// The record and the file must agree; if anybody was at either of them, nothing of the bytes is trusted.
-@Suite(.timeLimit(.minutes(1))) struct FileSinkTrustTests {
+@Suite(.timeLimit(.minutes(5))) struct FileSinkTrustTests {
     private static let partUnfinished = [true, false]
 
     /// - Parameter isUnfinished: 100,000 bytes are there; otherwise all are.

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Cancelling a task that writes to a sink loses nothing that had arrived; and a sink has one writer at a time.
-@Suite(.timeLimit(.minutes(1))) struct SinkCancellingTests {
+@Suite(.timeLimit(.minutes(5))) struct SinkCancellingTests {
     @Test(arguments: SinkKind.allCases) func cancellingFlushesAndRecords(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         let gate = Gate()

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A sink on a stream that is no file.
-@Suite(.timeLimit(.minutes(1))) struct StreamSinkTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamSinkTests {
     @Test func aStreamToMemoryGetsTheBody() async throws {
         let bench = try SinkBench(.outputStream)
         bench.answer(bench.good)

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Cancelling ends a task once, with `.cancelled`, from wherever it is called; nothing is left behind.
-@Suite(.timeLimit(.minutes(1))) struct CancelTests {
+@Suite(.timeLimit(.minutes(5))) struct CancelTests {
     private let content = GeneratedContent(size: 300_000, seed: 9)
 
     private func makeServer() throws -> LoopbackServer {

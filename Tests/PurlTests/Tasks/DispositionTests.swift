@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A question to the delegate is answered once, from any thread and at any time; the body waits for the answer.
-@Suite(.timeLimit(.minutes(1))) struct DispositionTests {
+@Suite(.timeLimit(.minutes(5))) struct DispositionTests {
     typealias Answer = @Sendable (URLSession.ResponseDisposition) -> Void
     typealias RedirectAnswer = @Sendable (URLRequest?) -> Void
 

@@ -5,7 +5,7 @@ import Testing
 
 /// A suspended task reads and sends nothing, wherever it stands; the server feels it. Resumed, it ends as if nothing
 /// had been.
-@Suite(.timeLimit(.minutes(1))) struct SuspensionTests {
+@Suite(.timeLimit(.minutes(5))) struct SuspensionTests {
     private let content = GeneratedContent(size: 400_000, seed: 6)
 
     @Test(arguments: [true, false])

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A task's progress counts bytes, and steers the task.
-@Suite(.timeLimit(.minutes(1))) struct TaskProgressTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskProgressTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000, seed: 1))

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// What a task shows of itself, before, during and after.
-@Suite(.timeLimit(.minutes(1))) struct TaskPropertyTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskPropertyTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000, seed: 1))

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A task is suspended, running, cancelling or completed, and says so at every moment.
-@Suite(.timeLimit(.minutes(1))) struct TaskStateTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskStateTests {
     private let content = GeneratedContent(size: 100_000, seed: 5)
 
     private func makeServer() throws -> LoopbackServer {

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A request's body", .timeLimit(.minutes(1)))
+@Suite("A request's body", .timeLimit(.minutes(5)))
 struct RequestBodyTests {
     static let sizes = [0, 1, 16_383, 16_384, 16_385, 100_000, 10 << 20]
 

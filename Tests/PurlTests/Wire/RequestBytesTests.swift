@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import Testing
 
-@Suite("The bytes of a request", .timeLimit(.minutes(1)))
+@Suite("The bytes of a request", .timeLimit(.minutes(5)))
 struct RequestBytesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
