@@ -14,6 +14,8 @@ extension FieldName {
     package static var age: FieldName { "Age" }
     /// `Allow`
     package static var allow: FieldName { "Allow" }
+    /// `Authentication-Info`
+    package static var authenticationInfo: FieldName { "Authentication-Info" }
     /// `Authorization`
     package static var authorization: FieldName { "Authorization" }
     /// `Cache-Control`
@@ -76,6 +78,8 @@ extension FieldName {
     package static var pragma: FieldName { "Pragma" }
     /// `Proxy-Authenticate`
     package static var proxyAuthenticate: FieldName { "Proxy-Authenticate" }
+    /// `Proxy-Authentication-Info`
+    package static var proxyAuthenticationInfo: FieldName { "Proxy-Authentication-Info" }
     /// `Proxy-Authorization`
     package static var proxyAuthorization: FieldName { "Proxy-Authorization" }
     /// `Proxy-Connection`
