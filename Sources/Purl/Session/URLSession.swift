@@ -18,6 +18,18 @@ open class URLSession: NSObject, @unchecked Sendable {
         case becomeDownload = 2
     }
 
+    /// What a delegate may answer to a challenge.
+    public enum AuthChallengeDisposition: Int, Sendable {
+        /// Go on with the credential that comes with the answer; without one, the response that asked is the result.
+        case useCredential = 0
+        /// Do what happens without a delegate: the response that asked is the result.
+        case performDefaultHandling = 1
+        /// End the task with `URLError.cancelled`.
+        case cancelAuthenticationChallenge = 2
+        /// Ask again about the next protection space the response offers; after the last, it is the result.
+        case rejectProtectionSpace = 3
+    }
+
     /// From its making to its last call.
     enum Life {
         case valid
@@ -49,6 +61,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     let background: BackgroundStore?
     let queue: DelegateQueue
     let pool: ConnectionPool
+    let logins = Logins()
     let shared: Mutex<Shared>
 
     private static let standard = URLSession(configuration: .default)
@@ -129,9 +142,12 @@ open class URLSession: NSObject, @unchecked Sendable {
         becomeInvalidIfDone()
     }
 
-    /// Removes all cookies, and makes later requests use new connections; then calls the handler on the delegate queue.
+    /// Removes all cookies and credentials, and makes later requests use new connections; then calls the handler on the
+    /// delegate queue.
     open func reset(completionHandler: @escaping @Sendable () -> Void) {
         settings.httpCookieStorage?.removeCookies(since: .distantPast)
+        settings.urlCredentialStorage?.removeAll()
+        NetworkActor.post { self.logins.forgetAll() }
         flush(completionHandler: completionHandler)
     }
 

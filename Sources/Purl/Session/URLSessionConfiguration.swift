@@ -18,6 +18,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var httpCookieStorage: HTTPCookieStorage? = .shared
         var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy = .onlyFromMainDocumentDomain
         var httpShouldSetCookies = true
+        var urlCredentialStorage: URLCredentialStorage? = .shared
         var httpMaximumConnectionsPerHost = 6
         var partialDownloadsDirectory: URL?
         var maximumBufferedBytesPerTask = 1 << 20
@@ -47,11 +48,12 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// A new configuration with the default values.
     open class var `default`: URLSessionConfiguration { URLSessionConfiguration(Values()) }
 
-    /// A new configuration for sessions that keep nothing on disk but the downloads asked for: its cookies live in
-    /// memory.
+    /// A new configuration for sessions that keep nothing on disk but the downloads asked for: its cookies and
+    /// credentials live in memory, and are its own.
     open class var ephemeral: URLSessionConfiguration {
         var values = Values()
         values.httpCookieStorage = HTTPCookieStorage()
+        values.urlCredentialStorage = URLCredentialStorage()
         return URLSessionConfiguration(values)
     }
 
@@ -141,6 +143,15 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var httpShouldSetCookies: Bool {
         get { snapshot.httpShouldSetCookies }
         set { values.withLock { $0.httpShouldSetCookies = newValue } }
+    }
+
+    // MARK: Credentials
+
+    /// Where the session finds credentials before it asks its delegate: ``URLCredentialStorage/shared``, or one of its
+    /// own for an ephemeral configuration. `nil`: nowhere; the session then remembers by itself who was let in.
+    open var urlCredentialStorage: URLCredentialStorage? {
+        get { snapshot.urlCredentialStorage }
+        set { values.withLock { $0.urlCredentialStorage = newValue } }
     }
 
     /// How many connections at most are open to one host at a time. 6 by default; less than 1 means 1.

@@ -11,6 +11,15 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     ///   start when its identifier is in use (`.backgroundSessionInUseByAnotherProcess`) or its folder unusable.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
 
+    /// Somebody asks for credentials that concern the whole session: a certificate, or those of a connection. Not called
+    /// today: that takes TLS, NTLM or Negotiate, which Purl does not speak. A user and a password, by Basic or Digest,
+    /// are asked for with the task's method, ``URLSessionTaskDelegate/urlSession(_:task:didReceive:completionHandler:)``.
+    func urlSession(
+        _ session: URLSession,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    )
+
     /// A background session's tasks that were running when an earlier process ended have all had their last call. Not
     /// called when there were none.
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession)
@@ -18,6 +27,14 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
 
 extension URLSessionDelegate {
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        completionHandler(.performDefaultHandling, nil)
+    }
 
     public func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
 }
@@ -33,6 +50,19 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    )
+
+    /// The server wants to know who asks, and nothing that is known (from the URL, earlier requests, the credential
+    /// storage) would do. Nothing goes on until the handler is called, or one method of the challenge's sender; the
+    /// first answer counts, from any thread. Called for tasks with a completion handler too.
+    ///
+    /// A response with several challenges asks about the safest: Digest with SHA-256, then with MD5, then Basic. A
+    /// credential that has been refused twice is not tried a third time: the response that refused it is the result.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     )
 
     /// Bytes of the request's body were handed to the system.
@@ -57,6 +87,15 @@ extension URLSessionTaskDelegate {
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         completionHandler(request)
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        completionHandler(.performDefaultHandling, nil)
     }
 
     public func urlSession(

@@ -45,6 +45,21 @@ extension Transfer {
         }
     }
 
+    func askCredential(
+        _ space: URLProtectionSpace, proposed: URLCredential?, failures: Int, _ response: HTTPURLResponse,
+        answer: @escaping @Sendable @NetworkActor (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        let once = Once<ChallengeSender.Answer> { answer($0.disposition, $0.credential) }
+        let challenge = URLAuthenticationChallenge(
+            protectionSpace: space, proposedCredential: proposed, previousFailureCount: failures,
+            failureResponse: response, error: nil, sender: ChallengeSender(once))
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.answer((.performDefaultHandling, nil)) }
+            delegate.urlSession(
+                session, task: task, didReceive: challenge, completionHandler: { once.answer(($0, $1)) })
+        }
+    }
+
     // MARK: Reports
 
     /// Empties the mailbox into the delegate, however many reads filled it.

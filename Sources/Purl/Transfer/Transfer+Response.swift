@@ -23,6 +23,10 @@ extension Transfer {
                 policy: session.settings.httpCookieAcceptPolicy)
         }
         let response = HTTPURLResponse(url: url, head: head)
+        if let challenger = challenger(of: head, on: connection) {
+            return answer(challenger, response, head, framing, connection)
+        }
+        concludeAuthentication(head)
         do throws(TransferFailure) {
             if let next = try Redirect.next(after: request, at: url, answeredBy: head) {
                 redirects += 1
@@ -138,7 +142,8 @@ extension Transfer {
         ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(request.httpMethod ?? "GET")
     }
 
-    private func hold(_ hold: Holds) {
+    /// Reads no more until the hold is removed.
+    func hold(_ hold: Holds) {
         holds.insert(hold)
         updateFlow()
     }
@@ -157,18 +162,15 @@ extension Transfer {
             if let answer {
                 self.follow(answer, framing, connection)
             } else {
-                do throws(TransferFailure) {
-                    try self.accept(response, head, framing, connection)
-                } catch {
-                    self.fail(error)
-                }
+                self.acceptOrFail(response, head, framing, connection)
             }
             self.updateFlow()
         }
     }
 
-    /// A short body is read to its end so that the connection stays usable; a long one is not worth it.
-    private func follow(_ next: URLRequest, _ framing: BodyFraming, _ connection: HTTPConnection) {
+    /// Leaves the response for another request. A short body is read to its end so that the connection stays usable; a
+    /// long one is not worth it.
+    func follow(_ next: URLRequest, _ framing: BodyFraming, _ connection: HTTPConnection) {
         let isShort =
             switch framing {
             case .none: true
@@ -186,7 +188,10 @@ extension Transfer {
     }
 
     private func load(_ next: URLRequest) {
-        if let old = request.url, let new = next.url, !Redirect.isSameOrigin(old, new) { hasLeftOrigin = true }
+        if let old = request.url, let new = next.url, !Redirect.isSameOrigin(old, new) {
+            hasLeftOrigin = true
+            authentications = [:]
+        }
         request = next
         hasRetried = false
         task.shared.withLock { shared in
@@ -198,7 +203,17 @@ extension Transfer {
 
     // MARK: The response
 
-    /// The response is final: decides what becomes of its body.
+    /// The response is final: decides what becomes of its body, or fails when it may not be taken.
+    func acceptOrFail(
+        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
+    ) {
+        do throws(TransferFailure) {
+            try accept(response, head, framing, connection)
+        } catch {
+            fail(error)
+        }
+    }
+
     private func accept(
         _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
     ) throws(TransferFailure) {

@@ -71,6 +71,8 @@ final class Transfer: ExchangeClient {
     var redirects = 0
     var hasLeftOrigin = false
     var hasRetried = false
+    /// How far the task has come in proving who asks, with each of those who want to know.
+    var authentications: [Challenger: Authentication] = [:]
     /// What to load once the body of a redirect has been read.
     var following: URLRequest?
     /// Where a resumed transfer goes on; set when the request carries `Range`.
@@ -199,11 +201,12 @@ final class Transfer: ExchangeClient {
     }
 
     private func send(on connection: HTTPConnection, _ target: RequestTarget) {
-        let head = RequestComposer.head(
+        var head = RequestComposer.head(
             for: request, at: target, additional: session.settings.httpAdditionalHeaders,
             cookies: cookieHeader, rest: rest,
             decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
             mayCarryCredentials: !hasLeftOrigin)
+        authenticate(&head, to: .server(target.origin))
         var bytes: [UInt8] = []
         do throws(EncodeError) {
             try head.encode(into: &bytes)

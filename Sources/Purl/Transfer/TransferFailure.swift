@@ -5,6 +5,8 @@ internal import PurlIO
 /// Everything that can end a transfer, and the one place where it becomes a `URLError`.
 enum TransferFailure: Error {
     case cancelled
+    /// The delegate wanted to prove nothing.
+    case authenticationCancelled
     case sessionInvalidated
     /// The background session of the task could not have its folder.
     case sessionRefused(BackgroundStore.Refusal)
@@ -70,6 +72,8 @@ enum TransferFailure: Error {
         switch self {
         case .cancelled:
             (.cancelled, "The transfer was cancelled.", nil)
+        case .authenticationCancelled:
+            (.cancelled, "The authentication was cancelled, and the transfer with it.", nil)
         case .sessionInvalidated:
             (.cancelled, "The task was made by a session that has been invalidated.", nil)
         case .sessionRefused(.inUse(let identifier)):

@@ -1,0 +1,87 @@
+import Foundation
+
+/// A user and a password, and how long they are to be kept.
+///
+/// `@unchecked Sendable` because the class is open; it is immutable.
+open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    /// How long a credential is kept after it has been used.
+    public enum Persistence: UInt, Sendable {
+        /// For the task that used it, and no longer.
+        case none
+        /// For as long as the session's ``URLCredentialStorage`` lives.
+        case forSession
+        /// The same as ``forSession``: a credential storage is in memory, and a password that is to outlive the process
+        /// is the program's to keep.
+        case permanent
+        /// Apple's systems only; the same as ``permanent``.
+        @available(*, deprecated, message: "There is no keychain to synchronise here; this is the same as .permanent.")
+        case synchronizable
+    }
+
+    private let secret: Secret
+    /// How long the credential is kept.
+    public let persistence: Persistence
+
+    /// Makes a credential.
+    public init(user: String, password: String, persistence: URLCredential.Persistence) {
+        secret = Secret(user: user, password: password)
+        self.persistence = persistence
+    }
+
+    /// Reads a credential from an archive; `nil` when it holds none.
+    public required init?(coder aDecoder: NSCoder) {
+        guard let user = aDecoder.decodeObject(of: NSString.self, forKey: "user"),
+            let password = aDecoder.decodeObject(of: NSString.self, forKey: "password"),
+            let number = aDecoder.decodeObject(of: NSNumber.self, forKey: "persistence"),
+            let persistence = Persistence(rawValue: number.uintValue)
+        else { return nil }
+        secret = Secret(user: "\(user)", password: "\(password)")
+        self.persistence = persistence
+    }
+
+    /// Writes the credential to an archive, the password as it is.
+    open func encode(with aCoder: NSCoder) {
+        aCoder.encode(NSString(string: secret.user), forKey: "user")
+        aCoder.encode(NSString(string: secret.password), forKey: "password")
+        aCoder.encode(NSNumber(value: persistence.rawValue), forKey: "persistence")
+    }
+
+    /// Credentials may be archived.
+    public static var supportsSecureCoding: Bool { true }
+
+    open override func copy() -> Any { copy(with: nil) }
+
+    /// Returns the credential itself: it never changes.
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// The user.
+    open var user: String? { secret.user }
+
+    /// The password.
+    open var password: String? { secret.password }
+
+    /// Whether there is a password: always.
+    open var hasPassword: Bool { true }
+
+    /// Equal credentials have the same user, password and persistence.
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? URLCredential else { return false }
+        return secret == other.secret && persistence == other.persistence
+    }
+
+    open override var hash: Int { secret.hashValue }
+}
+
+/// A user and a password: what a server takes or refuses.
+struct Secret: Hashable, Sendable {
+    let user: String
+    let password: String
+}
+
+extension URLCredential {
+    /// What there is to prove; `nil` for a subclass that has no user or no password.
+    var provable: Secret? {
+        guard let user, let password else { return nil }
+        return Secret(user: user, password: password)
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Synchronization
+
+/// The credentials a program knows, by protection space: in memory, for as long as the storage lives.
+///
+/// A session looks here before it asks its delegate, and puts here what its delegate's credential opened, unless its
+/// persistence is `.none`. Removing a credential logs its user out: no session sends it any more by itself.
+///
+/// Any thread may use a storage. `@unchecked Sendable` because the class is open; its only state is `spaces`, behind a
+/// `Mutex`.
+open class URLCredentialStorage: NSObject, @unchecked Sendable {
+    private struct Users {
+        var credentials: [String: URLCredential] = [:]
+        var defaultUser: String?
+    }
+
+    private static let standard = URLCredentialStorage()
+
+    private let spaces = Mutex<[URLProtectionSpace: Users]>([:])
+
+    /// The storage of every session whose configuration names no other.
+    open class var shared: URLCredentialStorage { standard }
+
+    /// An empty storage.
+    public override init() {}
+
+    /// The credentials of a space by user; `nil` when there are none.
+    open func credentials(for space: URLProtectionSpace) -> [String: URLCredential]? {
+        spaces.withLock { $0[space]?.credentials }
+    }
+
+    /// All credentials.
+    open var allCredentials: [URLProtectionSpace: [String: URLCredential]] {
+        spaces.withLock { spaces in spaces.mapValues(\.credentials) }
+    }
+
+    /// Adds a credential, in place of the one its user had. The first of a space is its default.
+    ///
+    /// One that is to be kept for nobody (`.none`) is not added.
+    open func set(_ credential: URLCredential, for space: URLProtectionSpace) {
+        add(credential, for: space, asDefault: false)
+    }
+
+    /// Removes a credential, if the space has it.
+    open func remove(_ credential: URLCredential, for space: URLProtectionSpace) {
+        remove(credential, for: space, options: nil)
+    }
+
+    /// Removes a credential, if the space has it. No option means anything here.
+    open func remove(
+        _ credential: URLCredential, for space: URLProtectionSpace, options: [String: AnyObject]? = [:]
+    ) {
+        let isRemoved = spaces.withLock { spaces in
+            guard let user = credential.user, spaces[space]?.credentials[user] == credential else { return false }
+            spaces[space]?.credentials[user] = nil
+            if spaces[space]?.defaultUser == user { spaces[space]?.defaultUser = nil }
+            if spaces[space]?.credentials.isEmpty == true { spaces[space] = nil }
+            return true
+        }
+        if isRemoved { announceChange() }
+    }
+
+    /// The credential a session tries by itself.
+    open func defaultCredential(for space: URLProtectionSpace) -> URLCredential? {
+        spaces.withLock { spaces in
+            guard let users = spaces[space], let user = users.defaultUser else { return nil }
+            return users.credentials[user]
+        }
+    }
+
+    /// Adds a credential and makes it the one that a session tries by itself.
+    open func setDefaultCredential(_ credential: URLCredential, for space: URLProtectionSpace) {
+        add(credential, for: space, asDefault: true)
+    }
+
+    /// Removes everything.
+    func removeAll() {
+        let wasEmpty = spaces.withLock { spaces in
+            defer { spaces = [:] }
+            return spaces.isEmpty
+        }
+        if !wasEmpty { announceChange() }
+    }
+
+    private func add(_ credential: URLCredential, for space: URLProtectionSpace, asDefault: Bool) {
+        guard let user = credential.user, credential.persistence != .none else { return }
+        let isChanged = spaces.withLock { spaces in
+            var users = spaces[space] ?? Users()
+            let isNew = users.credentials[user] != credential
+            let becomesDefault = (asDefault || users.credentials.isEmpty) && users.defaultUser != user
+            users.credentials[user] = credential
+            if becomesDefault { users.defaultUser = user }
+            spaces[space] = users
+            return isNew || becomesDefault
+        }
+        if isChanged { announceChange() }
+    }
+
+    private func announceChange() {
+        NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
+    }
+}
+
+// MARK: For a task
+
+extension URLCredentialStorage {
+    /// Calls the handler, at once, with the credentials of a space.
+    public func getCredentials(
+        for protectionSpace: URLProtectionSpace, task: URLSessionTask,
+        completionHandler: ([String: URLCredential]?) -> Void
+    ) {
+        completionHandler(credentials(for: protectionSpace))
+    }
+
+    /// Adds a credential; see ``set(_:for:)``.
+    public func set(_ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask) {
+        set(credential, for: protectionSpace)
+    }
+
+    /// Removes a credential; see ``remove(_:for:options:)``.
+    public func remove(
+        _ credential: URLCredential, for protectionSpace: URLProtectionSpace, options: [String: AnyObject]? = [:],
+        task: URLSessionTask
+    ) {
+        remove(credential, for: protectionSpace, options: options)
+    }
+
+    /// Calls the handler, at once, with the credential a session tries by itself.
+    public func getDefaultCredential(
+        for space: URLProtectionSpace, task: URLSessionTask, completionHandler: (URLCredential?) -> Void
+    ) {
+        completionHandler(defaultCredential(for: space))
+    }
+
+    /// Adds a default credential; see ``setDefaultCredential(_:for:)``.
+    public func setDefaultCredential(
+        _ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask
+    ) {
+        setDefaultCredential(credential, for: protectionSpace)
+    }
+}
+
+extension NSNotification.Name {
+    /// A credential storage, the notification's object, has changed. Posted on the thread that changed it.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    public static let NSURLCredentialStorageChanged = NSNotification.Name("NSURLCredentialStorageChangedNotification")
+}

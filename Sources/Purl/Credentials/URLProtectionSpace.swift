@@ -1,0 +1,103 @@
+import Foundation
+
+/// A server or a proxy, or the part of it that one user and password open: its realm.
+///
+/// `@unchecked Sendable` because the class is open; it is immutable.
+open class URLProtectionSpace: NSObject, NSCopying, @unchecked Sendable {
+    private let values: Values
+
+    private struct Values: Hashable {
+        let host: String
+        let port: Int
+        let scheme: String?
+        let proxyType: String?
+        let isProxy: Bool
+        let realm: String?
+        let method: String
+    }
+
+    /// A protection space of a server.
+    ///
+    /// - Parameters:
+    ///   - host: The host's name or address; the case of letters does not matter.
+    ///   - port: Its port.
+    ///   - protocol: The scheme, ``NSURLProtectionSpaceHTTP`` for instance.
+    ///   - realm: The name the server gave the space.
+    ///   - authenticationMethod: How to prove who one is; `nil` means ``NSURLAuthenticationMethodDefault``.
+    public init(host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?) {
+        values = Values(
+            host: host.lowercased(), port: port, scheme: `protocol`, proxyType: nil, isProxy: false, realm: realm,
+            method: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+    }
+
+    /// A protection space of a proxy.
+    ///
+    /// - Parameters:
+    ///   - host: The proxy's name or address; the case of letters does not matter.
+    ///   - port: Its port.
+    ///   - type: What it speaks, ``NSURLProtectionSpaceHTTPProxy`` for instance.
+    ///   - realm: The name the proxy gave the space.
+    ///   - authenticationMethod: How to prove who one is; `nil` means ``NSURLAuthenticationMethodDefault``.
+    public init(proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?) {
+        values = Values(
+            host: host.lowercased(), port: port, scheme: nil, proxyType: type, isProxy: true, realm: realm,
+            method: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+    }
+
+    open override func copy() -> Any { copy(with: nil) }
+
+    /// Returns the space itself: it never changes.
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// The name of the space within its server.
+    open var realm: String? { values.realm }
+
+    /// Whether a password sent there cannot be read on the way: over TLS, or as the digest of a password.
+    open var receivesCredentialSecurely: Bool {
+        values.scheme == NSURLProtectionSpaceHTTPS || values.method == NSURLAuthenticationMethodHTTPDigest
+    }
+
+    /// The host, in small letters.
+    open var host: String { values.host }
+
+    /// The port.
+    open var port: Int { values.port }
+
+    /// What a proxy speaks; `nil` for a server.
+    open var proxyType: String? { values.proxyType }
+
+    /// The scheme of a server; `nil` for a proxy.
+    open var `protocol`: String? { values.scheme }
+
+    /// How to prove who one is.
+    open var authenticationMethod: String { values.method }
+
+    /// Whether this is the space of a proxy.
+    open override func isProxy() -> Bool { values.isProxy }
+
+    /// Equal spaces agree in everything.
+    open override func isEqual(_ object: Any?) -> Bool {
+        (object as? URLProtectionSpace)?.values == values
+    }
+
+    open override var hash: Int { values.hashValue }
+
+    open override var description: String {
+        let kind = values.isProxy ? "proxy \(proxyType ?? "")" : values.scheme ?? "server"
+        return "<URLProtectionSpace \(kind) \(host):\(port), \(authenticationMethod), realm \(realm ?? "none")>"
+    }
+}
+
+extension URLProtectionSpace {
+    /// Whose certificates a server takes: never known here.
+    @available(*, deprecated, message: "There is no authentication by certificate without TLS.")
+    public var distinguishedNames: [Data]? { nil }
+
+    /// The same space for whoever did not care how one proves who one is.
+    var withDefaultMethod: URLProtectionSpace {
+        isProxy()
+            ? URLProtectionSpace(proxyHost: host, port: port, type: proxyType, realm: realm, authenticationMethod: nil)
+            : URLProtectionSpace(
+                host: host, port: port, protocol: self.protocol, realm: realm, authenticationMethod: nil)
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// How a transfer proves who is asking (RFC 9110 §11).
+extension Transfer {
+    // MARK: The request
+
+    /// Adds what the server, or a proxy, is known to want. A field of the user's own is left as it is.
+    func authenticate(_ head: inout RequestHead, to challenger: Challenger) {
+        let field = challenger.credentialField
+        guard !head.fields.contains(field) else {
+            authentications[challenger, default: Authentication()].carried = .ownField
+            return
+        }
+        guard !authentications.isEmpty || !session.logins.isEmpty else { return }
+        var authentication = authentications[challenger] ?? Authentication()
+        if let login = authentication.pending {
+            authentication.carried = .login(login, unasked: false)
+        } else if let login = knownLogin(authentication.proven, to: challenger, target: head.target) {
+            authentication.carried = .login(login, unasked: true)
+        } else {
+            authentication.carried = .nothing
+        }
+        if case .login(let login, _) = authentication.carried {
+            head.fields.append(field, login.proof(method: head.method, target: head.target))
+        }
+        authentications[challenger] = authentication
+    }
+
+    private func knownLogin(_ proven: Login?, to challenger: Challenger, target: String) -> Login? {
+        if let proven, proven.reach(to: target) != nil, isStillKnown(proven) { return proven }
+        return session.logins.login(at: challenger, target: target) { mayStandIn($0) && isStillKnown($0) }
+    }
+
+    /// A URL that names somebody means nobody else.
+    private func mayStandIn(_ login: Login) -> Bool {
+        guard let url = namingURL(for: login.challenger) else { return true }
+        let password = url.password(percentEncoded: false) ?? login.secret.password
+        return login.secret == Secret(user: url.user(percentEncoded: false) ?? "", password: password)
+    }
+
+    /// Whoever removes a credential from the storage wants it to be used no more.
+    private func isStillKnown(_ login: Login) -> Bool {
+        switch login.source {
+        case .url, .delegate:
+            return true
+        case .storage:
+            guard let storage = session.settings.urlCredentialStorage else { return true }
+            let isKnown = [login.space, login.space.withDefaultMethod].contains { space in
+                storage.credentials(for: space)?[login.secret.user]?.provable == login.secret
+            }
+            if !isKnown { session.logins.forget(login) }
+            return isKnown
+        }
+    }
+
+    // MARK: The response
+
+    /// Who asks for credentials with this response. A 407 counts only from a proxy, and none is used: a server that
+    /// sends one gets nothing for it.
+    func challenger(of head: ResponseHead, on connection: HTTPConnection) -> Challenger? {
+        let server = Challenger.server(connection.origin)
+        return head.status == server.status ? server : nil
+    }
+
+    /// The response asks for nothing: what the request carried was good. A failure of the server itself says nothing.
+    func concludeAuthentication(_ head: ResponseHead) {
+        guard !authentications.isEmpty, head.status < 500 else { return }
+        for (challenger, authentication) in authentications {
+            guard case .login(let login, _) = authentication.carried else { continue }
+            authentications[challenger]?.succeed(with: login)
+            if let nonce = AuthenticationInfo(head.fields, challenger.infoField).nextNonce {
+                login.use(nextNonce: nonce)
+            }
+            guard login.credential.persistence != .none else { continue }
+            if login.source == .delegate, let storage = session.settings.urlCredentialStorage {
+                // What was the default before has been tried and refused.
+                storage.setDefaultCredential(login.credential, for: login.space)
+                login.source = .storage
+            }
+            session.logins.keep(login)
+        }
+    }
+
+    /// The response asks for credentials: sends the request again with some, or takes the response as the result.
+    func answer(
+        _ challenger: Challenger, _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming,
+        _ connection: HTTPConnection
+    ) {
+        let exchange = Challenged(
+            challenger: challenger, response: response, head: head, framing: framing, connection: connection,
+            target: (try? RequestTarget(request.url))?.originForm ?? "/")
+        var authentication = authentications[challenger] ?? Authentication()
+        let offers = Offer.all(in: head.fields, from: challenger)
+        if case .ownField = authentication.carried { return decline(exchange) }
+        let refusal = authentication.refuse(with: offers, at: exchange.target)
+        authentication.pending = nil
+        authentications[challenger] = authentication
+        switch refusal {
+        case .none: break
+        case .again(let login): return resend(login, exchange)
+        case .final(let login): session.logins.forget(login)
+        }
+        let known = authentication.login(for: offers, from: challenger, at: exchange.target) { offer in
+            credentials(for: offer, proven: authentication.proven, from: challenger)
+        }
+        if let known { return resend(known, exchange) }
+        ask(authentication.open(offers), exchange)
+    }
+
+    /// A response that asks for credentials, and what it was a response to.
+    private struct Challenged {
+        let challenger: Challenger
+        let response: HTTPURLResponse
+        let head: ResponseHead
+        let framing: BodyFraming
+        let connection: HTTPConnection
+        let target: String
+    }
+
+    /// What can be tried without asking: the URL's user goes before those of earlier requests, those before the storage's.
+    private func credentials(
+        for offer: Offer, proven: Login?, from challenger: Challenger
+    ) -> [(credential: URLCredential, source: Login.Source)] {
+        var known: [(credential: URLCredential, source: Login.Source)] = []
+        if let named = namedCredential(for: challenger) { known.append((named, .url)) }
+        let logins = session.logins.logins(at: challenger).reversed() + (proven.map { [$0] } ?? [])
+        for login in logins where login.space == offer.space && mayStandIn(login) && isStillKnown(login) {
+            known.append((login.credential, login.source))
+        }
+        guard let storage = session.settings.urlCredentialStorage else { return known }
+        let user = namingURL(for: challenger)?.user(percentEncoded: false)
+        for space in [offer.space, offer.space.withDefaultMethod] {
+            let stored = user.map { storage.credentials(for: space)?[$0] } ?? storage.defaultCredential(for: space)
+            if let stored { known.append((stored, .storage)) }
+        }
+        return known
+    }
+
+    /// The URL that says who asks: that of the request, or of the one that was redirected within its origin. A server
+    /// that redirects to another does not decide who asks there.
+    private func namingURL(for challenger: Challenger) -> URL? {
+        guard challenger.role == .server, !hasLeftOrigin else { return nil }
+        return [request.url, task.originalRequest?.url].lazy.compactMap { $0 }
+            .first { $0.user(percentEncoded: false)?.isEmpty == false }
+    }
+
+    /// The user and password the URL names, if it names both.
+    private func namedCredential(for challenger: Challenger) -> URLCredential? {
+        guard let url = namingURL(for: challenger), let user = url.user(percentEncoded: false),
+            let password = url.password(percentEncoded: false)
+        else { return nil }
+        return URLCredential(user: user, password: password, persistence: .forSession)
+    }
+
+    // MARK: The delegate
+
+    /// Asks the delegate about one offer after the other until it says what to do.
+    private func ask(_ offers: [Offer], _ exchange: Challenged) {
+        guard let offer = offers.first, hearsOfTask else { return decline(exchange) }
+        let authentication = authentications[exchange.challenger] ?? Authentication()
+        hold(.deciding)
+        askCredential(
+            offer.space, proposed: authentication.lastRefused, failures: authentication.failureCount,
+            exchange.response
+        ) { [weak self] disposition, credential in
+            guard let self, case .exchanging(let current) = self.phase, current === exchange.connection else { return }
+            self.holds.remove(.deciding)
+            switch disposition {
+            case .useCredential:
+                self.use(credential, offer, exchange)
+            case .performDefaultHandling:
+                // What could be done without asking has been done.
+                self.decline(exchange)
+            case .cancelAuthenticationChallenge:
+                self.fail(.authenticationCancelled)
+            case .rejectProtectionSpace:
+                self.authentications[exchange.challenger]?.reject(offer.space)
+                self.ask(Array(offers.dropFirst()), exchange)
+            }
+            self.updateFlow()
+        }
+    }
+
+    private func use(_ credential: URLCredential?, _ offer: Offer, _ exchange: Challenged) {
+        guard let credential, authentications[exchange.challenger]?.mayTry(credential) == true,
+            let login = Login(offer, from: exchange.challenger, credential, .delegate, at: exchange.target)
+        else { return decline(exchange) }
+        resend(login, exchange)
+    }
+
+    // MARK: What follows
+
+    private func resend(_ login: Login, _ exchange: Challenged) {
+        authentications[exchange.challenger]?.pending = login
+        follow(request, exchange.framing, exchange.connection)
+    }
+
+    /// Nobody has a credential: the response is the result.
+    private func decline(_ exchange: Challenged) {
+        acceptOrFail(exchange.response, exchange.head, exchange.framing, exchange.connection)
+    }
+}
