@@ -7,6 +7,8 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     /// One call, with what a test may want to know of it.
     enum Event: Hashable, Sendable {
         case redirect(Int, to: String)
+        /// The challenge's method and realm.
+        case challenge(String, String?, failures: Int)
         case response(Int)
         /// Neighbouring calls are joined: how bytes are cut into calls is nobody's business.
         case data(Int)
@@ -22,6 +24,8 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     }
 
     typealias RedirectAnswer = @Sendable (URLRequest) -> URLRequest?
+    typealias ChallengeAnswer =
+        @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
     typealias Hook = @Sendable (URLSessionTask, Event) -> Void
 
     private struct State {
@@ -35,19 +39,23 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     private let state = Mutex(State())
     private let disposition: URLSession.ResponseDisposition
     private let redirect: RedirectAnswer
+    private let challenge: ChallengeAnswer
     private let hook: Hook
 
     /// - Parameters:
     ///   - disposition: The answer to every response.
     ///   - redirect: The answer to every redirect.
+    ///   - challenge: The answer to every challenge.
     ///   - hook: Runs inside each call, before it returns.
     init(
         disposition: URLSession.ResponseDisposition = .allow,
         redirect: @escaping RedirectAnswer = { $0 },
+        challenge: @escaping ChallengeAnswer = { _ in (.performDefaultHandling, nil) },
         hook: @escaping Hook = { _, _ in }
     ) {
         self.disposition = disposition
         self.redirect = redirect
+        self.challenge = challenge
         self.hook = hook
     }
 
@@ -121,6 +129,17 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     ) {
         note(.redirect(response.statusCode, to: request.url?.path ?? ""), task)
         completionHandler(redirect(request))
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        let space = challenge.protectionSpace
+        let method = space.authenticationMethod.replacingOccurrences(of: "NSURLAuthenticationMethodHTTP", with: "")
+        note(.challenge(method, space.realm, failures: challenge.previousFailureCount), task)
+        let (disposition, credential) = self.challenge(challenge)
+        completionHandler(disposition, credential)
     }
 
     func urlSession(

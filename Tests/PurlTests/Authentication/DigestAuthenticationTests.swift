@@ -1,0 +1,167 @@
+import Foundation
+import Purl
+import PurlHTTP
+import PurlTesting
+import Testing
+
+@Suite("Digest authentication", .timeLimit(.minutes(1)))
+struct DigestAuthenticationTests {
+    @Test(
+        "Every algorithm, with quality of protection and without", arguments: [nil] + DigestAlgorithm.allCases,
+        [true, false])
+    func algorithms(algorithm: DigestAlgorithm?, hasQuality: Bool) async throws {
+        let server = try LoopbackServer()
+        let desk = DigestDesk(algorithm, hasQuality: hasQuality)
+        server.route("/place", desk.reply())
+        let request = URLRequest(url: server.url("/place?q=a%20b", as: "me:secret"))
+        try await LoadForm.dataDelegate.load(request).expectSuccess(Door.inside)
+        #expect(desk.entries.map(\.isGood) == [true])
+    }
+
+    @Test("In every form of loading", arguments: LoadForm.allCases)
+    func forms(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let desk = DigestDesk()
+        var request = URLRequest(url: server.route("/place", desk.reply()))
+        request.httpMethod = "POST"
+        request.httpBody = Data("a form".utf8)
+        let witness = Door.witness()
+        try await form.load(request, witness: witness).expectSuccess(Door.inside)
+        #expect(witness.challenges == [.challenge("Digest", "vault", failures: 0)])
+        #expect(server.requests.map(\.body) == [Data("a form".utf8), Data("a form".utf8)])
+    }
+
+    /// Challenges, and how the answer to the safest of them begins.
+    static let choices: [(challenges: [String], answer: String, algorithm: String?)] = [
+        ([#"Basic realm="b", Digest realm="d", nonce="n", qop="auth""#], "Digest ", nil),
+        ([#"Digest realm="d", nonce="n""#, #"Basic realm="b""#], "Digest ", nil),
+        (
+            [#"Digest realm="d", nonce="m", algorithm=MD5"#, #"Digest realm="d", nonce="s", algorithm=SHA-256"#],
+            "Digest ", "SHA-256"
+        ),
+        ([#"Digest realm=d,nonce=m,algorithm=MD5,Digest realm=e,nonce=s,algorithm="sha-256""#], "Digest ", "SHA-256"),
+        ([#"Digest realm="d", nonce="n", algorithm=WHIRLPOOL, Basic realm="b""#], "Basic ", nil),
+        ([#"Negotiate, Basic realm=b"#], "Basic ", nil),
+        ([#"BASIC REALM=b"#], "Basic ", nil),
+        (["Basic"], "Basic ", nil),
+    ]
+
+    @Test("The safest challenge is answered", arguments: choices.indices)
+    func choice(index: Int) async throws {
+        let (challenges, beginning, algorithm) = Self.choices[index]
+        let server = try LoopbackServer()
+        server.route(
+            "/place",
+            .computed { request in
+                guard request.fields["Authorization"] == nil else { return .text("inside") }
+                return challenges.reduce(.status(401)) { $0.field("WWW-Authenticate", $1) }
+            })
+        let request = URLRequest(url: server.url("/place", as: "me:secret"))
+        try await LoadForm.dataAsync.load(request).expectSuccess(Door.inside)
+        let answer = try #require(server.authorizations.last ?? nil)
+        #expect(answer.hasPrefix(beginning))
+        #expect(Challenge.all(in: [.authorization: answer], .authorization).first?.parameter("algorithm") == algorithm)
+    }
+
+    @Test("A refused digest is never followed by the password itself")
+    func noDowngrade() async throws {
+        let server = try LoopbackServer()
+        server.fallback(
+            .text("no").status(401).field("WWW-Authenticate", #"Digest realm="d", nonce="n", Basic realm="d""#))
+        let storage = URLCredentialStorage()
+        storage.set(Door.credential(), for: Door.space(of: server, realm: "d"))
+        _ = try await LoadForm.dataAsync.load(server.url("/place", as: "me:secret")) {
+            $0.urlCredentialStorage = storage
+        }
+        #expect(server.authorizations.count == 2)
+        #expect(server.authorizations.last??.hasPrefix("Digest ") == true)
+    }
+
+    @Test("Later requests count the nonce on, and draw a fresh one of their own")
+    func count() async throws {
+        let server = try LoopbackServer()
+        let desk = DigestDesk()
+        server.fallback(desk.reply())
+        let witness = Door.witness()
+        let sandbox = try Sandbox()
+        let session = sandbox.session(witness)
+        for path in ["/a", "/b", "/c/d"] {
+            #expect(try await session.data(from: server.url(path)).0 == Door.inside)
+        }
+        #expect(desk.entries == (1...3).map { DigestDesk.Entry(nonce: "nonce-1", count: $0, isGood: true) })
+        #expect(desk.hasFreshClientNonces)
+        #expect(server.requests.count == 4)
+        #expect(witness.challenges.count == 1)
+        session.invalidateAndCancel()
+    }
+
+    @Test("Many at a time use no count twice")
+    func countTogether() async throws {
+        let server = try LoopbackServer()
+        let desk = DigestDesk()
+        server.fallback(desk.reply())
+        let sandbox = try Sandbox()
+        let session = sandbox.session(Door.witness()) { $0.httpMaximumConnectionsPerHost = 1 }
+        _ = try await session.data(from: server.url("/first"))
+        try await withThrowingTaskGroup(of: Data.self) { group in
+            for number in 0..<20 { group.addTask { try await session.data(from: server.url("/\(number)")).0 } }
+            for try await body in group { #expect(body == Door.inside) }
+        }
+        #expect(desk.entries.map(\.count) == Array(1...21))
+        session.invalidateAndCancel()
+    }
+
+    @Test("A nonce that is too old is renewed without a word", arguments: [true, false])
+    func stale(saysStale: Bool) async throws {
+        let server = try LoopbackServer()
+        let desk = DigestDesk(usesPerNonce: 2, saysStale: saysStale)
+        server.fallback(desk.reply())
+        let witness = Door.witness()
+        let sandbox = try Sandbox()
+        let session = sandbox.session(witness)
+        for _ in 0..<5 { #expect(try await session.data(from: server.url("/place")).0 == Door.inside) }
+        #expect(desk.entries.map(\.nonce).filter { $0 == "nonce-2" }.count >= 2)
+        #expect(witness.challenges == [.challenge("Digest", "vault", failures: 0)])
+        session.invalidateAndCancel()
+    }
+
+    @Test("A server to which every nonce is too old comes to an end")
+    func alwaysStale() async throws {
+        let server = try LoopbackServer()
+        let desk = DigestDesk(usesPerNonce: 0)
+        let url = server.route("/place", desk.reply())
+        let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: Door.witness())
+        #expect(outcome.response?.statusCode == 401)
+        // The first, three renewals, and once more because the delegate insists.
+        #expect(server.requests.count == 6)
+    }
+
+    @Test("The nonce the server names for the next request is used")
+    func nextNonce() async throws {
+        let server = try LoopbackServer()
+        let desk = DigestDesk(usesPerNonce: 1, namesNextNonce: true)
+        server.fallback(desk.reply())
+        let sandbox = try Sandbox()
+        let session = sandbox.session(Door.witness())
+        for _ in 0..<3 { #expect(try await session.data(from: server.url("/place")).0 == Door.inside) }
+        #expect(desk.entries == (1...3).map { DigestDesk.Entry(nonce: "nonce-\($0)", count: 1, isGood: true) })
+        #expect(server.requests.count == 4)
+        session.invalidateAndCancel()
+    }
+
+    @Test("A server that names where a digest is good gets it there unasked, and nowhere else")
+    func domain() async throws {
+        let server = try LoopbackServer()
+        server.fallback(
+            .computed { request in
+                guard request.fields["Authorization"] == nil else { return .text("inside") }
+                return .status(401).field(
+                    "WWW-Authenticate", #"Digest realm="d", nonce="n", domain="/in http://elsewhere/ //other/x""#)
+            })
+        let sandbox = try Sandbox()
+        let session = sandbox.session(Door.witness(.useCredential, Door.credential()))
+        for path in ["/in/a", "/in/b", "/out"] { _ = try await session.data(from: server.url(path)) }
+        #expect(server.authorizations.map { $0 != nil } == [false, true, true, false, true])
+        session.invalidateAndCancel()
+    }
+}
