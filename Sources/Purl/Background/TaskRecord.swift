@@ -31,6 +31,8 @@ struct TaskRecord: Codable, Sendable, Equatable {
     /// What it takes to go on; absent until a byte is safe, and when the response cannot be resumed.
     var resume: ResumeData?
     var finished: Finished?
+    /// The path of the file that an upload sends; absent for downloads.
+    var uploadedFile: String?
 
     /// Those that can have been given.
     static let identifiers = 1..<Int.max / 2
@@ -43,6 +45,12 @@ struct TaskRecord: Codable, Sendable, Equatable {
     func checked() -> TaskRecord? {
         guard originalRequest.hasURL else { return nil }
         if let finished, !PartialFile.isName(finished.partialName) || finished.length < 0 { return nil }
+        // A file that was sent leaves nothing to go on from.
+        if let uploadedFile,
+            !uploadedFile.hasPrefix("/") || uploadedFile.utf8.contains(0) || resume != nil || finished != nil
+        {
+            return nil
+        }
         var record = self
         record.priority = URLSessionTask.clampedPriority(priority)
         if let resume, !resume.isSound || resume.originalRequest.url != originalRequest.url { record.resume = nil }

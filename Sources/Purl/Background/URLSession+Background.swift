@@ -31,15 +31,20 @@ extension URLSession {
         background?.partials ?? PartialsFolder(settings.partialDownloadsDirectory, files: settings.files)
     }
 
-    /// From here on the task outlives the process. Others do not: a data task's bytes are its delegate's, and a
-    /// completion handler cannot be called by another process.
+    /// From here on the task outlives the process. Others do not: a data task's bytes are its delegate's, as those of a
+    /// stream are its user's, and a completion handler cannot be called by another process.
     ///
-    /// - Parameter resume: What it goes on from.
-    func enterIntoJournal(_ task: URLSessionDownloadTask, _ resume: ResumeData?) {
-        guard let background, case .delegate = task.audience, let request = task.originalRequest else { return }
+    /// - Parameters:
+    ///   - resume: What it goes on from.
+    ///   - file: What it uploads.
+    func enterIntoJournal(_ task: URLSessionTask, _ resume: ResumeData?, uploading file: URL? = nil) {
+        guard let background, case .delegate = task.audience, let request = task.originalRequest,
+            file != nil || request.httpBodyStream == nil
+        else { return }
         let record = TaskRecord(
             identifier: task.taskIdentifier, taskDescription: task.taskDescription, priority: task.priority,
-            originalRequest: StoredRequest(request), isRunning: task.state == .running, resume: resume)
+            originalRequest: StoredRequest(request), isRunning: task.state == .running, resume: resume,
+            uploadedFile: file?.absoluteURL.path)
         do throws(FileFailure) {
             try background.add(record)
         } catch {
@@ -126,10 +131,18 @@ extension URLSession {
         shared.withLock { _ = $0.awaited.insert(record.identifier) }
     }
 
-    private func makeRestored(_ record: TaskRecord, _ origin: Transfer.Origin) -> URLSessionDownloadTask {
-        let task = URLSessionDownloadTask(
-            session: self, identifier: record.identifier, request: record.originalRequest.request, origin: origin,
-            audience: .delegate)
+    private func makeRestored(_ record: TaskRecord, _ origin: Transfer.Origin) -> URLSessionTask {
+        let request = record.originalRequest.request
+        let task =
+            if let path = record.uploadedFile {
+                URLSessionUploadTask(
+                    session: self, identifier: record.identifier, request: request,
+                    origin: .upload(.file(URL(fileURLWithPath: path))), audience: .delegate)
+            } else {
+                URLSessionDownloadTask(
+                    session: self, identifier: record.identifier, request: request, origin: origin,
+                    audience: .delegate)
+            }
         task.shared.withLock { shared in
             shared.taskDescription = record.taskDescription
             shared.priority = record.priority
@@ -142,7 +155,7 @@ extension URLSession {
     }
 
     /// There is nothing left to transfer: only the last calls are to be made.
-    private func deliverLater(_ task: URLSessionDownloadTask, _ call: @escaping DelegateQueue.Call) {
+    private func deliverLater(_ task: URLSessionTask, _ call: @escaping DelegateQueue.Call) {
         // Before anything the program may send to the task.
         NetworkActor.post { task.isConcluded = true }
         shared.withLock { shared in

@@ -21,6 +21,8 @@ enum ExchangeFailure: Error {
     case closedBeforeResponse(SystemError?)
     /// The connection ended in the middle of the response.
     case closedDuringResponse(SystemError?)
+    /// The request's body could not be sent to its end, for reasons of its own.
+    case body(BodyFailure)
     /// The response breaks the grammar or a limit.
     case malformed(ParseError)
     /// A 101 that nobody asked for (RFC 9110 §7.8).
@@ -43,10 +45,14 @@ final class HTTPConnection: StreamSocketHandler {
     /// An earlier exchange used this connection.
     private(set) var isReused = false
 
+    /// How long a body waits for the server to say that it wants it (RFC 9110 §10.1.1).
+    private static let continueLimit = Duration.seconds(1)
+
     private let socket: StreamSocket
     private unowned let pool: ConnectionPool
     private var exchange: Exchange?
     private var output = OutgoingMessage()
+    private var continueTimer: LoopTimer?
     /// Bytes that had arrived when reading was paused.
     private var stash: [UInt8] = []
     private var isConsuming = false
@@ -85,12 +91,20 @@ final class HTTPConnection: StreamSocketHandler {
     ///
     /// - Parameters:
     ///   - head: The request's head; its encoding is `bytes`.
-    ///   - body: What follows the head.
-    func start(_ head: RequestHead, encoded bytes: [UInt8], body: Data?, client: any ExchangeClient) {
+    ///   - body: What follows the head. If the head says `Expect: 100-continue` it waits for the server's word, though
+    ///     not for ever.
+    func start(_ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, client: any ExchangeClient) {
         exchange = Exchange(client: client, method: head.method, requestFields: head.fields)
-        output = OutgoingMessage(head: bytes, body: body)
+        let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
+        output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst) { [weak self] in self?.flush() }
+        if asksFirst {
+            continueTimer = EventLoop.shared.schedule(after: Self.continueLimit) { [weak self] in self?.startBody() }
+        }
         flush()
     }
+
+    /// The request's body keeps the connection waiting, not the server.
+    var awaitsContent: Bool { output.awaitsContent }
 
     /// Stops or continues reading, and sending with it.
     var isPaused: Bool {
@@ -106,6 +120,7 @@ final class HTTPConnection: StreamSocketHandler {
     /// Ends the exchange at once, without another word to its client. The connection is not used again.
     func abandon() {
         guard exchange != nil else { return }
+        stopSending()
         exchange = nil
         pool.release(self, mayStay: false)
     }
@@ -128,12 +143,29 @@ final class HTTPConnection: StreamSocketHandler {
             let bodyBytes = try output.send(through: socket)
             updateInterest()
             if bodyBytes > 0 { exchange?.client.exchange(self, didSendBodyBytes: bodyBytes) }
+            if let failure = output.failure { fail(.body(failure)) }
         } catch {
             // The server may have answered and closed before it read everything (RFC 9112 §9.5): what it said is
             // read first. If it said nothing, reading ends in the same error.
-            output = OutgoingMessage()
+            stopSending()
             updateInterest()
         }
+    }
+
+    /// The server wants the body, or has had its time to say so.
+    private func startBody() {
+        continueTimer?.cancel()
+        continueTimer = nil
+        guard output.awaitsContinue else { return }
+        output.startBody()
+        flush()
+    }
+
+    /// What has not been sent of the request is not sent any more.
+    private func stopSending() {
+        continueTimer?.cancel()
+        continueTimer = nil
+        output.stop()
     }
 
     private func updateInterest() {
@@ -141,7 +173,7 @@ final class HTTPConnection: StreamSocketHandler {
         var interest: Interest = []
         if exchange?.isPaused != true {
             interest.insert(.read)
-            if !output.isEmpty { interest.insert(.write) }
+            if output.awaitsSocket { interest.insert(.write) }
         }
         if socket.interest != interest { socket.interest = interest }
     }
@@ -216,12 +248,19 @@ final class HTTPConnection: StreamSocketHandler {
             if exchange?.interimResponses ?? 0 > HeadLimits.standard.maximumInterimResponses {
                 return fail(.tooManyInterimResponses)
             }
+            if head.status == 100 { startBody() }
             return
         }
         let framing = try BodyFraming.ofResponse(head, to: method)
         exchange?.response = head
         exchange?.framing = framing
         exchange?.decoder = BodyDecoder(framing)
+        // A server that has asked for nothing yet, or has found fault, does not want the rest (RFC 9112 §9.5). One that
+        // is content may answer while it reads.
+        if output.awaitsContinue || head.status >= 300 {
+            stopSending()
+            updateInterest()
+        }
         client.exchange(self, didReceive: head, framing: framing)
     }
 
@@ -232,9 +271,11 @@ final class HTTPConnection: StreamSocketHandler {
         idleLimit = ConnectionReuse.idleTimeout(response).map { .seconds($0) }
         // Surplus bytes are not a response to anything (RFC 9112 §11.2).
         let mayStay =
-            !surplus && output.isEmpty
+            !surplus && output.isSent
             && ConnectionReuse.isAllowed(
                 after: response, framing: ended.framing, requestFields: ended.requestFields)
+        stopSending()
+        output = OutgoingMessage()
         pool.release(self, mayStay: mayStay)
         ended.client.exchangeDidFinish(self)
     }
@@ -259,6 +300,7 @@ final class HTTPConnection: StreamSocketHandler {
 
     private func fail(_ failure: ExchangeFailure) {
         guard let ended = exchange else { return }
+        stopSending()
         exchange = nil
         pool.release(self, mayStay: false)
         ended.client.exchange(self, didFailWith: failure)

@@ -2,27 +2,102 @@ import Foundation
 internal import PurlIO
 
 /// A request on its way out: what the socket has not taken yet.
+@NetworkActor
 struct OutgoingMessage {
-    private var head: [UInt8] = []
-    private var body = Data()
-    private var headSent = 0
-    private var bodySent = 0
-
-    init() {}
-
-    /// A small body travels with its head, so that it costs no segment and no system call of its own.
-    init(head: [UInt8], body: Data?) {
-        self.head = head
-        self.body = body ?? Data()
+    private enum Content {
+        case whole(Data)
+        case fed(BodyFeed)
     }
 
-    var isEmpty: Bool { headSent == head.count && bodySent == body.count }
+    /// Why there is more to send and the socket is not what it waits for.
+    private enum Pause {
+        /// The server is to say whether it wants the body (RFC 9110 §10.1.1).
+        case forContinue
+        /// The body's source has nothing yet.
+        case forContent
+    }
+
+    private var head: [UInt8] = []
+    private var headSent = 0
+    private var content = Content.whole(Data())
+    /// How much of the data, or of the feed's piece, has been sent.
+    private var contentSent = 0
+    private var piece = BodyPiece()
+    private var pause: Pause?
+    private var isStopped = false
+    /// Why there will be no more of the body.
+    private(set) var failure: BodyFailure?
+
+    nonisolated init() {}
+
+    /// - Parameters:
+    ///   - asksFirst: The body waits for ``startBody()``.
+    ///   - onSupply: There is something to send after there was nothing; never called within a call.
+    init(head: [UInt8], body: OutgoingBody, asksFirst: Bool, onSupply: @escaping () -> Void) {
+        self.head = head
+        switch body {
+        case .none:
+            break
+        case .data(let data):
+            content = .whole(data)
+        case .file(let file):
+            content = .fed(BodyFeed(FileSource(file)))
+        case .stream(let stream, let length):
+            content = .fed(BodyFeed(StreamSource(stream, length: length), willBegin: stream.take))
+        }
+        if case .fed(let feed) = content { feed.onSupply = onSupply }
+        if asksFirst { pause = .forContinue }
+    }
+
+    /// All of it went out.
+    var isSent: Bool { !isStopped && headSent == head.count && isContentSent }
+
+    /// The server is to say first whether it wants the body.
+    var awaitsContinue: Bool {
+        if case .forContinue = pause { return true }
+        return false
+    }
+
+    /// Nothing can be sent before the body's source has brought more.
+    var awaitsContent: Bool {
+        guard case .forContent = pause, case .fed(let feed) = content else { return false }
+        return !feed.hasSupply
+    }
+
+    /// There is something that only the socket keeps from going out.
+    var awaitsSocket: Bool {
+        if isStopped { return false }
+        return headSent < head.count || !(awaitsContinue || awaitsContent || isContentSent)
+    }
+
+    private var isContentSent: Bool {
+        switch content {
+        case .whole(let data): contentSent == data.count
+        case .fed: piece.isLast && contentSent == piece.wire.count
+        }
+    }
+
+    /// The body need not wait any longer for the server's word.
+    mutating func startBody() {
+        if case .forContinue = pause { pause = nil }
+    }
+
+    /// Sends nothing more, and lets go of the body's source.
+    mutating func stop() {
+        guard !isSent else { return }
+        isStopped = true
+        pause = nil
+        if case .fed(let feed) = content { feed.close() }
+        content = .whole(Data())
+        piece = BodyPiece()
+    }
 
     /// Sends what the socket takes; returns how many bytes of the body went out.
-    @NetworkActor
     mutating func send(through socket: StreamSocket) throws(SystemError) -> Int {
-        if headSent == 0, !body.isEmpty, body.count <= 16_384 {
-            return try sendTogether(through: socket)
+        guard !isStopped else { return 0 }
+        // A small body travels with its head, so that it costs no segment and no system call of its own.
+        if headSent == 0, pause == nil, case .whole(let data) = content, !data.isEmpty, data.count <= 16_384 {
+            return try sendTogether(data, through: socket)
         }
         while headSent < head.count {
             let count = try head.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
@@ -31,24 +106,66 @@ struct OutgoingMessage {
             guard count > 0 else { return 0 }
             headSent += count
         }
-        let before = bodySent
-        while bodySent < body.count {
-            let count = try body.bytes.withUnsafeBytes { bytes throws(SystemError) in
-                try socket.send(UnsafeRawBufferPointer(rebasing: bytes[bodySent...]))
-            }
-            guard count > 0 else { break }
-            bodySent += count
+        if awaitsContinue { return 0 }
+        switch content {
+        case .whole(let data): return try send(data, through: socket)
+        case .fed(let feed): return try sendPieces(of: feed, through: socket)
         }
-        return bodySent - before
     }
 
-    @NetworkActor
-    private mutating func sendTogether(through socket: StreamSocket) throws(SystemError) -> Int {
+    private mutating func sendTogether(_ data: Data, through socket: StreamSocket) throws(SystemError) -> Int {
         var message = head
-        message.append(contentsOf: body)
+        message.append(contentsOf: data)
         let count = try message.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try socket.send(bytes) }
         headSent = min(count, head.count)
-        bodySent = count - headSent
-        return bodySent
+        contentSent = count - headSent
+        return contentSent
+    }
+
+    private mutating func send(_ data: Data, through socket: StreamSocket) throws(SystemError) -> Int {
+        let before = contentSent
+        while contentSent < data.count {
+            let count = try data.bytes.withUnsafeBytes { bytes throws(SystemError) in
+                try socket.send(UnsafeRawBufferPointer(rebasing: bytes[contentSent...]))
+            }
+            guard count > 0 else { break }
+            contentSent += count
+        }
+        return contentSent - before
+    }
+
+    private mutating func sendPieces(of feed: BodyFeed, through socket: StreamSocket) throws(SystemError) -> Int {
+        var sent = 0
+        while !isContentSent {
+            if contentSent == piece.wire.count {
+                guard takePiece(from: feed) else { break }
+                continue
+            }
+            let before = piece.contentBytes(in: contentSent)
+            let count = try piece.wire.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+                try socket.send(UnsafeRawBufferPointer(rebasing: bytes[contentSent...]))
+            }
+            guard count > 0 else { break }
+            contentSent += count
+            sent += piece.contentBytes(in: contentSent) - before
+        }
+        return sent
+    }
+
+    private mutating func takePiece(from feed: BodyFeed) -> Bool {
+        pause = nil
+        switch feed.take() {
+        case .piece(let next):
+            piece = next
+            contentSent = 0
+            return true
+        case .nothingYet:
+            pause = .forContent
+            return false
+        case .failed(let failure):
+            self.failure = failure
+            stop()
+            return false
+        }
     }
 }

@@ -47,11 +47,15 @@ public struct URLRequest: Hashable, Sendable {
     public var allowsCellularAccess: Bool = true
     /// Whether cookies are sent with the request and taken from its response. `true` by default.
     public var httpShouldHandleCookies: Bool = true
-    /// The body to send, as a whole. Its `Content-Length` is computed.
-    public var httpBody: Data?
 
     private var method = "GET"
+    private var body: Body?
     private var fields: [HeaderLine] = []
+
+    private enum Body: Hashable, Sendable {
+        case data(Data)
+        case stream(BodyStream)
+    }
 
     /// One header field as the user wrote it.
     private struct HeaderLine: Hashable, Sendable {
@@ -97,6 +101,41 @@ public struct URLRequest: Hashable, Sendable {
             let capitals = method.uppercased()
             if ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT"].contains(capitals) { method = capitals }
         }
+    }
+
+    /// The body to send, as a whole. Its `Content-Length` is computed. Setting it, also to `nil`, removes
+    /// ``httpBodyStream``.
+    public var httpBody: Data? {
+        get {
+            guard case .data(let data) = body else { return nil }
+            return data
+        }
+        set { body = newValue.map { .data($0) } }
+    }
+
+    /// A stream to read the body from while it is sent. Setting it, also to `nil`, removes ``httpBody``.
+    ///
+    /// The transfer opens the stream if need be, reads it to its end on a thread of its own, as fast as the server takes
+    /// it, and closes it. Nobody else may use it meanwhile, and no other task can send it again; when it is needed once
+    /// more, after a redirect say, the delegate is asked for a new one with
+    /// `urlSession(_:task:needNewBodyStream:)`.
+    ///
+    /// A `Content-Length` of the request's own is taken for the stream's length: a stream that has more or less fails
+    /// with `URLError.dataLengthExceedsMaximum` or `.requestBodyStreamExhausted`. Without one the body is sent in chunks
+    /// (RFC 9112 §7.1).
+    public var httpBodyStream: InputStream? {
+        get { bodyStream?.stream }
+        set {
+            // The same stream stays what it is: read from, or not.
+            if let newValue, newValue === bodyStream?.stream { return }
+            body = newValue.map { .stream(BodyStream($0)) }
+        }
+    }
+
+    /// The stream, with its history.
+    var bodyStream: BodyStream? {
+        guard case .stream(let stream) = body else { return nil }
+        return stream
     }
 
     /// All header fields, by name as written.
@@ -154,14 +193,14 @@ public struct URLRequest: Hashable, Sendable {
             && lhs.networkServiceType == rhs.networkServiceType
             && lhs.allowsCellularAccess == rhs.allowsCellularAccess
             && lhs.httpShouldHandleCookies == rhs.httpShouldHandleCookies
-            && lhs.httpBody == rhs.httpBody && Set(lhs.fields) == Set(rhs.fields)
+            && lhs.body == rhs.body && Set(lhs.fields) == Set(rhs.fields)
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(url)
         hasher.combine(method)
         hasher.combine(Set(fields))
-        hasher.combine(httpBody)
+        hasher.combine(body)
     }
 }
 
@@ -179,6 +218,7 @@ extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, Cus
                 "allowsCellularAccess": allowsCellularAccess, "httpShouldHandleCookies": httpShouldHandleCookies,
                 "httpMethod": method,
                 "allHTTPHeaderFields": allHTTPHeaderFields as Any, "httpBody": httpBody as Any,
+                "httpBodyStream": httpBodyStream as Any,
             ],
             displayStyle: .struct
         )

@@ -24,6 +24,32 @@ extension URLSession {
         try await data(for: makeRequest(url), delegate: delegate)
     }
 
+    /// Sends a file as the request's body, in place of any the request has, and loads the response's into memory.
+    ///
+    /// - Parameter delegate: Hears of redirects and of the bytes sent, for this task alone.
+    public func upload(
+        for request: URLRequest,
+        fromFile fileURL: URL,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) {
+        try await perform(delegate) { finish in
+            makeUploadTask(request, .file(fileURL), .data(finish, delivery: .inline))
+        }
+    }
+
+    /// Sends data as the request's body, in place of any the request has, and loads the response's into memory.
+    ///
+    /// - Parameter delegate: Hears of redirects and of the bytes sent, for this task alone.
+    public func upload(
+        for request: URLRequest,
+        from bodyData: Data,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) {
+        try await perform(delegate) { finish in
+            makeUploadTask(request, .data(bodyData), .data(finish, delivery: .inline))
+        }
+    }
+
     /// Loads the body into a file, which belongs to the caller: move it or remove it.
     public func download(
         for request: URLRequest,

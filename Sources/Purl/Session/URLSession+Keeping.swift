@@ -18,6 +18,15 @@ extension URLSession {
         }
     }
 
+    func makeUploadTask(_ request: URLRequest, _ body: RequestBody, _ audience: Audience) -> URLSessionUploadTask {
+        let task = keep { identifier in
+            URLSessionUploadTask(
+                session: self, identifier: identifier, request: request, origin: .upload(body), audience: audience)
+        }
+        if case .file(let url) = body, url.isFileURL { enterIntoJournal(task, nil, uploading: url) }
+        return task
+    }
+
     func makeDownloadTask(
         _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience
     ) -> URLSessionDownloadTask {

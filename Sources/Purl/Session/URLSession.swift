@@ -228,6 +228,48 @@ open class URLSession: NSObject, @unchecked Sendable {
         dataTask(with: makeRequest(url), writingTo: sink)
     }
 
+    // MARK: Upload tasks
+
+    /// A task that sends a file as the request's body, in place of any the request has, and reports to its delegate.
+    ///
+    /// The file is read while it is sent. If it cannot be read the task fails with `URLError.fileDoesNotExist`,
+    /// `.fileIsDirectory`, `.noPermissionsToReadFile` or `.cannotOpenFile`; if its length changes meanwhile, with
+    /// `.requestBodyStreamExhausted`. In a background session it outlives the process; see <doc:BackgroundSessions>.
+    open func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
+        makeUploadTask(request, .file(fileURL), .delegate)
+    }
+
+    /// A task that sends data as the request's body, in place of any the request has, and reports to its delegate.
+    open func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
+        makeUploadTask(request, .data(bodyData), .delegate)
+    }
+
+    /// A task whose delegate gives the stream from which the body is read, in
+    /// `urlSession(_:task:needNewBodyStream:)`. See ``URLRequest/httpBodyStream`` for how it is sent.
+    open func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
+        makeUploadTask(request, .streamFromDelegate, .delegate)
+    }
+
+    /// A task that sends a file as the request's body, collects the response's in memory and calls the handler once, on
+    /// the delegate queue. See ``uploadTask(with:fromFile:)``.
+    open func uploadTask(
+        with request: URLRequest,
+        fromFile fileURL: URL,
+        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionUploadTask {
+        makeUploadTask(request, .file(fileURL), .data(completionHandler, delivery: .queue))
+    }
+
+    /// A task that sends data as the request's body, collects the response's in memory and calls the handler once, on
+    /// the delegate queue.
+    open func uploadTask(
+        with request: URLRequest,
+        from bodyData: Data?,
+        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionUploadTask {
+        makeUploadTask(request, bodyData.map { .data($0) } ?? .none, .data(completionHandler, delivery: .queue))
+    }
+
     // MARK: Download tasks
 
     /// A task that writes the body to a file and reports to its delegate.

@@ -57,7 +57,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         return URLSessionConfiguration(values)
     }
 
-    /// A new configuration for a session whose download tasks outlive the process.
+    /// A new configuration for a session whose download tasks, and uploads from files, outlive
+    /// the process.
     ///
     /// They are kept on disk, in a folder of the session's own. When the process ends, however it ends, and another makes
     /// a session with the same identifier, they come back; see <doc:BackgroundSessions>. One session at a time can have
@@ -189,7 +190,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// Whether a background session's unfinished downloads go on by themselves when another process makes the session
     /// again. `false`, the default, is what Apple's systems do after a program was ended by force: they end with
-    /// `URLError.cancelled` and resume data.
+    /// `URLError.cancelled` and resume data. Uploads from files start over, or end with the same error.
     open var continuesDownloadsAfterRelaunch: Bool {
         get { snapshot.continuesDownloadsAfterRelaunch }
         set { values.withLock { $0.continuesDownloadsAfterRelaunch = newValue } }

@@ -65,7 +65,23 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     )
 
-    /// Bytes of the request's body were handed to the system.
+    /// A stream is needed to read the request's body from: the first one of a task made with
+    /// ``URLSession/uploadTask(withStreamedRequest:)``, or another one because the body has to be sent again, after a
+    /// redirect say. Nothing goes on until the handler is called; `nil` ends the task with
+    /// `URLError.requestBodyStreamExhausted`, unless the request has a stream that has not been read from.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    )
+
+    /// Bytes of the request's body were handed to the system. Calls that would pile up behind a busy queue are merged
+    /// into one.
+    ///
+    /// - Parameters:
+    ///   - bytesSent: Bytes since the last call.
+    ///   - totalBytesSent: Bytes sent so far. They begin again at 0 when the body is sent again.
+    ///   - totalBytesExpectedToSend: The body's length, or ``NSURLSessionTransferSizeUnknown`` when nobody knows it.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -96,6 +112,14 @@ extension URLSessionTaskDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         completionHandler(.performDefaultHandling, nil)
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        completionHandler(nil)
     }
 
     public func urlSession(

@@ -178,7 +178,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var countOfBytesReceived: Int64 { shared.withLock { $0.counts.received } }
     /// Bytes of the request's body sent so far.
     open var countOfBytesSent: Int64 { shared.withLock { $0.counts.sent } }
-    /// The length of the request's body.
+    /// The length of the request's body, or ``NSURLSessionTransferSizeUnknown`` while a stream without a length is sent.
     open var countOfBytesExpectedToSend: Int64 { shared.withLock { $0.counts.expectedToSend } }
     /// The length of the whole body, or ``NSURLSessionTransferSizeUnknown`` when the server did not say.
     open var countOfBytesExpectedToReceive: Int64 { shared.withLock { $0.counts.expectedToReceive } }
@@ -212,7 +212,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         set { shared.withLock { $0.delegate = newValue } }
     }
 
-    /// The task's progress in bytes, indeterminate while the length is unknown. Cancelling, pausing and resuming it
+    /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is unknown. Cancelling, pausing and resuming it
     /// cancels, suspends and resumes the task.
     open var progress: Progress {
         shared.withLock { shared in
@@ -223,7 +223,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             progress.isPausable = true
             control(by: progress)
             shared.progress = progress
-            Self.show(shared.counts, in: progress)
+            show(shared.counts, in: progress)
             return progress
         }
     }
@@ -242,7 +242,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             change(&shared.counts)
             return (shared.progress, shared.counts)
         }
-        if let progress { Self.show(counts, in: progress) }
+        if let progress { show(counts, in: progress) }
     }
 
     private func control(by progress: Progress) {
@@ -254,20 +254,20 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Ends the task for its users; the completion is delivered right after. A `cancel` that came before this moment
     /// wins over a success, so that nobody who cancelled is told that all went well.
     func conclude(_ error: URLError?) -> URLError? {
-        let (final, progress, received) = shared.withLock { shared in
+        let (final, progress, counts) = shared.withLock { shared in
             let cancelled = error == nil && shared.isCancelled
             let url = shared.currentRequest?.url
             let final = cancelled ? TransferFailure.cancelled.urlError(for: url) : error
             shared.state = .completed
             shared.error = final
-            return (final, shared.progress, shared.counts.received)
+            return (final, shared.progress, shared.counts)
         }
         if let progress {
             // A progress object may outlive its task by far.
             progress.cancellationHandler = nil
             progress.pausingHandler = nil
             progress.resumingHandler = nil
-            if final == nil { Self.finish(progress, at: received) }
+            if final == nil { Self.finish(progress, at: completedBytes(counts)) }
         }
         return final
     }
@@ -312,9 +312,19 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         progress.completedUnitCount = max(1, count)
     }
 
-    private static func show(_ counts: ByteCounts, in progress: Progress) {
-        let total = counts.expectedToReceive
+    private func show(_ counts: ByteCounts, in progress: Progress) {
+        let total = totalBytes(counts)
         if progress.totalUnitCount != total { progress.totalUnitCount = total }
-        progress.completedUnitCount = counts.received
+        progress.completedUnitCount = completedBytes(counts)
+    }
+
+    /// For an upload, what it sends counts, too, and is all that is known before the response.
+    private func totalBytes(_ counts: ByteCounts) -> Int64 {
+        guard self is URLSessionUploadTask, counts.expectedToSend > 0 else { return counts.expectedToReceive }
+        return counts.expectedToSend + max(0, counts.expectedToReceive)
+    }
+
+    private func completedBytes(_ counts: ByteCounts) -> Int64 {
+        self is URLSessionUploadTask ? counts.sent + counts.received : counts.received
     }
 }

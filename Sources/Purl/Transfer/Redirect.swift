@@ -57,6 +57,13 @@ enum Redirect {
         return hasHost || !["http", "https"].contains(target.scheme?.lowercased()) ? target : nil
     }
 
+    /// An upload task's body is not part of its request. It goes along until a request has one of its own, or has become
+    /// a GET.
+    static func replacesBody(of request: URLRequest, by next: URLRequest) -> Bool {
+        let becameGet = next.httpMethod == "GET" && request.httpMethod != "GET"
+        return becameGet || next.httpBody != nil || next.httpBodyStream != nil
+    }
+
     private static func changeMethod(of request: inout URLRequest, for status: Int) {
         let method = request.httpMethod ?? "GET"
         let becomesGet =
@@ -68,6 +75,7 @@ enum Redirect {
             }
         guard becomesGet else { return }
         request.httpMethod = "GET"
+        // Neither data nor a stream.
         request.httpBody = nil
         for field in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Transfer-Encoding"] {
             request.setValue(nil, forHTTPHeaderField: field)

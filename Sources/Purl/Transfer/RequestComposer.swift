@@ -10,6 +10,7 @@ enum RequestComposer {
     private static let reserved: Set<FieldName> = [.contentLength, .transferEncoding, .te, .trailer, .upgrade]
 
     /// - Parameters:
+    ///   - framing: How the end of the request's body is told: `none`, a length, or chunks.
     ///   - additional: The session's fields, for those the request does not set.
     ///   - cookies: What the cookie storage has for the request.
     ///   - rest: Where a resumed transfer goes on.
@@ -18,6 +19,7 @@ enum RequestComposer {
     static func head(
         for request: URLRequest,
         at target: RequestTarget,
+        framing: BodyFraming,
         additional: [String: String],
         cookies: String?,
         rest: ResumePoint?,
@@ -26,11 +28,14 @@ enum RequestComposer {
         mayCarryCredentials: Bool
     ) -> RequestHead {
         var fields = HeaderFields()
+        // RFC 9110 §10.1.1: without content a request expects nothing.
+        let hasContent = framing != .none && framing != .length(0)
         fields.append(.host, request.value(forHTTPHeaderField: "Host") ?? target.hostField)
         for (name, value) in request.headerLines {
             let name = FieldName(name)
             guard name != .host, !reserved.contains(name) else { continue }
             if decidesRange, name == .range || name == .ifRange { continue }
+            if !hasContent, name == .expect { continue }
             fields.append(name, value)
         }
         // Before the session's own fields, which stand back when there are cookies to send.
@@ -38,6 +43,7 @@ enum RequestComposer {
         for (name, value) in additional.sorted(by: { $0.key < $1.key }) {
             let isCredential = Redirect.credentialFields.contains { FieldName($0) == FieldName(name) }
             guard mayCarryCredentials || !isCredential else { continue }
+            if !hasContent, FieldName(name) == .expect { continue }
             appendDefault(FieldName(name), value, to: &fields)
         }
         if let rest {
@@ -50,12 +56,17 @@ enum RequestComposer {
         appendDefault(.acceptEncoding, isPlain ? "identity" : ContentDecoder.acceptEncoding, to: &fields)
         appendDefault(.userAgent, userAgent, to: &fields)
         let method = request.httpMethod ?? "GET"
-        if let body = request.httpBody {
+        if request.httpBody != nil, framing != .none {
             appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
-            fields.append(.contentLength, String(body.count))
-        } else if ["POST", "PUT", "PATCH"].contains(method) {
+        }
+        switch framing {
+        case .length(let length):
+            fields.append(.contentLength, String(length))
+        case .chunked:
+            fields.append(.transferEncoding, "chunked")
+        case .none, .untilClose:
             // RFC 9110 §8.6: a method that anticipates content says so when there is none.
-            fields.append(.contentLength, "0")
+            if ["POST", "PUT", "PATCH"].contains(method) { fields.append(.contentLength, "0") }
         }
         return RequestHead(method: method, target: target.originForm, fields: fields)
     }

@@ -60,6 +60,15 @@ extension Transfer {
         }
     }
 
+    func askStream(answer: @escaping @Sendable @NetworkActor (BodyStream?) -> Void) {
+        let once = Once(answer)
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.answer(nil) }
+            delegate.urlSession(
+                session, task: task, needNewBodyStream: { stream in once.answer(stream.map { BodyStream($0) }) })
+        }
+    }
+
     // MARK: Reports
 
     /// Empties the mailbox into the delegate, however many reads filled it.
@@ -80,11 +89,12 @@ extension Transfer {
 
     func reportSent(_ count: Int64) {
         task.updateCounts { $0.sent += count }
-        guard case .delegate = task.audience else { return }
-        let (sent, expected) = (task.countOfBytesSent, task.countOfBytesExpectedToSend)
-        session.queue.enqueue { [task, session] in
+        guard case .delegate = task.audience, sendReport.add(count) else { return }
+        let expected = task.countOfBytesExpectedToSend
+        session.queue.enqueue { [task, session, sendReport] in
+            let (bytes, total) = sendReport.take()
             task.taskDelegate?.urlSession(
-                session, task: task, didSendBodyData: count, totalBytesSent: sent, totalBytesExpectedToSend: expected)
+                session, task: task, didSendBodyData: bytes, totalBytesSent: total, totalBytesExpectedToSend: expected)
         }
     }
 

@@ -129,7 +129,7 @@ extension Transfer {
             following = nil
             return load(next)
         }
-        if case .closedBeforeResponse = failure, connection.isReused, !hasRetried, isIdempotent {
+        if case .closedBeforeResponse = failure, connection.isReused, !hasRetried, isIdempotent, canSendBodyAgain {
             // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
             hasRetried = true
             return connect()
@@ -192,6 +192,7 @@ extension Transfer {
             hasLeftOrigin = true
             authentications = [:]
         }
+        if Redirect.replacesBody(of: request, by: next) { upload = nil }
         request = next
         hasRetried = false
         task.shared.withLock { shared in
@@ -354,7 +355,7 @@ extension Transfer {
         new.transfer = self
         old.transfer = nil
         old.isConcluded = true
-        session.enterIntoJournal(new, nil)
+        if !isUpload { session.enterIntoJournal(new, nil) }
         announceDownload(from: old, to: new)
         guard !isCancelled else { return fail(.cancelled) }
         storesFromStart = true

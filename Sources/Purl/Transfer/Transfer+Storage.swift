@@ -129,13 +129,17 @@ extension Transfer {
         if writer == nil { try makePartialWriter() }
         guard let writer else { return }
         untouched = nil
-        let validator = startingOver ? Resumability.validator(for: originalRequest, answeredBy: head) : rest?.validator
+        let validator = startingOver ? newValidator(head) : rest?.validator
         writer.begin(
             ResumeTemplate(
                 originalRequest: originalRequest, currentRequest: request, validator: validator, total: total),
             startingOver: startingOver)
         destination = .sink(writer)
         if isResumedDownload { reportResumed(at: startingOver ? 0 : rest?.offset ?? 0) }
+    }
+
+    private func newValidator(_ head: ResponseHead) -> String? {
+        isUpload ? nil : Resumability.validator(for: originalRequest, answeredBy: head)
     }
 
     private func makePartialWriter() throws(TransferFailure) {

@@ -16,12 +16,14 @@ final class Transfer: ExchangeClient {
         /// The same after a relaunch: nobody but the journal knows of the resume data.
         case restored(ResumeData)
         case unreadable(any Error)
+        /// A body of the task's own, in place of the request's.
+        case upload(RequestBody)
 
         /// What the transfer goes on from.
         var resumeData: ResumeData? {
             switch self {
             case .resume(let resume), .restored(let resume): resume
-            case .request, .sink, .unreadable: nil
+            case .request, .sink, .unreadable, .upload: nil
             }
         }
     }
@@ -29,7 +31,7 @@ final class Transfer: ExchangeClient {
     enum Phase {
         /// Not begun, or suspended while it had no connection.
         case parked
-        /// The sink is being looked at.
+        /// The sink, or the request's body, is being looked at.
         case preparing
         case leasing
         case waiting(ConnectionPool.Ticket)
@@ -73,6 +75,10 @@ final class Transfer: ExchangeClient {
     var hasRetried = false
     /// How far the task has come in proving who asks, with each of those who want to know.
     var authentications: [Challenger: Authentication] = [:]
+    /// The upload task's body, as long as redirects ask for it.
+    var upload: RequestBody?
+    /// The body of the request of the moment, once it is ready to be sent.
+    var outgoing: OutgoingBody?
     /// What to load once the body of a redirect has been read.
     var following: URLRequest?
     /// Where a resumed transfer goes on; set when the request carries `Range`.
@@ -92,6 +98,8 @@ final class Transfer: ExchangeClient {
     /// How much of it has arrived, what the sink had before included.
     var received: Int64 = 0
     let writeReport = WriteReport()
+    /// Of the exchange of the moment.
+    var sendReport = WriteReport()
     private var lastProgress = EventLoop.shared.now
     private var progressTimer: LoopTimer?
     private var resourceTimer: LoopTimer?
@@ -102,10 +110,20 @@ final class Transfer: ExchangeClient {
         self.origin = origin
         request = task.originalRequest ?? .unreadable
         untouched = origin.resumeData
+        if case .upload(let body) = origin {
+            upload = body
+            request.httpBody = nil
+        }
     }
 
     /// The task as a download: it becomes one, or is one from the start.
     var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
+
+    /// The task has a body of its own, which neither resume data nor a download's record could bring back.
+    var isUpload: Bool {
+        if case .upload = origin { return true }
+        return false
+    }
 
     /// The download was made from resume data, and its delegate is to hear where it goes on.
     var isResumedDownload: Bool { origin.resumeData != nil }
@@ -155,7 +173,7 @@ final class Transfer: ExchangeClient {
         if let refusal = task.shared.withLock({ $0.refusal }) { return fail(refusal) }
         startResourceTimer()
         switch origin {
-        case .request:
+        case .request, .upload:
             connect()
         case .sink(let sink):
             look(into: sink)
@@ -166,7 +184,7 @@ final class Transfer: ExchangeClient {
         }
     }
 
-    /// Leases a connection for the request of the moment.
+    /// Gets the body of the request of the moment ready, then leases a connection.
     func connect() {
         guard !holds.contains(.suspended) else {
             phase = .parked
@@ -179,30 +197,35 @@ final class Transfer: ExchangeClient {
         } catch {
             return fail(.url(error))
         }
+        guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
         phase = .leasing
         markProgress()
         if progressTimer == nil { startProgressTimer(after: Self.duration(progressLimit)) }
         let ticket = session.pool.lease(target.origin, fresh: hasRetried) { [weak self] result in
-            self?.leased(result, target)
+            self?.leased(result, target, body)
         }
         // The answer may have come already.
         if case .leasing = phase { phase = .waiting(ticket) }
     }
 
-    private func leased(_ result: Result<HTTPConnection, DialError>, _ target: RequestTarget) {
+    private func leased(
+        _ result: Result<HTTPConnection, DialError>, _ target: RequestTarget, _ body: OutgoingBody
+    ) {
         switch result {
         case .failure(let error):
             fail(.dial(error))
         case .success(let connection):
             phase = .exchanging(connection)
             markProgress()
-            send(on: connection, target)
+            send(body, on: connection, target)
         }
     }
 
-    private func send(on connection: HTTPConnection, _ target: RequestTarget) {
+    private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
+        // Whoever sends it again has to get it ready again.
+        outgoing = nil
         var head = RequestComposer.head(
-            for: request, at: target, additional: session.settings.httpAdditionalHeaders,
+            for: request, at: target, framing: body.framing, additional: session.settings.httpAdditionalHeaders,
             cookies: cookieHeader, rest: rest,
             decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
             mayCarryCredentials: !hasLeftOrigin)
@@ -216,12 +239,12 @@ final class Transfer: ExchangeClient {
             return fail(.request(error))
         }
         task.shared.withLock { $0.sentFields = head.fields }
-        let bodyLength = Int64(request.httpBody?.count ?? 0)
+        sendReport = WriteReport()
         task.updateCounts { counts in
             counts.sent = 0
-            counts.expectedToSend = bodyLength
+            counts.expectedToSend = body.length ?? NSURLSessionTransferSizeUnknown
         }
-        connection.start(head, encoded: bytes, body: request.httpBody, client: self)
+        connection.start(head, encoded: bytes, body: body, client: self)
     }
 
     private var cookieHeader: String? {
@@ -271,13 +294,14 @@ final class Transfer: ExchangeClient {
         fail(.stalled(seconds: progressLimit))
     }
 
-    /// Nothing is expected of the network: the user, the queue for a connection or the disk is in the way.
+    /// Nothing is expected of the network: the user, a stream of his, the queue for a connection or the disk is in the
+    /// way.
     private var clockStandsStill: Bool {
         switch phase {
         case .parked, .preparing, .leasing, .decoding, .ending, .concluded:
             return true
-        case .exchanging:
-            return !holds.isEmpty
+        case .exchanging(let connection):
+            return !holds.isEmpty || connection.awaitsContent
         case .waiting(let ticket):
             if let start = ticket.dialStart, start > lastProgress { lastProgress = start }
             return ticket.dialStart == nil

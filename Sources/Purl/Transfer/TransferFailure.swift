@@ -17,6 +17,8 @@ enum TransferFailure: Error {
     case request(EncodeError)
     case dial(DialError)
     case exchange(ExchangeFailure)
+    /// The request's body could not be had.
+    case body(BodyFailure)
     /// No progress for `timeoutIntervalForRequest`.
     case stalled(seconds: TimeInterval)
     /// All of `timeoutIntervalForResource` is used.
@@ -93,6 +95,7 @@ enum TransferFailure: Error {
             (.badURL, "The request cannot be sent: \(error)", error)
         case .dial(let error): Self.explain(error)
         case .exchange(let failure): Self.explain(failure)
+        case .body(let failure): Self.explain(failure)
         case .stalled(let seconds):
             (.timedOut, "The transfer made no progress for \(Self.text(seconds)).", nil)
         case .tookTooLong(let seconds):
@@ -152,10 +155,15 @@ enum TransferFailure: Error {
         }
     }
 
+    private static func explain(_ failure: BodyFailure) -> Explanation {
+        (failure.code, "\(failure)", failure.underlying)
+    }
+
     private static func explain(_ failure: ExchangeFailure) -> Explanation {
         switch failure {
         case .closedBeforeResponse(let error):
             (.networkConnectionLost, "The connection was lost before the server answered.", error)
+        case .body(let failure): explain(failure)
         case .closedDuringResponse(let error):
             (.networkConnectionLost, "The connection was lost in the middle of the response.", error)
         case .unaskedUpgrade:

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Bytes written that the delegate has not been told of. Calls that would pile up behind a busy queue become one.
+/// Bytes written or sent that the delegate has not been told of. Calls that would pile up behind a busy queue become one.
 final class WriteReport: Sendable {
     private struct State {
         var unreported: Int64 = 0

@@ -1,6 +1,6 @@
 extension Int64 {
     /// A number of one or more decimal digits and nothing else: no sign, no blank. nil also when it does not fit.
-    init?(digits: some Collection<UInt8>) {
+    package init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         var number: Int64 = 0
         for byte in digits {

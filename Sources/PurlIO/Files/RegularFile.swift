@@ -24,9 +24,25 @@ package struct RegularFile: ~Copyable, Sendable {
             }
         let number = Self.retrying { open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | creation, 0o600) }
         let descriptor = try Descriptor(checking: number, "open")
-        let status = try Self.status(of: descriptor)
-        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError(code: EINVAL, operation: "open") }
+        try Self.checkKind(of: descriptor)
         self.descriptor = descriptor
+    }
+
+    /// Opens somebody else's file at `path`, or where a symbolic link there leads, for reading.
+    package init(reading path: String) throws(SystemError) {
+        // Without O_NONBLOCK opening a pipe would wait for a writer.
+        let number = Self.retrying { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        let descriptor = try Descriptor(checking: number, "open")
+        try Self.checkKind(of: descriptor)
+        self.descriptor = descriptor
+    }
+
+    private static func checkKind(of descriptor: borrowing Descriptor) throws(SystemError) {
+        switch try status(of: descriptor).st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR: throw SystemError(code: EISDIR, operation: "open")
+        default: throw SystemError(code: EINVAL, operation: "open")
+        }
     }
 
     /// Takes the file for this holder alone. False when another descriptor, in this process or elsewhere, has it.

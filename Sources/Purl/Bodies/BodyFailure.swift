@@ -1,0 +1,67 @@
+import Foundation
+internal import PurlIO
+
+/// Why a request's body could not be sent to its end, for reasons on this side of the connection.
+enum BodyFailure: Error {
+    /// The URL of an upload's file is not a file URL.
+    case notAFile(URL)
+    /// The file could not be opened or read.
+    case file(URL, SystemError)
+    /// The file no longer has the length that was announced.
+    case fileChanged(URL)
+    /// The stream has failed; with its own error where it has one.
+    case stream((any Error)?)
+    /// The stream ended before the length its user had promised.
+    case tooShort(length: Int64)
+    /// The stream has more bytes than its user had promised.
+    case tooLong(length: Int64)
+    /// A stream is needed, or needed again, and nobody has given one.
+    case noStream
+
+    var code: URLError.Code {
+        switch self {
+        case .notAFile: .cannotOpenFile
+        case .file(_, let error): Self.code(of: error)
+        case .tooLong: .dataLengthExceedsMaximum
+        case .fileChanged, .stream, .tooShort, .noStream: .requestBodyStreamExhausted
+        }
+    }
+
+    private static func code(of error: SystemError) -> URLError.Code {
+        switch error.code {
+        case ENOENT, ENOTDIR: .fileDoesNotExist
+        case EISDIR: .fileIsDirectory
+        case EACCES, EPERM: .noPermissionsToReadFile
+        default: .cannotOpenFile
+        }
+    }
+
+    var underlying: (any Error)? {
+        switch self {
+        case .file(_, let error): error
+        case .stream(let error): error
+        case .notAFile, .fileChanged, .tooShort, .tooLong, .noStream: nil
+        }
+    }
+}
+
+extension BodyFailure: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .notAFile(let url):
+            "“\(url)” names no file to be sent."
+        case .file(let url, let error):
+            "The file \(url.path) could not be read: \(error.reason)."
+        case .fileChanged(let url):
+            "The file \(url.path) changed its length while it was to be sent."
+        case .stream(let error):
+            "The request's body stream failed\(error.map { ": \($0.reason)" } ?? "")."
+        case .tooShort(let length):
+            "The request's body stream ended before the \(length) bytes of its Content-Length."
+        case .tooLong(let length):
+            "The request's body stream has more than the \(length) bytes of its Content-Length."
+        case .noStream:
+            "The request's body stream has been read, and no new one was given."
+        }
+    }
+}

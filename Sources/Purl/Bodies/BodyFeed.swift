@@ -1,0 +1,93 @@
+import Foundation
+internal import PurlIO
+
+/// Brings a body to its connection, read away from the network thread.
+///
+/// While one piece goes out the next is read, and no more: so a slow server slows the reading, and two pieces are all
+/// the memory it takes.
+@NetworkActor
+final class BodyFeed {
+    /// What there is at the moment.
+    enum Supply {
+        case piece(BodyPiece)
+        /// Something is being read; `onSupply` says when to ask again.
+        case nothingYet
+        case failed(BodyFailure)
+    }
+
+    private enum State {
+        case untouched
+        case reading
+        case ready(BodyPiece)
+        case failed(BodyFailure)
+        /// The last piece has been handed on, or the feed was closed.
+        case over
+    }
+
+    /// Called when there is something after there was nothing; never within a call.
+    var onSupply: (() -> Void)?
+    private let source: any BodySource
+    private let willBegin: () -> Void
+    private let queue = DispatchQueue(label: "Purl.BodyFeed")
+    private var state = State.untouched
+
+    /// - Parameter willBegin: Called before the first read, at once when that is asked for.
+    init(_ source: any BodySource, willBegin: @escaping () -> Void = {}) {
+        self.source = source
+        self.willBegin = willBegin
+    }
+
+    /// There is something to take.
+    var hasSupply: Bool {
+        switch state {
+        case .ready, .failed: true
+        case .untouched, .reading, .over: false
+        }
+    }
+
+    /// The next piece, if it has been read. Not to be called after the last one.
+    func take() -> Supply {
+        switch state {
+        case .untouched:
+            willBegin()
+            readNext()
+            return .nothingYet
+        case .reading, .over:
+            return .nothingYet
+        case .ready(let piece):
+            if piece.isLast { state = .over } else { readNext() }
+            return .piece(piece)
+        case .failed(let failure):
+            return .failed(failure)
+        }
+    }
+
+    /// Lets go of the file or the stream, after the read in progress.
+    func close() {
+        switch state {
+        case .over: return
+        case .untouched, .reading, .ready, .failed: break
+        }
+        state = .over
+        onSupply = nil
+        queue.async { [source] in source.close() }
+    }
+
+    private func readNext() {
+        state = .reading
+        queue.async { [source, weak self] in
+            let result = Result { () throws(BodyFailure) in try source.next() }
+            NetworkActor.post { self?.didRead(result) }
+        }
+    }
+
+    private func didRead(_ result: Result<BodyPiece, BodyFailure>) {
+        guard case .reading = state else { return }
+        state =
+            switch result {
+            case .success(let piece): .ready(piece)
+            case .failure(let failure): .failed(failure)
+            }
+        onSupply?()
+    }
+}
