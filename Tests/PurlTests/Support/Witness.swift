@@ -18,6 +18,7 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         case wrote(Int64, of: Int64)
         case file(Int)
         case sent(Int64, of: Int64)
+        case neededStream
         case completed(URLError.Code?)
         case invalid
         case eventsFinished
@@ -26,6 +27,7 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     typealias RedirectAnswer = @Sendable (URLRequest) -> URLRequest?
     typealias ChallengeAnswer =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
+    typealias StreamAnswer = @Sendable () -> InputStream?
     typealias Hook = @Sendable (URLSessionTask, Event) -> Void
 
     private struct State {
@@ -40,22 +42,26 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     private let disposition: URLSession.ResponseDisposition
     private let redirect: RedirectAnswer
     private let challenge: ChallengeAnswer
+    private let stream: StreamAnswer
     private let hook: Hook
 
     /// - Parameters:
     ///   - disposition: The answer to every response.
     ///   - redirect: The answer to every redirect.
     ///   - challenge: The answer to every challenge.
+    ///   - stream: The answer when a body's stream is needed.
     ///   - hook: Runs inside each call, before it returns.
     init(
         disposition: URLSession.ResponseDisposition = .allow,
         redirect: @escaping RedirectAnswer = { $0 },
         challenge: @escaping ChallengeAnswer = { _ in (.performDefaultHandling, nil) },
+        stream: @escaping StreamAnswer = { nil },
         hook: @escaping Hook = { _, _ in }
     ) {
         self.disposition = disposition
         self.redirect = redirect
         self.challenge = challenge
+        self.stream = stream
         self.hook = hook
     }
 
@@ -140,6 +146,14 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         note(.challenge(method, space.realm, failures: challenge.previousFailureCount), task)
         let (disposition, credential) = self.challenge(challenge)
         completionHandler(disposition, credential)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        note(.neededStream, task)
+        completionHandler(stream())
     }
 
     func urlSession(

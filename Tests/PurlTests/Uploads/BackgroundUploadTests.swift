@@ -1,0 +1,176 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+/// Uploads of a background session: those from files outlive their process, and start over.
+@Suite(.timeLimit(.minutes(1))) struct BackgroundUploadTests {
+    private let content = GeneratedContent(size: Upload.blockedSize, seed: 61)
+    private let server: LoopbackServer
+    private let gate = Gate()
+    private let home: BackgroundHome
+    private let file: URL
+
+    init() throws {
+        server = try LoopbackServer()
+        home = try BackgroundHome()
+        file = home.sandbox.file("upload")
+        try content.data.write(to: file)
+        server.route("/file", .text("done").takingBody(after: gate))
+    }
+
+    /// A program that was killed in the middle of its upload, and what it left.
+    private func killed(finally: (URLSessionTask) -> Void = { _ in }) async throws -> BackgroundHome {
+        let witness = Witness()
+        let session = home.makeSession(witness)
+        var request = Upload.request(server.url("/file"), "PUT")
+        request.setValue("text/x", forHTTPHeaderField: "Content-Type")
+        let task = session.uploadTask(with: request, fromFile: file)
+        task.taskDescription = "the film"
+        task.resume()
+        await gate.reached()
+        finally(task)
+        let after = try home.afterCrash()
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+        gate.open()
+        server.forgetRequests()
+        return after
+    }
+
+    @Test func comesBackCancelled() async throws {
+        let launch = await Launch(try await killed())
+        let task = try #require(launch.tasks.first as? URLSessionUploadTask)
+        #expect(launch.tasks.count == 1)
+        #expect(task.taskDescription == "the film")
+        #expect(task.originalRequest?.httpMethod == "PUT")
+        #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
+        let error = try #require(launch.witness.error(of: task))
+        #expect(error.backgroundTaskCancelledReason == .userForceQuitApplication)
+        #expect(error.downloadTaskResumeData == nil)
+        #expect(server.requests.isEmpty)
+        await launch.end()
+    }
+
+    @Test func startsOverByItself() async throws {
+        let launch = await Launch(try await killed(), continuing: true)
+        let task = try #require(launch.tasks.first as? URLSessionUploadTask)
+        #expect(task.taskIdentifier == 1)
+        let size = Int64(content.size)
+        #expect(
+            await launch.events() == [
+                .sent(size, of: size), .response(200), .data(4), .completed(nil), .eventsFinished,
+            ])
+        #expect(server.requests.map(\.method) == ["PUT"])
+        #expect(server.requests.map { $0.fields["Content-Type"] } == ["text/x"])
+        #expect(server.requests.map { $0.body.isSame(as: content.data) } == [true])
+        await launch.end()
+        #expect(try home.records.isEmpty)
+    }
+
+    @Test func aSuspendedOneStaysSuspended() async throws {
+        let launch = await Launch(try await killed(finally: { $0.suspend() }), continuing: true)
+        let task = try #require(launch.tasks.first)
+        #expect(task.state == .suspended)
+        #expect(server.requests.isEmpty)
+        task.resume()
+        await launch.witness.completion()
+        #expect(launch.witness.events.last == .completed(nil))
+        #expect(server.requests.map { $0.body.isSame(as: content.data) } == [true])
+        await launch.end()
+    }
+
+    @Test func aCancelledOneIsCancelled() async throws {
+        let home = home
+        // Killed in the middle of its last call.
+        let witness = Witness(hook: { _, event in
+            if event == .completed(.cancelled) { _ = try? home.afterCrash() }
+        })
+        let session = home.makeSession(witness)
+        let cancelled = session.uploadTask(with: Upload.request(server.url("/file")), fromFile: file)
+        cancelled.resume()
+        await gate.reached()
+        cancelled.cancel()
+        await witness.completion()
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+        gate.open()
+        server.forgetRequests()
+        let launch = await Launch(BackgroundHome(in: home.sandbox, named: "after"), continuing: true)
+        let task = try #require(launch.tasks.first)
+        #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
+        #expect(launch.witness.error(of: task)?.backgroundTaskCancelledReason == nil)
+        #expect(server.requests.isEmpty)
+        await launch.end()
+    }
+
+    @Test func itsFileMayBeGone() async throws {
+        let after = try await killed()
+        try FileManager.default.removeItem(at: file)
+        let launch = await Launch(after, continuing: true)
+        #expect(await launch.events() == [.completed(.fileDoesNotExist), .eventsFinished])
+        await launch.end()
+    }
+
+    /// The journal is not trusted.
+    @Test(arguments: ["upload", "", "../upload", "~/upload"]) func aPathThatWasNeverWrittenIsNot(path: String)
+        async throws
+    {
+        let after = try await killed()
+        var record = try #require(try after.records[1])
+        #expect(record.uploadedFile == file.path)
+        record.uploadedFile = path
+        try JournalText.line(try JournalEntry.task(record).encoded()).write(to: after.journal)
+        let launch = await Launch(after, continuing: true)
+        #expect(launch.tasks == [])
+        await launch.end()
+    }
+
+    @Test func aFinishedOneIsForgotten() async throws {
+        gate.open()
+        let witness = Witness()
+        let session = home.makeSession(witness)
+        session.uploadTask(with: Upload.request(server.url("/file")), fromFile: file).resume()
+        await witness.completion()
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+        let launch = await Launch(home)
+        #expect(launch.tasks == [])
+        await launch.end()
+    }
+
+    /// They work, but end with the process.
+    @Test(arguments: [UploadForm.body, .stream, .data, .streamed]) func othersAreNotKept(form: UploadForm) async throws
+    {
+        let upload = try Upload(form, content)
+        let session = home.makeSession(upload.witness)
+        let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: session))
+        task.resume()
+        await gate.reached()
+        let after = try home.afterCrash()
+        gate.open()
+        await upload.witness.completion()
+        #expect(task.error == nil)
+        session.invalidateAndCancel()
+        await upload.witness.wait { $0.last == .invalid }
+        let launch = await Launch(after, continuing: true)
+        #expect(launch.tasks == [])
+        await launch.end()
+    }
+
+    @Test func aDownloadWithABodyStreamIsNotKept() async throws {
+        let witness = Witness()
+        let session = home.makeSession(witness)
+        var request = Upload.request(server.url("/file"))
+        request.httpBodyStream = InputStream(data: Data("body".utf8))
+        let task = session.downloadTask(with: request)
+        #expect(try home.records.isEmpty)
+        gate.open()
+        task.resume()
+        await witness.completion()
+        #expect(witness.file(of: task) == Data("done".utf8))
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+    }
+}

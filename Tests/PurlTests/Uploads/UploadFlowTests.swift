@@ -1,0 +1,185 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// How fast an upload goes is the server's to say, and the user's.
+@Suite(.timeLimit(.minutes(2))) struct UploadFlowTests {
+    /// In a process of its own, so that the memory is its alone.
+    @Test func aSlowServerCostsNoMemory() async {
+        await #expect(processExitsWith: .success) {
+            let server = try LoopbackServer(maximumRecordedBody: 0)
+            let gate = Gate()
+            let content = GeneratedContent(size: 64 << 20, seed: 41)
+            let sandbox = try Sandbox()
+            try content.data.write(to: sandbox.file("upload"))
+            let session = sandbox.session()
+            _ = try await session.data(from: server.route("/small", .text("")))
+            let before = ProcessMemory.now
+            var request = Upload.request(server.route("/file", .text("done").takingBody(after: gate)))
+            let file = session.uploadTask(with: request, fromFile: sandbox.file("upload"))
+            request.httpBodyStream = InputStream(url: sandbox.file("upload"))
+            let stream = session.dataTask(with: request)
+            file.resume()
+            stream.resume()
+            await gate.reached(times: 2)
+            var sent: Int64 = -1
+            // Both have come to a stop when other requests come and go and nothing moves.
+            while sent != file.countOfBytesSent + stream.countOfBytesSent {
+                sent = file.countOfBytesSent + stream.countOfBytesSent
+                for _ in 0..<50 { _ = try await session.data(from: server.url("/small")) }
+            }
+            #expect(sent <= 2 * SocketRoom.bytes)
+            #expect(ProcessMemory.now - before < 32 << 20)
+            gate.open()
+            await server.wait {
+                $0.completeRequests > 2 && $0.requests.filter(\.isComplete).count { $0.path == "/file" } == 2
+            }
+            #expect(file.countOfBytesSent == 64 << 20 && stream.countOfBytesSent == 64 << 20)
+        }
+    }
+
+    @Test(arguments: UploadForm.allCases.filter(\.hasDelegate))
+    func aSuspendedUploadSendsNothing(form: UploadForm) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("done").takingBody(after: gate))
+        let upload = try Upload(form, GeneratedContent(size: Upload.blockedSize, seed: 42))
+        let session = upload.sandbox.session(upload.witness)
+        let others = upload.sandbox.session()
+        let task = try #require(upload.makeTask(Upload.request(url), in: session))
+        task.resume()
+        await gate.reached()
+        task.suspend()
+        // What is asked for later is answered later: by then the suspension has taken effect.
+        _ = try await others.data(from: server.url("/nothing"))
+        let sent = task.countOfBytesSent
+        gate.open()
+        for _ in 0..<20 { _ = try await others.data(from: server.url("/nothing")) }
+        #expect(task.countOfBytesSent == sent)
+        #expect(sent < Int64(upload.content.size))
+        task.resume()
+        await upload.witness.completion()
+        #expect(task.error == nil)
+        #expect(server.requests.first?.body.isSame(as: upload.content.data) == true)
+        session.invalidateAndCancel()
+        others.invalidateAndCancel()
+    }
+
+    @Test func suspendedBeforeItBegan() async throws {
+        let server = try LoopbackServer()
+        for form in UploadForm.allCases.filter(\.hasDelegate) {
+            let upload = try Upload(form, GeneratedContent(size: 1000))
+            let session = upload.sandbox.session(upload.witness)
+            let task = try #require(
+                upload.makeTask(Upload.request(server.route("/file", .text("done"))), in: session))
+            for _ in 0..<50 {
+                task.resume()
+                task.suspend()
+            }
+            task.resume()
+            await upload.witness.completion()
+            #expect(task.error == nil)
+            #expect(server.requests.last?.body == upload.content.data)
+            session.invalidateAndCancel()
+        }
+    }
+
+    @Test(arguments: [UploadForm.stream, .measuredStream, .streamed])
+    func cancellingClosesTheStream(form: UploadForm) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("done").takingBody(after: gate))
+        let content = GeneratedContent(size: Upload.blockedSize)
+        let history = StreamHistory()
+        let sandbox = try Sandbox()
+        let witness = Witness(stream: { ScriptedStream(content, history: history) })
+        let session = sandbox.session(witness)
+        var request = Upload.request(url)
+        let task: URLSessionTask
+        if form == .streamed {
+            task = session.uploadTask(withStreamedRequest: request)
+        } else {
+            request.httpBodyStream = ScriptedStream(content, history: history)
+            if form == .measuredStream { request.setValue("\(content.size)", forHTTPHeaderField: "Content-Length") }
+            task = session.dataTask(with: request)
+        }
+        task.resume()
+        await gate.reached()
+        task.cancel()
+        await witness.completion()
+        #expect(witness.events.last == .completed(.cancelled))
+        await history.waitUntilClosed()
+        #expect(history.closings == 1)
+        #expect(history.offset < content.size)
+        gate.open()
+        await server.waitUntilDisconnected()
+        #expect(server.requests.map(\.isComplete) == [false])
+        session.invalidateAndCancel()
+    }
+
+    @Test func cancellingTheSurroundingTaskCancelsTheUpload() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("done").takingBody(after: gate))
+        let upload = try Upload(.fileAsync, GeneratedContent(size: Upload.blockedSize))
+        async let outcome = Task { await upload.load(Upload.request(url)) }.value
+        let session = upload.sandbox.session()
+        let file = upload.file
+        let work = Task { try await session.upload(for: Upload.request(url), fromFile: file) }
+        await gate.reached(times: 2)
+        work.cancel()
+        let error = await #expect(throws: URLError.self) { try await work.value }
+        #expect(error?.code == .cancelled)
+        gate.open()
+        await outcome.expectSuccess(Data("done".utf8))
+        session.invalidateAndCancel()
+    }
+
+    @Test(arguments: UploadForm.allCases) func aServerThatTakesNothingTimesOut(form: UploadForm) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("done").takingBody(after: gate))
+        let upload = try Upload(form, GeneratedContent(size: Upload.blockedSize))
+        await upload.load(Upload.request(url)) { $0.timeoutIntervalForRequest = 0.3 }.expectFailure(.timedOut, at: url)
+        gate.open()
+    }
+
+    /// The time-out is the network's; a stream of the user's own takes its time.
+    @Test func aSlowStreamDoesNotTimeOut() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("done"))
+        let stop = Stop()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness) { $0.timeoutIntervalForRequest = 0.2 }
+        var request = Upload.request(url)
+        request.httpBodyStream = ScriptedStream(GeneratedContent(size: 10), waitingAt: (5, stop))
+        let task = session.dataTask(with: request)
+        task.resume()
+        await stop.reached()
+        // A request that does run out of time shows that as much has passed.
+        server.route("/silent", .text("").stalled(at: .beforeHead))
+        await #expect(throws: URLError.self) { try await session.data(from: server.url("/silent")) }
+        await #expect(throws: URLError.self) { try await session.data(from: server.url("/silent")) }
+        #expect(task.state == .running)
+        stop.open()
+        await witness.completion()
+        #expect(task.error == nil)
+        #expect(server.requests.first?.body == GeneratedContent(size: 10).data)
+        session.invalidateAndCancel()
+    }
+
+    /// More uploads than connections: those that wait keep no file open.
+    @Test func manyFiles() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("done"))
+        let upload = try Upload(.file, GeneratedContent(size: 100_000, seed: 5))
+        let session = upload.sandbox.session(upload.witness)
+        for _ in 0..<200 { session.uploadTask(with: Upload.request(url), fromFile: upload.file).resume() }
+        await upload.witness.completion(of: 200)
+        #expect(upload.witness.events.count { $0 == .completed(nil) } == 200)
+        #expect(server.requests.count { $0.body == upload.content.data } == 200)
+        session.invalidateAndCancel()
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("An upload", .timeLimit(.minutes(1)))
+struct UploadTests {
+    static let sizes = [0, 1, 262_143, 262_144, 262_145, 3_000_000]
+
+    @Test("arrives whole, whatever its size and wherever it comes from", arguments: UploadForm.allCases, sizes)
+    func whole(form: UploadForm, size: Int) async throws {
+        let server = try LoopbackServer()
+        let upload = try Upload(form, GeneratedContent(size: size, seed: 15))
+        let outcome = await upload.load(Upload.request(server.route("/file", .text("done"))))
+        outcome.expectSuccess(Data("done".utf8))
+        #expect(server.requests.map { $0.body.isSame(as: upload.content.data) } == [true])
+        #expect(server.requests.map { $0.fields["Content-Length"] } == [form.isChunked ? nil : "\(size)"])
+        #expect(server.requests.map { $0.fields["Transfer-Encoding"] } == [form.isChunked ? "chunked" : nil])
+    }
+
+    @Test("is counted while it goes out", arguments: UploadForm.allCases.filter(\.hasDelegate), sizes)
+    func counted(form: UploadForm, size: Int) async throws {
+        let server = try LoopbackServer()
+        let upload = try Upload(form, GeneratedContent(size: size))
+        let session = upload.sandbox.session(upload.witness)
+        let task = try #require(
+            upload.makeTask(Upload.request(server.route("/file", .text("done"))), in: session))
+        #expect(task.countOfBytesSent == 0)
+        task.resume()
+        await upload.witness.completion()
+        let expected = form.isChunked ? NSURLSessionTransferSizeUnknown : Int64(size)
+        let asked: [Witness.Event] = form == .streamed ? [.neededStream] : []
+        let sent: [Witness.Event] = size == 0 ? [] : [.sent(Int64(size), of: expected)]
+        #expect(upload.witness.events == asked + sent + [.response(200), .data(4), .completed(nil)])
+        #expect(task.countOfBytesSent == Int64(size))
+        #expect(task.countOfBytesExpectedToSend == expected)
+        session.invalidateAndCancel()
+    }
+
+    @Test("shows its progress in bytes sent and received", arguments: [UploadForm.data, .file, .streamed])
+    func progress(form: UploadForm) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let upload = try Upload(form, GeneratedContent(size: 1000))
+        let session = upload.sandbox.session(upload.witness)
+        let url = server.route("/file", .text("done").delayed(until: gate))
+        let task = try #require(upload.makeTask(Upload.request(url), in: session))
+        let progress = task.progress
+        task.resume()
+        await gate.reached()
+        await upload.witness.wait { $0.contains { if case .sent(1000, _) = $0 { true } else { false } } }
+        #expect(progress.completedUnitCount == 1000)
+        #expect(progress.totalUnitCount == (form.isChunked ? -1 : 1000))
+        gate.open()
+        await upload.witness.completion()
+        #expect(progress.completedUnitCount == 1004 && progress.totalUnitCount == 1004)
+        session.invalidateAndCancel()
+    }
+
+    @Test("leaves a connection that can be used again", arguments: UploadForm.allCases)
+    func reuse(form: UploadForm) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("done"))
+        let upload = try Upload(form, GeneratedContent(size: 300_000))
+        let session = upload.sandbox.session(upload.witness)
+        if let task = upload.makeTask(Upload.request(url), in: session) {
+            task.resume()
+            await upload.witness.completion()
+        } else {
+            _ = try await session.upload(for: Upload.request(url), fromFile: upload.file)
+        }
+        _ = try await session.data(from: url)
+        #expect(server.requests.map(\.connection) == [1, 1])
+        session.invalidateAndCancel()
+    }
+
+    @Test("is an upload task, and is found among them")
+    func lists() async throws {
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let tasks = [
+            session.uploadTask(with: URLRequest(url: url), from: Data()),
+            session.uploadTask(with: URLRequest(url: url), fromFile: sandbox.file("none")),
+            session.uploadTask(withStreamedRequest: URLRequest(url: url)),
+            session.uploadTask(with: URLRequest(url: url), from: nil) { _, _, _ in },
+            session.uploadTask(with: URLRequest(url: url), fromFile: sandbox.file("none")) { _, _, _ in },
+        ]
+        let (data, uploads, downloads) = await session.tasks
+        #expect(data == [] && uploads == tasks && downloads == [])
+        #expect(tasks.allSatisfy { $0.state == .suspended })
+        session.invalidateAndCancel()
+    }
+
+    @Test("goes in place of the body that the request has", arguments: [true, false])
+    func replaces(isStream: Bool) async throws {
+        let server = try LoopbackServer()
+        var request = Upload.request(server.route("/file", .text("done")))
+        if isStream {
+            request.httpBodyStream = InputStream(data: Data("not this".utf8))
+        } else {
+            request.httpBody = Data("not this".utf8)
+        }
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        _ = try await session.upload(for: request, from: Data("this".utf8))
+        #expect(server.requests.map(\.body) == [Data("this".utf8)])
+        #expect(server.requests.map { $0.fields["Content-Type"] } == [nil])
+        session.invalidateAndCancel()
+    }
+
+    @Test("A task's own delegate hears of an awaited upload's redirects")
+    func ownDelegate() async throws {
+        let server = try LoopbackServer()
+        server.route("/end", .text("end"))
+        let url = server.route("/start", .redirect(307, to: "/end"))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        let witness = Witness()
+        let (body, _) = try await session.upload(
+            for: Upload.request(url), from: Data("this".utf8), delegate: witness)
+        #expect(body == Data("end".utf8))
+        #expect(witness.events == [.redirect(307, to: "/end")])
+        session.invalidateAndCancel()
+    }
+
+    @Test("A stream of the system's own is sent, too")
+    func systemStream() async throws {
+        let server = try LoopbackServer()
+        let content = GeneratedContent(size: 1_000_000, seed: 3)
+        let sandbox = try Sandbox()
+        try content.data.write(to: sandbox.file("upload"))
+        let streams = [InputStream(data: content.data), try #require(InputStream(url: sandbox.file("upload")))]
+        for stream in streams {
+            var request = Upload.request(server.route("/file", .text("done")))
+            request.httpBodyStream = stream
+            try await LoadForm.dataDelegate.load(request).expectSuccess(Data("done".utf8))
+            #expect(server.requests.last?.body.isSame(as: content.data) == true)
+            #expect(stream.streamStatus == .closed)
+        }
+    }
+
+    @Test("A stream is opened and closed once, also when it was open already", arguments: [false, true])
+    func opening(isOpen: Bool) async throws {
+        let server = try LoopbackServer()
+        let stream = ScriptedStream(GeneratedContent(size: 1000))
+        if isOpen { stream.open() }
+        var request = Upload.request(server.route("/file", .text("done")))
+        request.httpBodyStream = stream
+        try await LoadForm.dataDelegate.load(request).expectSuccess(Data("done".utf8))
+        await stream.history.waitUntilClosed()
+        #expect(stream.history.openings == 1 && stream.history.closings == 1)
+    }
+
+    @Test("A symbolic link is followed")
+    func link() async throws {
+        let server = try LoopbackServer()
+        let upload = try Upload(.file, GeneratedContent(size: 1000))
+        let link = upload.sandbox.file("link")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: upload.file)
+        let session = upload.sandbox.session()
+        _ = try await session.upload(for: Upload.request(server.route("/file", .text(""))), fromFile: link)
+        #expect(server.requests.map(\.body) == [upload.content.data])
+        session.invalidateAndCancel()
+    }
+}
