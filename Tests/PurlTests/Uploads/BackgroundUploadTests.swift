@@ -5,7 +5,7 @@ import Testing
 @testable import Purl
 
 /// Uploads of a background session: those from files outlive their process, and start over.
-@Suite(.timeLimit(.minutes(1))) struct BackgroundUploadTests {
+@Suite(.timeLimit(.minutes(5))) struct BackgroundUploadTests {
     private let content = GeneratedContent(size: Upload.blockedSize, seed: 61)
     private let server: LoopbackServer
     private let gate = Gate()

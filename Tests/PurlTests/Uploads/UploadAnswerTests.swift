@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("An answer that comes before the body has gone out", .timeLimit(.minutes(1)))
+@Suite("An answer that comes before the body has gone out", .timeLimit(.minutes(5)))
 struct UploadAnswerTests {
     @Test("An error is the answer, and the rest is not sent", arguments: UploadForm.allCases, [401, 413, 500])
     func refused(form: UploadForm, status: Int) async throws {
@@ -71,7 +71,7 @@ struct UploadAnswerTests {
     }
 }
 
-@Suite("Expect: 100-continue", .timeLimit(.minutes(1)))
+@Suite("Expect: 100-continue", .timeLimit(.minutes(5)))
 struct ExpectContinueTests {
     private func request(_ url: URL) -> URLRequest {
         var request = Upload.request(url)

@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import Testing
 
-@Suite("The bytes of an upload", .timeLimit(.minutes(1)))
+@Suite("The bytes of an upload", .timeLimit(.minutes(5)))
 struct UploadBytesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("An upload whose body cannot be had", .timeLimit(.minutes(1)))
+@Suite("An upload whose body cannot be had", .timeLimit(.minutes(5)))
 struct UploadFailureTests {
     enum Obstacle: CaseIterable, Sendable {
         case missing, missingFolder, folder, pipe, noFileURL

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// How fast an upload goes is the server's to say, and the user's.
-@Suite(.timeLimit(.minutes(2))) struct UploadFlowTests {
+@Suite(.timeLimit(.minutes(5))) struct UploadFlowTests {
     /// In a process of its own, so that the memory is its alone.
     @Test func aSlowServerCostsNoMemory() async {
         await #expect(processExitsWith: .success) {

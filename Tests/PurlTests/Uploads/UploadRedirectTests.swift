@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("An upload that is redirected", .timeLimit(.minutes(1)))
+@Suite("An upload that is redirected", .timeLimit(.minutes(5)))
 struct UploadRedirectTests {
     @Test("A body goes along with its method", arguments: UploadForm.allCases, [307, 308])
     func sentAgain(form: UploadForm, status: Int) async throws {
@@ -101,7 +101,22 @@ struct UploadRedirectTests {
     }
 }
 
-@Suite("An upload on a reused connection that dies before the answer", .timeLimit(.minutes(1)))
+@Suite("An upload to a server that wants to know who asks", .timeLimit(.minutes(5)))
+struct UploadAuthenticationTests {
+    @Test("The body is sent once more", arguments: UploadForm.allCases, [false, true])
+    func challenge(form: UploadForm, isEarly: Bool) async throws {
+        let server = try LoopbackServer()
+        let refusal = Reply.text("who are you?").status(401).field("WWW-Authenticate", Door.asksBasic)
+        server.route("/file", .sequence([isEarly ? refusal.beforeBody() : refusal, .text("inside")]))
+        let upload = try Upload(form, GeneratedContent(size: 8 << 20, seed: 33))
+        let outcome = await upload.load(Upload.request(server.url("/file", as: "me:secret")))
+        outcome.expectSuccess(Door.inside)
+        #expect(server.authorizations == [nil, Door.basic])
+        #expect(server.requests.last?.body.isSame(as: upload.content.data) == true)
+    }
+}
+
+@Suite("An upload on a reused connection that dies before the answer", .timeLimit(.minutes(5)))
 struct UploadRetryTests {
     @Test("A body that is still there is sent again; a stream that was read is not", arguments: UploadForm.allCases)
     func retry(form: UploadForm) async throws {

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("An upload", .timeLimit(.minutes(1)))
+@Suite("An upload", .timeLimit(.minutes(5)))
 struct UploadTests {
     static let sizes = [0, 1, 262_143, 262_144, 262_145, 3_000_000]
 
