@@ -17,7 +17,7 @@ public struct DownloadConfiguration: Sendable {
 
     /// The default folders, made when they are first needed, for their owner only.
     public init() {
-        let home = Self.cacheDirectory
+        let home = UserFolders.caches
             .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
         self.init(
             finishedDirectory: home.appendingPathComponent("Downloads", isDirectory: true),
@@ -29,14 +29,5 @@ public struct DownloadConfiguration: Sendable {
     public init(finishedDirectory: URL, unfinishedDirectory: URL) {
         self.finishedDirectory = finishedDirectory
         self.unfinishedDirectory = unfinishedDirectory
-    }
-
-    /// `$XDG_CACHE_HOME`, else what the platform calls the user's caches, else the temporary directory.
-    private static var cacheDirectory: URL {
-        if let path = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"], path.hasPrefix("/") {
-            return URL(fileURLWithPath: path, isDirectory: true)
-        }
-        return FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
-            ?? FileManager.default.temporaryDirectory
     }
 }

@@ -59,14 +59,8 @@ struct Journal: Sendable {
     mutating func rewrite(_ entries: [Data]) throws(FileFailure) {
         var lines = Data()
         for entry in entries { lines.append(Self.line(entry)) }
-        let fresh = path + ".new"
-        files.remove(fresh)
         do {
-            let new = try files.open(fresh, .creating)
-            try new.write(lines, at: 0)
-            try new.synchronize()
-            try files.move(fresh, to: path)
-            file = new
+            file = try files.replace(path, with: lines)
             length = Int64(lines.count)
             try files.synchronizeFolder((path as NSString).deletingLastPathComponent)
         } catch {

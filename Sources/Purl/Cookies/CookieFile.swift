@@ -116,12 +116,7 @@ final class CookieFile: Sendable {
         }
         let kept = jar.records
         guard kept != records else { return }
-        let fresh = path + ".new"
-        files.remove(fresh)
-        let file = try files.open(fresh, .creating)
-        try file.write(Self.encode(kept), at: 0)
-        try file.synchronize()
-        try files.move(fresh, to: path)
+        _ = try files.replace(path, with: Self.encode(kept))
         try files.synchronizeFolder(folder.path)
     }
 

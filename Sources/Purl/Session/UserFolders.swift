@@ -2,9 +2,9 @@ import Foundation
 
 /// Where a user's files of a kind belong (XDG Base Directory Specification), or the temporary directory where there is
 /// no such place: a container without a home can still download.
-enum UserFolders {
+package enum UserFolders {
     /// What can be had again: `$XDG_CACHE_HOME`, else the platform's.
-    static var caches: URL { folder("XDG_CACHE_HOME", else: .cachesDirectory) }
+    package static var caches: URL { folder("XDG_CACHE_HOME", else: .cachesDirectory) }
 
     /// What cannot: `$XDG_DATA_HOME`, else the platform's.
     static var data: URL { folder("XDG_DATA_HOME", else: .applicationSupportDirectory) }

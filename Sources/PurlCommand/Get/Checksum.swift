@@ -1,4 +1,5 @@
 import Foundation
+import PurlDownloads
 import PurlHTTP
 
 /// The SHA-256 of a file.
@@ -10,9 +11,7 @@ struct Checksum: Equatable, Sendable {
 
     /// - Parameter text: 64 hexadecimal digits, large or small; `nil` comes of anything else.
     init?(_ text: String) {
-        guard text.utf8.count == 64, text.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
-            return nil
-        }
+        guard FileDigest.isHexadecimal(text) else { return nil }
         hexadecimal = text.lowercased()
     }
 

@@ -2,7 +2,7 @@ import Foundation
 internal import PurlHTTP
 
 /// SHA-256 of whole files.
-enum FileDigest {
+package enum FileDigest {
     private static let pieceLength: Int64 = 1 << 20
 
     /// The digest, hexadecimal, of `length` bytes read piece by piece; `nil` when `isStopped` said so on the way.
@@ -33,7 +33,7 @@ enum FileDigest {
     }
 
     /// Whether a text is a SHA-256 as users write it: 64 hexadecimal digits of either case.
-    static func isHexadecimal(_ text: String) -> Bool {
+    package static func isHexadecimal(_ text: String) -> Bool {
         text.utf8.count == 64
             && text.utf8.allSatisfy {
                 (0x30...0x39).contains($0) || (0x41...0x46).contains($0) || (0x61...0x66).contains($0)

@@ -8,9 +8,7 @@ struct DownloadPlaces: Sendable {
 
     /// SHA-256 of the URL, hexadecimal: what names a download.
     static func key(of url: URL) -> String {
-        var digest = SHA256()
-        digest.update(Array(url.absoluteString.utf8).span.bytes)
-        return SHA256.hexadecimal(digest.finalize())
+        SHA256.hexadecimal(of: Array(url.absoluteString.utf8).span.bytes)
     }
 
     /// The key and, so that other programs know the type, the URL's path extension if it is a plain one.

@@ -42,6 +42,13 @@ package struct SHA256: Sendable {
         return digest
     }
 
+    /// The digest, hexadecimal, of bytes that are all there.
+    package static func hexadecimal(of bytes: RawSpan) -> String {
+        var digest = SHA256()
+        digest.update(bytes)
+        return hexadecimal(digest.finalize())
+    }
+
     /// Bytes in hexadecimal, small letters, two for each.
     package static func hexadecimal(_ digest: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
