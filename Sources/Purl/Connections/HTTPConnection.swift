@@ -2,19 +2,6 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// What an exchange tells whoever started it. The calls come in this order: the response, its bytes, then exactly one
-/// of `didFinish` and `didFail`.
-@NetworkActor
-protocol ExchangeClient: AnyObject {
-    /// Bytes arrived, of whatever part of a message.
-    func exchangeMadeProgress(_ connection: HTTPConnection)
-    func exchange(_ connection: HTTPConnection, didReceive head: ResponseHead, framing: BodyFraming)
-    func exchange(_ connection: HTTPConnection, didReceive bytes: UnsafeRawBufferPointer)
-    func exchange(_ connection: HTTPConnection, didSendBodyBytes count: Int)
-    func exchangeDidFinish(_ connection: HTTPConnection)
-    func exchange(_ connection: HTTPConnection, didFailWith failure: ExchangeFailure)
-}
-
 /// Why an exchange ended before its message did.
 enum ExchangeFailure: Error {
     /// The connection ended before the first byte of a response.
@@ -35,7 +22,7 @@ enum ExchangeFailure: Error {
 ///
 /// It owns the socket, the parsers and the bytes in between; it knows nothing of tasks, files or delegates.
 @NetworkActor
-final class HTTPConnection: StreamSocketHandler {
+final class HTTPConnection: ResponseSource, StreamSocketHandler {
     let origin: Origin
     let generation: Int
     /// When an idle connection is given up.
@@ -103,10 +90,11 @@ final class HTTPConnection: StreamSocketHandler {
         flush()
     }
 
-    /// The request's body keeps the connection waiting, not the server.
+    var isRemote: Bool { true }
+
     var awaitsContent: Bool { output.awaitsContent }
 
-    /// Stops or continues reading, and sending with it.
+    /// Sending stops with reading.
     var isPaused: Bool {
         get { exchange?.isPaused ?? false }
         set {
@@ -117,7 +105,7 @@ final class HTTPConnection: StreamSocketHandler {
         }
     }
 
-    /// Ends the exchange at once, without another word to its client. The connection is not used again.
+    /// The connection is not used again.
     func abandon() {
         guard exchange != nil else { return }
         stopSending()

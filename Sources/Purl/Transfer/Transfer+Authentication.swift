@@ -59,9 +59,9 @@ extension Transfer {
 
     /// Who asks for credentials with this response. A 407 counts only from a proxy, and none is used: a server that
     /// sends one gets nothing for it.
-    func challenger(of head: ResponseHead, on connection: HTTPConnection) -> Challenger? {
-        let server = Challenger.server(connection.origin)
-        return head.status == server.status ? server : nil
+    func challenger(of head: ResponseHead) -> Challenger? {
+        guard head.status == 401, let target = try? RequestTarget(request.url) else { return nil }
+        return .server(target.origin)
     }
 
     /// The response asks for nothing: what the request carried was good. A failure of the server itself says nothing.
@@ -84,15 +84,11 @@ extension Transfer {
     }
 
     /// The response asks for credentials: sends the request again with some, or takes the response as the result.
-    func answer(
-        _ challenger: Challenger, _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming,
-        _ connection: HTTPConnection
-    ) {
+    func reply(to challenger: Challenger, _ answer: Answer) {
         let exchange = Challenged(
-            challenger: challenger, response: response, head: head, framing: framing, connection: connection,
-            target: (try? RequestTarget(request.url))?.originForm ?? "/")
+            challenger: challenger, answer: answer, target: (try? RequestTarget(request.url))?.originForm ?? "/")
         var authentication = authentications[challenger] ?? Authentication()
-        let offers = Offer.all(in: head.fields, from: challenger)
+        let offers = Offer.all(in: answer.head.fields, from: challenger)
         if case .ownField = authentication.carried { return decline(exchange) }
         let refusal = authentication.refuse(with: offers, at: exchange.target)
         authentication.pending = nil
@@ -112,10 +108,7 @@ extension Transfer {
     /// A response that asks for credentials, and what it was a response to.
     private struct Challenged {
         let challenger: Challenger
-        let response: HTTPURLResponse
-        let head: ResponseHead
-        let framing: BodyFraming
-        let connection: HTTPConnection
+        let answer: Answer
         let target: String
     }
 
@@ -163,9 +156,9 @@ extension Transfer {
         hold(.deciding)
         askCredential(
             offer.space, proposed: authentication.lastRefused, failures: authentication.failureCount,
-            exchange.response
+            exchange.answer.response
         ) { [weak self] disposition, credential in
-            guard let self, case .exchanging(let current) = self.phase, current === exchange.connection else { return }
+            guard let self, self.isStill(with: exchange.answer) else { return }
             self.holds.remove(.deciding)
             switch disposition {
             case .useCredential:
@@ -194,11 +187,11 @@ extension Transfer {
 
     private func resend(_ login: Login, _ exchange: Challenged) {
         authentications[exchange.challenger]?.pending = login
-        follow(request, exchange.framing, exchange.connection)
+        follow(request, after: exchange.answer)
     }
 
     /// Nobody has a credential: the response is the result.
     private func decline(_ exchange: Challenged) {
-        acceptOrFail(exchange.response, exchange.head, exchange.framing, exchange.connection)
+        acceptOrFail(exchange.answer)
     }
 }

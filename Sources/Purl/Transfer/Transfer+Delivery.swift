@@ -46,7 +46,7 @@ extension Transfer {
     }
 
     func askCredential(
-        _ space: URLProtectionSpace, proposed: URLCredential?, failures: Int, _ response: HTTPURLResponse,
+        _ space: URLProtectionSpace, proposed: URLCredential?, failures: Int, _ response: URLResponse,
         answer: @escaping @Sendable @NetworkActor (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         let once = Once<ChallengeSender.Answer> { answer($0.disposition, $0.credential) }
@@ -140,7 +140,7 @@ extension Transfer {
         case .ending, .concluded: return
         case .parked, .preparing, .leasing, .decoding: break
         case .waiting(let ticket): ticket.cancel()
-        case .exchanging(let connection): connection.abandon()
+        case .exchanging(let source): source.abandon()
         }
         phase = .ending
         if case .delegate(let mailbox) = destination, case .cancelled = failure { mailbox.close() }

@@ -6,41 +6,46 @@ internal import PurlIO
 extension Transfer {
     // MARK: ExchangeClient
 
-    func exchangeMadeProgress(_ connection: HTTPConnection) {
+    func exchangeMadeProgress(_ source: any ResponseSource) {
         markProgress()
     }
 
-    func exchange(_ connection: HTTPConnection, didSendBodyBytes count: Int) {
+    func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int) {
         markProgress()
         reportSent(Int64(count))
     }
 
-    func exchange(_ connection: HTTPConnection, didReceive head: ResponseHead, framing: BodyFraming) {
+    func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
         guard let url = request.url else { return }
         if request.httpShouldHandleCookies, head.status != 407 {
             session.settings.httpCookieStorage?.take(
                 head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
                 policy: session.settings.httpCookieAcceptPolicy)
         }
-        let response = HTTPURLResponse(url: url, head: head)
-        if let challenger = challenger(of: head, on: connection) {
-            return answer(challenger, response, head, framing, connection)
-        }
+        let answer = Answer(
+            response: HTTPURLResponse(url: url, head: head), head: head, framing: framing, source: source)
+        if let challenger = challenger(of: head) { return reply(to: challenger, answer) }
         concludeAuthentication(head)
+        take(answer)
+    }
+
+    /// Follows a redirect, or takes the response as the result.
+    func take(_ answer: Answer) {
+        guard let url = request.url else { return }
         do throws(TransferFailure) {
-            if let next = try Redirect.next(after: request, at: url, answeredBy: head) {
+            if let next = try Redirect.next(after: request, at: url, answeredBy: answer.head) {
                 redirects += 1
                 guard redirects <= Redirect.limit else { throw .tooManyRedirects }
-                decideRedirect(response, head, framing, next, connection)
+                decideRedirect(answer, next)
             } else {
-                try accept(response, head, framing, connection)
+                try accept(answer)
             }
         } catch {
             fail(error)
         }
     }
 
-    func exchange(_ connection: HTTPConnection, didReceive bytes: UnsafeRawBufferPointer) {
+    func exchange(_ source: any ResponseSource, didReceive bytes: UnsafeRawBufferPointer) {
         if coded == nil {
             consume(bytes)
         } else {
@@ -99,7 +104,7 @@ extension Transfer {
         task.updateCounts { $0.received = received }
     }
 
-    func exchangeDidFinish(_ connection: HTTPConnection) {
+    func exchangeDidFinish(_ source: any ResponseSource) {
         if let next = following {
             following = nil
             return load(next)
@@ -122,14 +127,14 @@ extension Transfer {
         }
     }
 
-    func exchange(_ connection: HTTPConnection, didFailWith failure: ExchangeFailure) {
+    func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure) {
         phase = .parked
         if let next = following {
             // The redirect said all it had to say.
             following = nil
             return load(next)
         }
-        if case .closedBeforeResponse = failure, connection.isReused, !hasRetried, isIdempotent, canSendBodyAgain {
+        if case .closedBeforeResponse = failure, source.isReused, !hasRetried, isIdempotent, canSendBodyAgain {
             // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
             hasRetried = true
             return connect()
@@ -150,29 +155,34 @@ extension Transfer {
 
     // MARK: Redirects
 
-    private func decideRedirect(
-        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ next: URLRequest,
-        _ connection: HTTPConnection
-    ) {
-        guard hearsOfTask else { return follow(next, framing, connection) }
+    private func decideRedirect(_ answer: Answer, _ next: URLRequest) {
+        guard hearsOfTask, let response = answer.response as? HTTPURLResponse else {
+            return follow(next, after: answer)
+        }
         hold(.deciding)
-        askRedirect(response, next) { [weak self] answer in
-            guard let self, case .exchanging(let current) = self.phase, current === connection else { return }
+        askRedirect(response, next) { [weak self] decision in
+            guard let self, self.isStill(with: answer) else { return }
             self.holds.remove(.deciding)
-            if let answer {
-                self.follow(answer, framing, connection)
+            if let decision {
+                self.follow(decision, after: answer)
             } else {
-                self.acceptOrFail(response, head, framing, connection)
+                self.acceptOrFail(answer)
             }
             self.updateFlow()
         }
     }
 
+    /// Whether the exchange that was asked about is still the one of the moment.
+    func isStill(with answer: Answer) -> Bool {
+        guard case .exchanging(let source) = phase else { return false }
+        return source === answer.source
+    }
+
     /// Leaves the response for another request. A short body is read to its end so that the connection stays usable; a
     /// long one is not worth it.
-    func follow(_ next: URLRequest, _ framing: BodyFraming, _ connection: HTTPConnection) {
+    func follow(_ next: URLRequest, after answer: Answer) {
         let isShort =
-            switch framing {
+            switch answer.framing {
             case .none: true
             case .length(let length): length <= 65_536
             case .chunked, .untilClose: false
@@ -182,7 +192,7 @@ extension Transfer {
             following = next
         } else {
             phase = .parked
-            connection.abandon()
+            answer.source.abandon()
             load(next)
         }
     }
@@ -205,60 +215,55 @@ extension Transfer {
     // MARK: The response
 
     /// The response is final: decides what becomes of its body, or fails when it may not be taken.
-    func acceptOrFail(
-        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
-    ) {
+    func acceptOrFail(_ answer: Answer) {
         do throws(TransferFailure) {
-            try accept(response, head, framing, connection)
+            try accept(answer)
         } catch {
             fail(error)
         }
     }
 
-    private func accept(
-        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
-    ) throws(TransferFailure) {
-        guard let rest else { return try acceptWhole(response, head, framing, connection) }
-        switch Resumability.judge(head, framing: framing, asked: rest) {
+    private func accept(_ answer: Answer) throws(TransferFailure) {
+        guard let rest else { return try acceptWhole(answer) }
+        switch Resumability.judge(answer.head, framing: answer.framing, asked: rest) {
         case .goesOn(let total):
             self.total = total
-            publish(response, received: rest.offset, expected: total)
-            try store(response, head, connection, startingOver: false)
+            publish(answer.response, received: rest.offset, expected: total)
+            try store(answer, startingOver: false)
         case .startsOver:
             self.rest = nil
-            try acceptWhole(response, head, framing, connection)
+            try acceptWhole(answer)
         case .isComplete:
             total = rest.offset
-            publish(response, received: rest.offset, expected: rest.offset)
-            try openStorage(head, startingOver: false)
+            publish(answer.response, received: rest.offset, expected: rest.offset)
+            try openStorage(answer.head, startingOver: false)
             // There is nothing to decide, and the body of a 416 is not the resource.
-            completeDiscardingBody(connection)
+            completeDiscardingBody(of: answer)
         case .isUnusable:
             // Asked once without a range, the server has no range left to get wrong.
             self.rest = nil
             phase = .parked
-            connection.abandon()
+            answer.source.abandon()
             connect()
         case .isNotTheResource:
-            guard downloadTask == nil else { throw .cannotGoOn(status: head.status) }
-            acceptForDelegate(response, head, framing, connection)
+            guard downloadTask == nil else { throw .cannotGoOn(status: answer.head.status) }
+            acceptForDelegate(answer)
         }
     }
 
-    private func acceptWhole(
-        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
-    ) throws(TransferFailure) {
+    private func acceptWhole(_ answer: Answer) throws(TransferFailure) {
+        let status = answer.head.status
         let asksForRange = request.value(forHTTPHeaderField: "Range") != nil
         let isStored = writer != nil || downloadTask != nil
-        coded = CodedBody(head)
-        if isStored, head.status == 206, writer != nil || !asksForRange { throw .unaskedPartialContent }
-        total = contentLength(framing)
-        if untouched != nil, head.status != 200 { throw .cannotGoOn(status: head.status) }
-        if downloadTask != nil || (writer != nil && head.status == 200) {
-            publish(response, received: 0, expected: total ?? NSURLSessionTransferSizeUnknown)
-            try store(response, head, connection, startingOver: true)
+        coded = answer.source.isRemote ? CodedBody(answer.head) : nil
+        if isStored, status == 206, writer != nil || !asksForRange { throw .unaskedPartialContent }
+        total = contentLength(answer.framing)
+        if untouched != nil, status != 200 { throw .cannotGoOn(status: status) }
+        if downloadTask != nil || (writer != nil && status == 200) {
+            publish(answer.response, received: 0, expected: total ?? NSURLSessionTransferSizeUnknown)
+            try store(answer, startingOver: true)
         } else {
-            acceptForDelegate(response, head, framing, connection)
+            acceptForDelegate(answer)
         }
     }
 
@@ -273,15 +278,13 @@ extension Transfer {
     }
 
     /// The body goes to the delegate, or into memory for a handler.
-    private func acceptForDelegate(
-        _ response: HTTPURLResponse, _ head: ResponseHead, _ framing: BodyFraming, _ connection: HTTPConnection
-    ) {
-        let length = contentLength(framing)
-        publish(response, received: 0, expected: length ?? NSURLSessionTransferSizeUnknown)
+    private func acceptForDelegate(_ answer: Answer) {
+        let length = contentLength(answer.framing)
+        publish(answer.response, received: 0, expected: length ?? NSURLSessionTransferSizeUnknown)
         switch task.audience {
         case .delegate:
             destination = .delegate(ByteMailbox(limit: session.settings.maximumBufferedBytesPerTask))
-            askDisposition(response, head, connection)
+            askDisposition(answer)
         case .data, .file:
             // A length is the server's word only; more than this is not set aside on its strength.
             if let length { collected.reserveCapacity(Int(min(length, 1 << 24))) }
@@ -289,7 +292,7 @@ extension Transfer {
         }
     }
 
-    private func publish(_ response: HTTPURLResponse, received: Int64, expected: Int64) {
+    private func publish(_ response: URLResponse, received: Int64, expected: Int64) {
         self.received = received
         task.shared.withLock { $0.response = response }
         task.updateCounts { counts in
@@ -298,46 +301,44 @@ extension Transfer {
         }
     }
 
-    private func store(
-        _ response: HTTPURLResponse, _ head: ResponseHead, _ connection: HTTPConnection, startingOver: Bool
-    ) throws(TransferFailure) {
-        guard downloadTask == nil else { return try openStorage(head, startingOver: startingOver) }
+    private func store(_ answer: Answer, startingOver: Bool) throws(TransferFailure) {
+        guard downloadTask == nil else { return try openStorage(answer.head, startingOver: startingOver) }
         // What the sink holds is not touched before the delegate has said that it wants the response.
         storesFromStart = startingOver
-        if hearsOfData { askDisposition(response, head, connection) } else { allow(head) }
+        if hearsOfData { askDisposition(answer) } else { allow(answer) }
     }
 
-    private func completeDiscardingBody(_ connection: HTTPConnection) {
+    private func completeDiscardingBody(of answer: Answer) {
         phase = .ending
-        connection.abandon()
+        answer.source.abandon()
         writer?.complete { [weak self] result in self?.stored(result) }
     }
 
     // MARK: Disposition
 
-    /// Asks the delegate what to do; the body stays on the wire until it has answered.
-    private func askDisposition(_ response: HTTPURLResponse, _ head: ResponseHead, _ connection: HTTPConnection) {
+    /// Asks the delegate what to do; the body stays where it comes from until it has answered.
+    private func askDisposition(_ answer: Answer) {
         guard hearsOfData else { return }
         hold(.deciding)
-        askDelegate(response) { [weak self] disposition in
-            guard let self, case .exchanging(let current) = self.phase, current === connection else { return }
+        askDelegate(answer.response) { [weak self] disposition in
+            guard let self, self.isStill(with: answer) else { return }
             self.holds.remove(.deciding)
             switch disposition {
             case .allow:
-                self.allow(head)
+                self.allow(answer)
             case .cancel:
                 self.fail(.cancelled)
             case .becomeDownload:
-                self.becomeDownload(head)
+                self.becomeDownload(answer)
             }
         }
     }
 
-    private func allow(_ head: ResponseHead) {
+    private func allow(_ answer: Answer) {
         if let startingOver = storesFromStart {
             storesFromStart = nil
             do throws(TransferFailure) {
-                try openStorage(head, startingOver: startingOver)
+                try openStorage(answer.head, startingOver: startingOver)
             } catch {
                 return fail(error)
             }
@@ -346,8 +347,8 @@ extension Transfer {
     }
 
     /// Goes on with the same response under a new task. A task that writes to a sink has its place already.
-    private func becomeDownload(_ head: ResponseHead) {
-        guard case .delegate = destination, case .delegate = task.audience else { return allow(head) }
+    private func becomeDownload(_ answer: Answer) {
+        guard case .delegate = destination, case .delegate = task.audience else { return allow(answer) }
         let old = task
         let new = session.makeDownloadTask(inPlaceOf: old)
         let isCancelled = old.hand(over: new)
@@ -359,6 +360,6 @@ extension Transfer {
         announceDownload(from: old, to: new)
         guard !isCancelled else { return fail(.cancelled) }
         storesFromStart = true
-        allow(head)
+        allow(answer)
     }
 }

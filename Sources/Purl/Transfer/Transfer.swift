@@ -35,7 +35,7 @@ final class Transfer: ExchangeClient {
         case preparing
         case leasing
         case waiting(ConnectionPool.Ticket)
-        case exchanging(HTTPConnection)
+        case exchanging(any ResponseSource)
         /// The message is over; its consumer has not taken all of the content yet.
         case decoding
         /// The message is over, or the transfer has failed: the sink is being brought to an end.
@@ -258,7 +258,7 @@ final class Transfer: ExchangeClient {
     func updateFlow() {
         markProgress()
         decode()
-        if case .exchanging(let connection) = phase { connection.isPaused = !holds.isEmpty }
+        if case .exchanging(let source) = phase { source.isPaused = !holds.isEmpty }
     }
 
     func markProgress() {
@@ -300,8 +300,8 @@ final class Transfer: ExchangeClient {
         switch phase {
         case .parked, .preparing, .leasing, .decoding, .ending, .concluded:
             return true
-        case .exchanging(let connection):
-            return !holds.isEmpty || connection.awaitsContent
+        case .exchanging(let source):
+            return !holds.isEmpty || source.awaitsContent
         case .waiting(let ticket):
             if let start = ticket.dialStart, start > lastProgress { lastProgress = start }
             return ticket.dialStart == nil

@@ -1,0 +1,74 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// A response that is made in this process, no faster than it is taken.
+///
+/// Its owner pushes an answer, its content and the end; what is pushed while the transfer takes nothing waits here.
+@NetworkActor
+final class LocalExchange: ResponseSource {
+    /// A part of the response, in the order of the cases.
+    enum Piece {
+        /// - Parameter mayRedirect: A redirect is followed; otherwise it is the result like any other response.
+        case answer(URLResponse, ResponseHead, BodyFraming, mayRedirect: Bool)
+        /// Content, without any coding.
+        case content(Data)
+        case end
+        case failure(TransferFailure)
+    }
+
+    private weak var transfer: Transfer?
+    private var pieces = Queue<Piece>()
+    private var isDelivering = false
+    /// The transfer wants no more; called once.
+    private var whenAbandoned: (() -> Void)?
+
+    init(for transfer: Transfer, whenAbandoned: (() -> Void)? = nil) {
+        self.transfer = transfer
+        self.whenAbandoned = whenAbandoned
+    }
+
+    var isRemote: Bool { false }
+    var isReused: Bool { false }
+    var awaitsContent: Bool { false }
+
+    var isPaused = false {
+        didSet { deliver() }
+    }
+
+    func push(_ piece: Piece) {
+        guard transfer != nil else { return }
+        pieces.append(piece)
+        deliver()
+    }
+
+    func abandon() {
+        transfer = nil
+        pieces = Queue()
+        let call = whenAbandoned
+        whenAbandoned = nil
+        call?()
+    }
+
+    private func deliver() {
+        guard !isDelivering else { return }
+        isDelivering = true
+        defer { isDelivering = false }
+        while !isPaused, let transfer, let piece = pieces.first {
+            pieces.removeFirst()
+            switch piece {
+            case .answer(let response, let head, let framing, let mayRedirect):
+                let answer = Answer(response: response, head: head, framing: framing, source: self)
+                mayRedirect ? transfer.take(answer) : transfer.acceptOrFail(answer)
+            case .content(let data):
+                data.withUnsafeBytes { transfer.exchange(self, didReceive: $0) }
+            case .end:
+                self.transfer = nil
+                transfer.exchangeDidFinish(self)
+            case .failure(let failure):
+                self.transfer = nil
+                transfer.fail(failure)
+            }
+        }
+    }
+}

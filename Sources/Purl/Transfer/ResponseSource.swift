@@ -1,0 +1,31 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// Where a response comes from: a connection, or this process itself.
+@NetworkActor
+protocol ResponseSource: AnyObject {
+    /// The response comes from a server, just now: its cookies and challenges count, and its content may be coded.
+    var isRemote: Bool { get }
+    /// An earlier exchange used the same connection.
+    var isReused: Bool { get }
+    /// Stops or continues to deliver.
+    var isPaused: Bool { get set }
+    /// The request's body keeps the exchange waiting, not whoever answers.
+    var awaitsContent: Bool { get }
+    /// Ends the exchange at once, without another word to its client.
+    func abandon()
+}
+
+/// What an exchange tells whoever started it. The calls come in this order: the response, its bytes, then exactly one
+/// of `didFinish` and `didFail`.
+@NetworkActor
+protocol ExchangeClient: AnyObject {
+    /// Bytes arrived, of whatever part of a message.
+    func exchangeMadeProgress(_ source: any ResponseSource)
+    func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming)
+    func exchange(_ source: any ResponseSource, didReceive bytes: UnsafeRawBufferPointer)
+    func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int)
+    func exchangeDidFinish(_ source: any ResponseSource)
+    func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure)
+}
