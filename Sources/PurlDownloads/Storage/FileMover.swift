@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 
 /// Brings a finished file to its place: by a rename, or through a copy when that is on another file system.
 struct FileMover {
@@ -26,12 +27,8 @@ struct FileMover {
         _ size: Int64, to copy: URL, from sink: DownloadSink, isStopped: () -> Bool
     ) throws(DownloadFailure) -> Bool {
         do {
-            unlink(copy.path)
-            guard FileManager.default.createFile(atPath: copy.path, contents: nil) else {
-                throw CocoaError(.fileWriteUnknown)
-            }
-            let file = try FileHandle(forWritingTo: copy)
-            defer { try? file.close() }
+            RegularFile.remove(copy.path)
+            let file = try RegularFile(copy.path, .creating)
             var offset: Int64 = 0
             while offset < size {
                 guard !isStopped() else {
@@ -40,7 +37,7 @@ struct FileMover {
                 }
                 let piece = try sink.bytes(in: offset..<min(size, offset + Self.pieceLength))
                 guard !piece.isEmpty else { throw CocoaError(.fileReadUnknown) }
-                try file.write(contentsOf: piece)
+                try piece.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: offset) }
                 offset += Int64(piece.count)
             }
             try file.synchronize()

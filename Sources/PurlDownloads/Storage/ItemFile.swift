@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// The item of one download on disk, brought up to date by one writer at a time.
@@ -43,21 +44,31 @@ final class ItemFile: Sendable {
         }
     }
 
-    /// A rename leaves the old item or the new one, never half of one. A URL may hold a secret, so the file is its
-    /// owner's only.
+    /// A rename leaves the old item or the new one, never half of one; whatever a crash leaves of the file that is renamed
+    /// goes with the next. A URL may hold a secret, so the file is its owner's only.
     private func write(_ item: DownloadItem) {
         guard let data = try? item.encoded() else { return }
-        let fresh = url.appendingPathExtension("new")
-        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-        if !FileManager.default.createFile(atPath: fresh.path, contents: data, attributes: attributes) {
-            let folder = url.deletingLastPathComponent()
-            try? FileManager.default.createDirectory(
-                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            guard FileManager.default.createFile(atPath: fresh.path, contents: data, attributes: attributes) else {
-                return
-            }
+        let fresh = url.appendingPathExtension("new").path
+        do {
+            RegularFile.remove(fresh)
+            let file = try Self.create(fresh)
+            try data.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: 0) }
+            try RegularFile.move(fresh, to: url.path)
+        } catch {
+            RegularFile.remove(fresh)
         }
-        rename(fresh.path, url.path)
+    }
+
+    /// With its folder, where that is missing.
+    private static func create(_ path: String) throws -> RegularFile {
+        do {
+            return try RegularFile(path, .creating)
+        } catch let error where error.code == ENOENT {
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            return try RegularFile(path, .creating)
+        }
     }
 
     /// Returns when nothing is being written.
