@@ -13,11 +13,17 @@ class OrdealFailed(Exception):
     """Something is not as it has to be. The message says what."""
 
 
+class FigureMissed(OrdealFailed):
+    """All is as it has to be, but one of the figures is not, which a machine that was busy elsewhere may cause."""
+
+
 class Ordeal:
-    def __init__(self, subject, server, way, folder):
+    def __init__(self, subject, server, way, folder, most=1.1):
+        """`most` is how many times the files' sizes the server may send in all."""
         self.subject = subject
         self.server = server
         self.way = way
+        self.most = most
         self.home = folder / "-".join(way.words)
         self.errors = tempfile.TemporaryFile(dir=folder)
         self.running = None
@@ -42,10 +48,10 @@ class Ordeal:
             for delay in delays:
                 if not self.round(delay):
                     break
-            expect(self.kills >= 0.9 * len(delays), f"done after {self.kills} kills already")
             paths = self.finish(self.files)
             self.bytes = self.server.totals().bytes - before
             self.check(paths)
+            hope(self.kills >= 0.9 * len(delays), f"done after {self.kills} kills already")
         finally:
             self.stop()
             shutil.rmtree(self.home, ignore_errors=True)
@@ -105,13 +111,18 @@ class Ordeal:
             expect(digest_of_file(path) == file.digest, f"{path} is not what the server has at {file.url}")
         left = self.way.left_behind(self.home)
         expect(not left, f"left behind: {', '.join(left)}")
-        expect(self.hits > self.kills // 2, f"only {self.hits} of {self.kills} kills hit a running transfer")
-        expect(self.ratio < 1.1, f"the server sent {self.ratio:.3f} times the files' sizes")
+        hope(self.hits > self.kills // 2, f"only {self.hits} of {self.kills} kills hit a running transfer")
+        hope(self.ratio < self.most, f"the server sent {self.ratio:.3f} times the files' sizes")
 
 
 def expect(condition, otherwise):
     if not condition:
         raise OrdealFailed(otherwise)
+
+
+def hope(condition, otherwise):
+    if not condition:
+        raise FigureMissed(otherwise)
 
 
 def environment():
