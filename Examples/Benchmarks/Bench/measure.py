@@ -1,0 +1,72 @@
+"""One run of one program."""
+
+import json
+import os
+import re
+import subprocess
+import time
+
+
+class Run:
+    """Seconds, requests and bytes as the program says, or as seen from here; processor time and memory as the system says."""
+
+    def __init__(self, command, holding=None):
+        self.waiting_memory = None
+        self.problem = None
+        began = time.monotonic()
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=raise_descriptor_limit)
+        if holding:
+            holding.expect(int(command[-1]), lambda: self.note_memory(process.pid))
+        output = process.stdout.read()
+        errors = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        self.seconds = time.monotonic() - began
+        self.user = usage.ru_utime
+        self.system = usage.ru_stime
+        self.memory = usage.ru_maxrss
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            self.problem = f"ended with {process.returncode}: {errors.strip()[-300:]}"
+            return
+        self.requests = 1
+        self.understand(command, output)
+
+    def understand(self, command, output):
+        if command[0] == "wrk":
+            self.requests = int(re.search(r"(\d+) requests in", output)[1])
+            self.seconds = self.requests / float(re.search(r"Requests/sec: *([\d.]+)", output)[1])
+        elif command[0] == "curl":
+            counts = re.search(r"\[1-(\d+)\]$", command[-1])
+            self.requests = int(counts[1]) if counts else 1
+        elif output.startswith("{"):
+            told = json.loads(output)
+            self.seconds = told["seconds"]
+            self.requests = told["requests"]
+            if told.get("memoryBefore") and self.waiting_memory:
+                self.waiting_memory -= told["memoryBefore"]
+            if self.requests == 0:
+                self.problem = "the transfer failed"
+
+    def note_memory(self, process):
+        with open(f"/proc/{process}/status", encoding="ascii") as status:
+            self.waiting_memory = int(re.search(r"VmRSS:\s*(\d+)", status.read())[1])
+
+    def figure(self, name):
+        match name:
+            case "rate":
+                return self.requests / self.seconds
+            case "seconds":
+                return self.seconds
+            case "memory":
+                return self.memory / 1024
+            case "waiting":
+                return (self.waiting_memory or 0) / self.requests
+
+
+def raise_descriptor_limit():
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,91 @@
+"""Tables and a chart of what was measured."""
+
+import datetime
+import os
+import platform
+import statistics
+import subprocess
+from xml.sax.saxutils import escape
+
+UNITS = {"rate": "requests/s", "seconds": "s", "memory": "MiB peak", "waiting": "KiB each"}
+
+
+class Report:
+    def __init__(self, options):
+        self.options = options
+        self.results = []
+
+    def add(self, workload, runs):
+        rows = [Row(workload, client, attempts) for client, attempts in runs.items()]
+        if not rows:
+            return
+        self.results.append((workload, rows))
+        purl = next((row for row in rows if row.client == "Purl"), None)
+        print(f"\n{workload.title} ({UNITS[workload.figure]}, median of {rows[0].count})")
+        for row in rows:
+            print(f"  {row.client:22}{number(row.median):>12}{row.ratio_text(purl):>10}   "
+                  f"user {row.user:.2f} s, system {row.system:.2f} s, {row.memory:.0f} MiB", flush=True)
+
+    def write(self, folder):
+        (folder / "Report.md").write_text(self.markdown())
+        (folder / "Report.svg").write_text(chart(self.results))
+
+    def markdown(self):
+        lines = [
+            "# Measured", "",
+            f"{datetime.date.today()}, {machine()}. Made by `Examples/Benchmarks/run --report`: in every round each client has",
+            "its turn against the same nginx (one worker) on 127.0.0.1; the figures are medians. Ratios are Purl's figure by",
+            "the client's; user and system are seconds of processor time of the whole process, MiB its peak memory.", "",
+            "![Rates and times beside other clients](Report.svg)", ""]
+        for workload, rows in self.results:
+            purl = next((row for row in rows if row.client == "Purl"), None)
+            lines += [f"## {workload.title}", "", f"| client | {UNITS[workload.figure]} | Purl : client | user s | system s | MiB |",
+                      "| --- | ---: | ---: | ---: | ---: | ---: |"]
+            lines += [
+                f"| {row.client} | {number(row.median)} | {row.ratio_text(purl)} | {row.user:.2f} | {row.system:.2f} | {row.memory:.0f} |"
+                for row in rows]
+            lines.append("")
+        return "\n".join(lines)
+
+
+class Row:
+    def __init__(self, workload, client, runs):
+        self.client = client
+        self.count = len(runs)
+        self.median = statistics.median(run.figure(workload.figure) for run in runs)
+        self.user = statistics.median(run.user for run in runs)
+        self.system = statistics.median(run.system for run in runs)
+        self.memory = statistics.median(run.memory for run in runs) / 1024
+
+    def ratio_text(self, purl):
+        return f"{purl.median / self.median:.2f}" if purl and purl is not self and self.median else ""
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3f}" if value < 1 else f"{value:.2f}"
+
+
+def machine():
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if "model name" in line), "")
+    swift = subprocess.run(["swift", "--version"], capture_output=True, text=True, check=False).stdout.split("\n")[0]
+    return f"{os.cpu_count()} × {model or platform.machine()}, Linux {platform.release().split('-')[0]}, {swift}"
+
+
+def chart(results):
+    """A group of bars for each workload; the longest of a group has the full length."""
+    bars, y = [], 30
+    for workload, rows in results:
+        bars.append(f'<text x="10" y="{y}" class="title">{escape(workload.title)}, {UNITS[workload.figure]}</text>')
+        most = max(row.median for row in rows) or 1
+        for row in rows:
+            y += 20
+            width = 420 * row.median / most
+            kind = "own" if row.client == "Purl" else "other"
+            bars.append(f'<text x="170" y="{y + 11}" class="name">{escape(row.client)}</text>')
+            bars.append(f'<rect x="180" y="{y}" width="{width:.1f}" height="14" class="{kind}"/>')
+            bars.append(f'<text x="{185 + width:.1f}" y="{y + 11}" class="value">{number(row.median)}</text>')
+        y += 45
+    style = ("text{font:12px sans-serif;fill:#333}.title{font-weight:bold}.name{text-anchor:end}"
+             ".own{fill:#d9541e}.other{fill:#9aa5b1}")
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="700" height="{y}" viewBox="0 0 700 {y}">'
+            f'<style>{style}</style><rect width="700" height="{y}" fill="#fff"/>{"".join(bars)}</svg>\n')

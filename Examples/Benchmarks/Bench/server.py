@@ -1,0 +1,126 @@
+"""What the clients talk to."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import threading
+import time
+import urllib.request
+
+CONFIGURATION = """
+worker_processes 1;
+worker_rlimit_nofile 65536;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log;
+daemon off;
+user {user};
+events {{ worker_connections 30000; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    client_max_body_size 0;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/temp; fastcgi_temp_path {folder}/temp; uwsgi_temp_path {folder}/temp;
+    scgi_temp_path {folder}/temp;
+    default_type application/octet-stream;
+    server {{
+        listen 127.0.0.1:{port} backlog=20000;
+        root {folder}/www;
+        location /chunked/ {{
+            alias {folder}/www/;
+            # Content that is filtered has no length beforehand.
+            sub_filter_types *;
+            sub_filter "what is in no file" "";
+            sub_filter_once on;
+        }}
+        location /put/ {{ dav_methods PUT; }}
+    }}
+}}
+"""
+
+
+class WebServer:
+    """nginx with one worker, a small file and a big one."""
+
+    port = 18199
+
+    def __init__(self, folder, size):
+        self.folder = folder
+        self.size = size
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.big_file = folder / "www" / "big"
+
+    def __enter__(self):
+        for name in ("www", "www/put", "body", "temp"):
+            (self.folder / name).mkdir()
+        (self.folder / "www" / "small").write_bytes(os.urandom(1024))
+        block = os.urandom(1 << 20)
+        with open(self.big_file, "wb") as file:
+            for _ in range(self.size >> 20):
+                file.write(block)
+        configuration = self.folder / "nginx.conf"
+        user = "root" if os.geteuid() == 0 else "nobody"
+        configuration.write_text(CONFIGURATION.format(folder=self.folder, port=self.port, user=user))
+        program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+        self.process = subprocess.Popen([program, "-c", configuration, "-p", self.folder], stderr=subprocess.DEVNULL)
+        wait_for(f"{self.url}/small")
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+class HoldingServer:
+    """Lets its clients wait until as many have come as it was told to expect, and answers them all."""
+
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.expected = 0
+        self.waiting = []
+        # Called when all have come.
+        self.when_all_wait = None
+
+    def __enter__(self):
+        self.server = self.loop.run_until_complete(
+            asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=20000, limit=4096))
+        self.url = "http://127.0.0.1:{}/".format(self.server.sockets[0].getsockname()[1])
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+
+    def expect(self, count, when_all_wait):
+        self.expected = count
+        self.when_all_wait = when_all_wait
+        self.waiting = []
+
+    async def serve(self, reader, writer):
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            self.waiting.append(writer)
+            if len(self.waiting) == self.expected:
+                self.when_all_wait()
+                for other in self.waiting:
+                    other.write(self.answer)
+            await reader.read()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        writer.close()
+
+
+def wait_for(url):
+    for _ in range(200):
+        try:
+            return urllib.request.urlopen(url).read()
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit("nginx did not start")
