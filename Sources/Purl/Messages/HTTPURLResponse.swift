@@ -36,7 +36,8 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
 
     /// All header fields; the values of a repeated field are joined with ", " (RFC 9110 §5.3).
     ///
-    /// The keys are spelled as the server spelled them. ``value(forHTTPHeaderField:)`` does not mind the case.
+    /// The keys of common fields have their standard spelling, `Content-Length` for a `content-length`; all others that
+    /// of the server. ``value(forHTTPHeaderField:)`` does not mind the case.
     public var allHeaderFields: [AnyHashable: Any] { stringFields }
 
     /// The same, as the strings they are.
@@ -44,7 +45,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         var dictionary: [String: String] = [:]
         var spelling: [FieldName: String] = [:]
         for field in fields {
-            let key = spelling[FieldName(field.name), default: field.name]
+            let key = spelling[FieldName(field.name)] ?? FieldSpelling.standard(field.name)
             spelling[FieldName(field.name)] = key
             dictionary[key] = dictionary[key].map { "\($0), \(field.value)" } ?? field.value
         }
@@ -63,7 +64,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         switch statusCode {
         case 100...199: return "Informational"
         case 200...299: return "Success"
-        case 300...399: return "Redirected"
+        case 300...399: return "Redirection"
         case 400...499: return "Client Error"
         default: return "Server Error"
         }
@@ -74,7 +75,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     open override var textEncodingName: String? {
-        fields[.contentType].flatMap(MediaType.init)?.charset
+        fields[.contentType].flatMap(MediaType.init)?.charset?.lowercased()
     }
 
     open override var expectedContentLength: Int64 {

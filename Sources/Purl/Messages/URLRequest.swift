@@ -207,7 +207,7 @@ public struct URLRequest: Hashable, Sendable {
 extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { url?.description ?? "url: nil" }
 
-    public var debugDescription: String { "\(method) \(description)" }
+    public var debugDescription: String { description }
 
     public var customMirror: Mirror {
         Mirror(

@@ -61,6 +61,7 @@ extension ResponseHead {
         case 506: "Variant Also Negotiates"
         case 507: "Insufficient Storage"
         case 508: "Loop Detected"
+        case 510: "Not Extended"
         case 511: "Network Authentication Required"
         default: ""
         }

@@ -18,7 +18,7 @@ struct HTTPURLResponseTests {
         arguments: [
             (nil, nil, nil), ("text/html", "text/html", nil), ("Text/HTML", "text/html", nil),
             ("text/html; charset=utf-8", "text/html", "utf-8"), ("text/html;charset=\"utf-8\"", "text/html", "utf-8"),
-            ("text/html; a=b; CHARSET=iso-8859-1", "text/html", "iso-8859-1"),
+            ("text/html; a=b; CHARSET=ISO-8859-1", "text/html", "iso-8859-1"),
             ("application/octet-stream", "application/octet-stream", nil), ("nonsense", nil, nil), ("", nil, nil),
             ("; charset=utf-8", nil, nil), ("text/", nil, nil),
         ] as [(String?, String?, String?)])
@@ -38,6 +38,17 @@ struct HTTPURLResponseTests {
         ] as [([String: String], Int64)])
     func length(fields: [String: String], length: Int64) throws {
         #expect(try Self.response(fields).expectedContentLength == length)
+    }
+
+    @Test("Common fields have their standard spelling among all fields, others that of the server")
+    func spelling() throws {
+        let fields = [
+            "content-type": "text/plain", "CONTENT-LANGUAGE": "la", "etag": "\"e\"", "x-own": "1", "X-Own-2": "2",
+        ]
+        #expect(
+            try Self.response(fields).allHeaderFields as? [String: String] == [
+                "Content-Type": "text/plain", "Content-Language": "la", "ETag": "\"e\"", "x-own": "1", "X-Own-2": "2",
+            ])
     }
 
     @Test("The fields: joined when repeated, found in any case, spelled as the first line spells them")
@@ -70,7 +81,7 @@ struct HTTPURLResponseTests {
             (100, "Continue"), (200, "OK"), (204, "No Content"), (206, "Partial Content"), (302, "Found"),
             (404, "Not Found"),
             (416, "Range Not Satisfiable"), (500, "Internal Server Error"), (299, "Success"), (199, "Informational"),
-            (399, "Redirected"), (418, "Client Error"), (599, "Server Error"),
+            (399, "Redirection"), (510, "Not Extended"), (418, "Client Error"), (599, "Server Error"),
         ])
     func localizedString(status: Int, text: String) {
         #expect(HTTPURLResponse.localizedString(forStatusCode: status) == text)
