@@ -29,6 +29,9 @@ let package = Package(
         // What the crash script kills.
         .executableTarget(
             name: "CrashSubject", dependencies: ["Purl", "PurlDownloads", "PurlTesting"], path: "Tests/CrashSubject"),
+        // One source, two programs, to be compared with each other.
+        scenarios("ScenariosWithPurl", path: "Tests/Scenarios", ["Purl"], [.define("PURL")]),
+        scenarios("ScenariosWithFoundationNetworking", path: "Tests/ScenariosWithFoundationNetworking", [], []),
         // The examples, each with its page.
         .target(name: "ExampleStage", path: "Examples/Stage"),
         example("PauseAndResume", showing: "Purl"),
@@ -50,4 +53,10 @@ func example(_ name: String, showing library: Target.Dependency) -> Target {
     .executableTarget(
         name: name, dependencies: [library, "PurlTesting", "ExampleStage"], path: "Examples/\(name)",
         exclude: ["README.md"])
+}
+
+func scenarios(
+    _ name: String, path: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting]
+) -> Target {
+    .executableTarget(name: name, dependencies: dependencies + ["PurlTesting"], path: path, swiftSettings: settings)
 }
