@@ -1,6 +1,7 @@
-"""Tries `purl get` against real web servers: nginx, lighttpd and Python's http.server.
+"""Tries `purl get` against real web servers, nginx, lighttpd and Python's http.server, and the library against httpbin.
 
     python3 .ci/interop --purl .build/release/purl [--rounds 20] [--size 200000000] [--seed 1]
+        [--scenarios .build/debug/ScenariosWithPurl --gunicorn FOLDER/bin/gunicorn]
 
 Everything happens on 127.0.0.1 and in a temporary directory, which is gone afterwards. Each check prints a line that
 begins with "ok" or "FAILED"; the exit status is 1 when any failed.
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from checks import Checks, make_random_file
 from client import Purl
+from httpbin_server import check_httpbin
 from interruptions import InterruptedDownload
 from report import Report
 from servers import Lighttpd, Nginx
@@ -40,7 +42,11 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=20, help="interruptions of the large file (20)")
     parser.add_argument("--size", type=int, default=200_000_000, help="bytes of the large file (200000000)")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="what the random choices follow")
+    parser.add_argument("--scenarios", type=Path, help="the program that speaks to httpbin")
+    parser.add_argument("--gunicorn", type=Path, help="what runs httpbin; both are installed in its environment")
     options = parser.parse_args()
+    if (options.scenarios is None) != (options.gunicorn is None):
+        parser.error("--scenarios and --gunicorn belong together")
     if not options.purl.is_file():
         parser.error(f"there is no program {options.purl}")
     if options.rounds < 3 or options.size < options.rounds * 1_000_000:
@@ -49,6 +55,8 @@ def parse_arguments():
 
 
 def run_all(report, options, folder):
+    if options.scenarios is not None:
+        check_httpbin(report, folder, options.gunicorn, options.scenarios.resolve())
     choices = random.Random(options.seed)
     documents = folder / "documents"
     (documents / "slow").mkdir(parents=True)
