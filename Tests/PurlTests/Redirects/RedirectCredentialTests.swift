@@ -54,6 +54,18 @@ struct RedirectCredentialTests {
         #expect(seen(by: other) == [Self.none])
     }
 
+    @Test("another scheme is another origin", arguments: Source.allCases)
+    func anotherScheme(source: Source) async throws {
+        let sandbox = try Sandbox()
+        let local = try LoopbackServer(.unix(path: sandbox.file("local").path))
+        let other = try LoopbackServer()
+        let url = local.route("/start", .redirect(to: other.url("/end").absoluteString))
+        other.route("/end", .text("end"))
+        try await load(url, source, .dataDelegate)
+        #expect(seen(by: local) == [Self.all])
+        #expect(seen(by: other) == [Self.none])
+    }
+
     @Test("another name for the same address is another origin", arguments: Source.allCases)
     func anotherName(source: Source) async throws {
         let server = try LoopbackServer()
