@@ -43,6 +43,10 @@ open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
         error = challenge.error
         self.sender = sender
     }
+
+    open override var description: String {
+        "<\(Self.self)> { \(protectionSpace), previous failures: \(previousFailureCount) }"
+    }
 }
 
 /// Who takes the answer to a challenge. Any thread may answer.

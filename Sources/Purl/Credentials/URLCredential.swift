@@ -70,6 +70,11 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     }
 
     open override var hash: Int { secret.hashValue }
+
+    /// Without the password: descriptions end up in logs.
+    open override var description: String {
+        "<\(Self.self)> { user: \(secret.user), persistence: \(persistence) }"
+    }
 }
 
 /// A user and a password: what a server takes or refuses.

@@ -3,7 +3,7 @@ import Foundation
 /// A server or a proxy, or the part of it that one user and password open: its realm.
 ///
 /// `@unchecked Sendable` because the class is open; it is immutable.
-open class URLProtectionSpace: NSObject, NSCopying, @unchecked Sendable {
+open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     private let values: Values
 
     private struct Values: Hashable {
@@ -43,6 +43,30 @@ open class URLProtectionSpace: NSObject, NSCopying, @unchecked Sendable {
             host: host.lowercased(), port: port, scheme: nil, proxyType: type, isProxy: true, realm: realm,
             method: authenticationMethod ?? NSURLAuthenticationMethodDefault)
     }
+
+    public required init?(coder aDecoder: NSCoder) {
+        guard let host = aDecoder.decodeObject(of: NSString.self, forKey: "host"),
+            let method = aDecoder.decodeObject(of: NSString.self, forKey: "authenticationMethod")
+        else { return nil }
+        func text(_ key: String) -> String? { aDecoder.decodeObject(of: NSString.self, forKey: key).map { "\($0)" } }
+        values = Values(
+            host: "\(host)", port: aDecoder.decodeInteger(forKey: "port"), scheme: text("protocol"),
+            proxyType: text("proxyType"), isProxy: aDecoder.decodeBool(forKey: "isProxy"), realm: text("realm"),
+            method: "\(method)")
+    }
+
+    open func encode(with aCoder: NSCoder) {
+        aCoder.encode(NSString(string: values.host), forKey: "host")
+        aCoder.encode(values.port, forKey: "port")
+        aCoder.encode(values.scheme.map { NSString(string: $0) }, forKey: "protocol")
+        aCoder.encode(values.proxyType.map { NSString(string: $0) }, forKey: "proxyType")
+        aCoder.encode(values.isProxy, forKey: "isProxy")
+        aCoder.encode(values.realm.map { NSString(string: $0) }, forKey: "realm")
+        aCoder.encode(NSString(string: values.method), forKey: "authenticationMethod")
+    }
+
+    /// Protection spaces may be archived.
+    public static var supportsSecureCoding: Bool { true }
 
     open override func copy() -> Any { copy(with: nil) }
 

@@ -69,6 +69,11 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
                 && expectedContentLength == other.expectedContentLength)
     }
 
+    open override var description: String {
+        "<\(Self.self)> { URL: \(url?.absoluteString ?? "nil") } { MIME type: \(mimeType ?? "unknown"), "
+            + "length: \(expectedContentLength) }"
+    }
+
     open override var hash: Int {
         var hasher = Hasher()
         hasher.combine(url)
