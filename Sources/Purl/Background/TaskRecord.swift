@@ -33,6 +33,8 @@ struct TaskRecord: Codable, Sendable, Equatable {
     var finished: Finished?
     /// The path of the file that an upload sends; absent for downloads.
     var uploadedFile: String?
+    /// Before that it does not begin.
+    var earliestBeginDate: Date?
 
     /// Those that can have been given.
     static let identifiers = 1..<Int.max / 2

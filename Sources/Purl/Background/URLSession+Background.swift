@@ -146,6 +146,7 @@ extension URLSession {
         task.shared.withLock { shared in
             shared.taskDescription = record.taskDescription
             shared.priority = record.priority
+            shared.earliestBeginDate = record.earliestBeginDate
             shared.currentRequest = record.resume?.currentRequest.request ?? shared.currentRequest
             shared.counts.received = record.resume?.bytesReceived ?? 0
             shared.counts.expectedToReceive = record.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown

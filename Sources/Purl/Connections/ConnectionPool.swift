@@ -13,16 +13,32 @@ final class ConnectionPool {
     final class Ticket {
         /// When dialling began for it; `nil` while it waits for a place.
         private(set) var dialStart: MonotonicTime?
+        /// How far dialling has come; at its end.
+        private(set) var dialTimes: DialTimes?
         fileprivate let origin: Origin
+        fileprivate private(set) var priority: Float
         fileprivate var answer: ((Result<HTTPConnection, DialError>) -> Void)?
         fileprivate var dial: Dial? {
-            didSet { if dial != nil { dialStart = EventLoop.shared.now } }
+            didSet {
+                if dial != nil { dialStart = EventLoop.shared.now }
+                dialTimes = oldValue?.times
+            }
         }
         fileprivate weak var pool: ConnectionPool?
 
-        fileprivate init(origin: Origin, answer: @escaping (Result<HTTPConnection, DialError>) -> Void) {
+        fileprivate init(
+            origin: Origin, priority: Float, answer: @escaping (Result<HTTPConnection, DialError>) -> Void
+        ) {
             self.origin = origin
+            self.priority = priority
             self.answer = answer
+        }
+
+        /// Waits from now on among those of another priority, behind those who have waited there.
+        func move(to priority: Float) {
+            guard priority != self.priority, answer != nil, dial == nil else { return }
+            self.priority = priority
+            pool?.lanes[origin]?.waiting.append(self, priority: priority)
         }
 
         /// Gives up the place in the queue, or the dialling that had begun.
@@ -36,19 +52,19 @@ final class ConnectionPool {
         }
     }
 
-    private struct Lane {
+    fileprivate struct Lane {
         /// Connections that are idle, in use or being dialled.
         var open = 0
         /// The most recently used last: it is the likeliest to be still alive.
         var idle: [HTTPConnection] = []
-        var waiting = Queue<Ticket>()
+        var waiting = PriorityQueue<Ticket>()
     }
 
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field says less.
     private static let idleLimit: Duration = .seconds(60)
 
     private let connectionsPerHost: Int
-    private var lanes: [Origin: Lane] = [:]
+    fileprivate var lanes: [Origin: Lane] = [:]
     /// Connections made before this generation are not used again.
     private var generation = 0
     private var sweep: LoopTimer?
@@ -59,13 +75,16 @@ final class ConnectionPool {
 
     /// Asks for a connection. The answer may come before this returns, when one is idle.
     ///
-    /// - Parameter fresh: One idle connection has just proved dead, so the others of the origin are not trusted.
+    /// - Parameters:
+    ///   - priority: The higher ones are served first, equal ones in the order in which they came.
+    ///   - fresh: One idle connection has just proved dead, so the others of the origin are not trusted.
     func lease(
-        _ origin: Origin, fresh: Bool = false, answer: @escaping (Result<HTTPConnection, DialError>) -> Void
+        _ origin: Origin, priority: Float = URLSessionTask.defaultPriority, fresh: Bool = false,
+        answer: @escaping (Result<HTTPConnection, DialError>) -> Void
     ) -> Ticket {
-        let ticket = Ticket(origin: origin, answer: answer)
+        let ticket = Ticket(origin: origin, priority: priority, answer: answer)
         ticket.pool = self
-        lanes[origin, default: Lane()].waiting.append(ticket)
+        lanes[origin, default: Lane()].waiting.append(ticket, priority: priority)
         if fresh { closeIdle(of: origin) }
         serve(origin)
         return ticket
@@ -119,7 +138,8 @@ final class ConnectionPool {
 
     private func serve(_ origin: Origin) {
         while var lane = lanes[origin], let ticket = lane.waiting.first {
-            guard let answer = ticket.answer else {
+            // Given up, or waiting elsewhere in the line now.
+            guard let answer = ticket.answer, ticket.priority == lane.waiting.firstPriority else {
                 lane.waiting.removeFirst()
                 lanes[origin] = lane
                 continue
@@ -160,10 +180,13 @@ final class ConnectionPool {
             guard let self else { return }
             let answer = ticket.answer
             ticket.answer = nil
+            // Keeps its times.
             ticket.dial = nil
             switch result {
             case .success(let socket):
-                answer?(.success(HTTPConnection(socket, origin: origin, pool: self, generation: generation)))
+                let connection = HTTPConnection(socket, origin: origin, pool: self, generation: generation)
+                connection.dialTimes = ticket.dialTimes
+                answer?(.success(connection))
             case .failure(let error):
                 answer?(.failure(error))
                 self.closed(origin)

@@ -31,6 +31,10 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     private(set) var idleLimit: Duration?
     /// An earlier exchange used this connection.
     private(set) var isReused = false
+    /// How it came about.
+    var dialTimes: DialTimes?
+    /// Both ends, asked for once, by those who want to know.
+    private(set) lazy var ends = (local: socket.localAddress, remote: socket.peerAddress)
 
     /// How long a body waits for the server to say that it wants it (RFC 9110 §10.1.1).
     private static let continueLimit = Duration.seconds(1)
@@ -56,6 +60,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         var decoder = BodyDecoder(.none)
         var isPaused = false
         var receivedAnything = false
+        /// Where somebody wants to know how it went.
+        var record: TransactionRecord?
     }
 
     init(_ socket: StreamSocket, origin: Origin, pool: ConnectionPool, generation: Int) {
@@ -80,8 +86,12 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     ///   - head: The request's head; its encoding is `bytes`.
     ///   - body: What follows the head. If the head says `Expect: 100-continue` it waits for the server's word, though
     ///     not for ever.
-    func start(_ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, client: any ExchangeClient) {
-        exchange = Exchange(client: client, method: head.method, requestFields: head.fields)
+    ///   - record: Takes down how it went, where somebody wants to know.
+    func start(
+        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, record: TransactionRecord? = nil,
+        client: any ExchangeClient
+    ) {
+        exchange = Exchange(client: client, method: head.method, requestFields: head.fields, record: record)
         let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
         output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst) { [weak self] in self?.flush() }
         if asksFirst {
@@ -129,6 +139,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         guard exchange?.isPaused == false else { return updateInterest() }
         do throws(SystemError) {
             let bodyBytes = try output.send(through: socket)
+            exchange?.record?.noteSent(output, content: bodyBytes)
             updateInterest()
             if bodyBytes > 0 { exchange?.client.exchange(self, didSendBodyBytes: bodyBytes) }
             if let failure = output.failure { fail(.body(failure)) }
@@ -214,11 +225,17 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     /// One event; false when the parsers need more bytes.
     private func step(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) throws(ParseError) -> Bool {
         guard exchange?.response != nil else {
-            guard let head = try exchange?.parser.parse(bytes.bytes, from: &offset) else { return false }
+            let start = offset
+            let head = try exchange?.parser.parse(bytes.bytes, from: &offset)
+            exchange?.record?.noteHeadBytes(offset - start)
+            guard let head else { return false }
             try receive(head)
             return true
         }
-        guard let event = try exchange?.decoder.decode(bytes.bytes, from: &offset) else { return false }
+        let start = offset
+        let next = try exchange?.decoder.decode(bytes.bytes, from: &offset)
+        exchange?.record?.noteBodyBytes(offset - start)
+        guard let event = next else { return false }
         switch event {
         case .bytes(let range):
             exchange?.client.exchange(self, didReceive: UnsafeRawBufferPointer(rebasing: bytes[range]))
@@ -236,7 +253,9 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
             if exchange?.interimResponses ?? 0 > HeadLimits.standard.maximumInterimResponses {
                 return fail(.tooManyInterimResponses)
             }
+            exchange?.record?.noteInterimResponse()
             if head.status == 100 { startBody() }
+            client.exchange(self, didReceiveInterim: head)
             return
         }
         let framing = try BodyFraming.ofResponse(head, to: method)
@@ -255,6 +274,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     private func finish(surplus: Bool) {
         guard let ended = exchange, let response = ended.response else { return }
         exchange = nil
+        ended.record?.noteEnd()
         isReused = true
         idleLimit = ConnectionReuse.idleTimeout(response).map { .seconds($0) }
         // Surplus bytes are not a response to anything (RFC 9112 §11.2).
@@ -288,6 +308,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     private func fail(_ failure: ExchangeFailure) {
         guard let ended = exchange else { return }
+        ended.record?.noteEnd()
         stopSending()
         exchange = nil
         pool.release(self, mayStay: false)

@@ -18,7 +18,9 @@ struct OutgoingMessage {
     }
 
     private var head: [UInt8] = []
-    private var headSent = 0
+    private(set) var headSent = 0
+    /// Bytes that the socket has taken after the head, chunk framing included.
+    private(set) var bodySent: Int64 = 0
     private var content = Content.whole(Data())
     /// How much of the data, or of the feed's piece, has been sent.
     private var contentSent = 0
@@ -119,6 +121,7 @@ struct OutgoingMessage {
         let count = try message.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try socket.send(bytes) }
         headSent = min(count, head.count)
         contentSent = count - headSent
+        bodySent += Int64(contentSent)
         return contentSent
     }
 
@@ -130,6 +133,7 @@ struct OutgoingMessage {
             }
             guard count > 0 else { break }
             contentSent += count
+            bodySent += Int64(count)
         }
         return contentSent - before
     }
@@ -147,6 +151,7 @@ struct OutgoingMessage {
             }
             guard count > 0 else { break }
             contentSent += count
+            bodySent += Int64(count)
             sent += piece.contentBytes(in: contentSent) - before
         }
         return sent

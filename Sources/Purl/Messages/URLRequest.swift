@@ -47,6 +47,8 @@ public struct URLRequest: Hashable, Sendable {
     public var allowsCellularAccess: Bool = true
     /// Whether cookies are sent with the request and taken from its response. `true` by default.
     public var httpShouldHandleCookies: Bool = true
+    /// Whether the request may be sent before the answers to earlier ones. Kept; nothing is pipelined.
+    public var httpShouldUsePipelining: Bool = false
 
     private var method = "GET"
     private var body: Body?
@@ -193,6 +195,7 @@ public struct URLRequest: Hashable, Sendable {
             && lhs.networkServiceType == rhs.networkServiceType
             && lhs.allowsCellularAccess == rhs.allowsCellularAccess
             && lhs.httpShouldHandleCookies == rhs.httpShouldHandleCookies
+            && lhs.httpShouldUsePipelining == rhs.httpShouldUsePipelining
             && lhs.body == rhs.body && Set(lhs.fields) == Set(rhs.fields)
     }
 
@@ -216,6 +219,7 @@ extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, Cus
                 "url": url as Any, "cachePolicy": cachePolicy, "timeoutInterval": timeoutInterval,
                 "mainDocumentURL": mainDocumentURL as Any, "networkServiceType": networkServiceType,
                 "allowsCellularAccess": allowsCellularAccess, "httpShouldHandleCookies": httpShouldHandleCookies,
+                "httpShouldUsePipelining": httpShouldUsePipelining,
                 "httpMethod": method,
                 "allHTTPHeaderFields": allHTTPHeaderFields as Any, "httpBody": httpBody as Any,
                 "httpBodyStream": httpBodyStream as Any,

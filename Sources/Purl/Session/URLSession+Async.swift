@@ -11,8 +11,8 @@ extension URLSession {
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await perform(delegate) { finish in
-            makeDataTask(request, .request, .data(finish, delivery: .inline))
+        try await perform { finish in
+            makeDataTask(request, .request, .data(finish, delivery: .inline), delegate)
         }
     }
 
@@ -32,8 +32,8 @@ extension URLSession {
         fromFile fileURL: URL,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await perform(delegate) { finish in
-            makeUploadTask(request, .file(fileURL), .data(finish, delivery: .inline))
+        try await perform { finish in
+            makeUploadTask(request, .file(fileURL), .data(finish, delivery: .inline), delegate)
         }
     }
 
@@ -45,8 +45,8 @@ extension URLSession {
         from bodyData: Data,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await perform(delegate) { finish in
-            makeUploadTask(request, .data(bodyData), .data(finish, delivery: .inline))
+        try await perform { finish in
+            makeUploadTask(request, .data(bodyData), .data(finish, delivery: .inline), delegate)
         }
     }
 
@@ -55,8 +55,8 @@ extension URLSession {
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
-        try await perform(delegate) { finish in
-            makeDownloadTask(request, .request, .file(finish, delivery: .inline))
+        try await perform { finish in
+            makeDownloadTask(request, .request, .file(finish, delivery: .inline), delegate)
         }
     }
 
@@ -73,8 +73,8 @@ extension URLSession {
         resumeFrom resumeData: Data,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
-        try await perform(delegate) { finish in
-            makeDownloadTask(resuming: resumeData, .file(finish, delivery: .inline))
+        try await perform { finish in
+            makeDownloadTask(resuming: resumeData, .file(finish, delivery: .inline), delegate)
         }
     }
 
@@ -98,7 +98,6 @@ extension URLSession {
 
     /// Runs a task that ends in a continuation and is cancelled with the surrounding `Task`.
     private func perform<Body: Sendable>(
-        _ delegate: (any URLSessionTaskDelegate)?,
         _ make: (@escaping @Sendable (Body?, URLResponse?, (any Error)?) -> Void) -> URLSessionTask
     ) async throws -> (Body, URLResponse) {
         let cancellation = Cancellation()
@@ -111,7 +110,6 @@ extension URLSession {
                         continuation.resume(throwing: error ?? URLError(.unknown))
                     }
                 }
-                task.delegate = delegate
                 // First, so that a call that was cancelled before it began sends nothing.
                 cancellation.attach(task)
                 task.resume()

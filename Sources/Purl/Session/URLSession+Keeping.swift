@@ -11,15 +11,21 @@ extension URLSession {
         return request
     }
 
-    func makeDataTask(_ request: URLRequest, _ origin: Transfer.Origin, _ audience: Audience) -> URLSessionDataTask {
-        keep { identifier in
+    func makeDataTask(
+        _ request: URLRequest, _ origin: Transfer.Origin, _ audience: Audience,
+        _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionDataTask {
+        keep(delegate) { identifier in
             URLSessionDataTask(
                 session: self, identifier: identifier, request: request, origin: origin, audience: audience)
         }
     }
 
-    func makeUploadTask(_ request: URLRequest, _ body: RequestBody, _ audience: Audience) -> URLSessionUploadTask {
-        let task = keep { identifier in
+    func makeUploadTask(
+        _ request: URLRequest, _ body: RequestBody, _ audience: Audience,
+        _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionUploadTask {
+        let task = keep(delegate) { identifier in
             URLSessionUploadTask(
                 session: self, identifier: identifier, request: request, origin: .upload(body), audience: audience)
         }
@@ -28,9 +34,10 @@ extension URLSession {
     }
 
     func makeDownloadTask(
-        _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience
+        _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience,
+        _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionDownloadTask {
-        let task = keep { identifier in
+        let task = keep(delegate) { identifier in
             URLSessionDownloadTask(
                 session: self, identifier: identifier, request: request, origin: origin, audience: audience)
         }
@@ -55,19 +62,23 @@ extension URLSession {
 
     /// The resume data is read here, so that the task shows its request at once, as any other task does; what is
     /// wrong with it is told when the task is resumed.
-    func makeDownloadTask(resuming blob: Data, _ audience: Audience) -> URLSessionDownloadTask {
+    func makeDownloadTask(
+        resuming blob: Data, _ audience: Audience, _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionDownloadTask {
         do {
             let resume = try ResumeData(decoding: blob)
             guard PartialFile.isName(resume.partialName) else { throw ResumeData.Refusal.strangeName }
-            return makeDownloadTask(resume.originalRequest.request, .resume(resume), audience)
+            return makeDownloadTask(resume.originalRequest.request, .resume(resume), audience, delegate)
         } catch {
-            return makeDownloadTask(nil, .unreadable(error), audience)
+            return makeDownloadTask(nil, .unreadable(error), audience, delegate)
         }
     }
 
     /// Makes a task with the next identifier and keeps it until it is over. A task made by a session that is being
     /// invalidated is not kept, and fails as soon as it is resumed.
-    private func keep<Kind: URLSessionTask>(_ make: (_ identifier: Int) -> Kind) -> Kind {
+    private func keep<Kind: URLSessionTask>(
+        _ delegate: (any URLSessionTaskDelegate)?, _ make: (_ identifier: Int) -> Kind
+    ) -> Kind {
         let (task, refusal) = shared.withLock { shared in
             shared.lastIdentifier += 1
             let task = make(shared.lastIdentifier)
@@ -78,6 +89,10 @@ extension URLSession {
             return (task, shared.refusal ?? .sessionInvalidated)
         }
         if let refusal { task.shared.withLock { $0.refusal = refusal } }
+        if let delegate { task.delegate = delegate }
+        if task.taskDelegate != nil {
+            queue.enqueue { task.taskDelegate?.urlSession(self, didCreateTask: task) }
+        }
         return task
     }
 

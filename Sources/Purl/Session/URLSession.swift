@@ -30,6 +30,16 @@ open class URLSession: NSObject, @unchecked Sendable {
         case rejectProtectionSpace = 3
     }
 
+    /// What a delegate may answer when a task's date to begin at has come.
+    public enum DelayedRequestDisposition: Int, Sendable {
+        /// Send the request the task was made with.
+        case continueLoading = 0
+        /// Send the request that comes with the answer.
+        case useNewRequest = 1
+        /// End the task with `URLError.cancelled`.
+        case cancel = 2
+    }
+
     /// From its making to its last call.
     enum Life {
         case valid

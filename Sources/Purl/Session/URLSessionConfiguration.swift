@@ -20,6 +20,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var httpShouldSetCookies = true
         var urlCredentialStorage: URLCredentialStorage? = .shared
         var httpMaximumConnectionsPerHost = 6
+        var waitsForConnectivity = false
+        var httpShouldUsePipelining = false
+        var shouldUseExtendedBackgroundIdleMode = false
         var partialDownloadsDirectory: URL?
         var maximumBufferedBytesPerTask = 1 << 20
         var sessionSendsLaunchEvents = true
@@ -108,6 +111,31 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var allowsCellularAccess: Bool {
         get { snapshot.allowsCellularAccess }
         set { values.withLock { $0.allowsCellularAccess = newValue } }
+    }
+
+    /// Whether a task that cannot connect waits, in place of failing. `false` by default.
+    ///
+    /// That goes for names that cannot be looked up or are not known, for networks and hosts that cannot be reached, and
+    /// for ports where nobody listens. The delegate is told once, in `urlSession(_:taskIsWaitingForConnectivity:)`; then
+    /// the task tries again after 1, 2, 4, 8 and 16 seconds and every 30 seconds from there on, until
+    /// ``timeoutIntervalForResource`` is used up (``timeoutIntervalForRequest`` does not count meanwhile). A connection
+    /// that was made and lost is not waited for.
+    open var waitsForConnectivity: Bool {
+        get { snapshot.waitsForConnectivity }
+        set { values.withLock { $0.waitsForConnectivity = newValue } }
+    }
+
+    /// Whether requests may be sent before the answers to earlier ones. Kept; nothing is pipelined, since servers and
+    /// proxies on the way get it wrong (RFC 9112 §9.3.2). Connections are reused all the same.
+    open var httpShouldUsePipelining: Bool {
+        get { snapshot.httpShouldUsePipelining }
+        set { values.withLock { $0.httpShouldUsePipelining = newValue } }
+    }
+
+    /// Whether connections stay open when the program goes to the background. Kept; there is no background here.
+    open var shouldUseExtendedBackgroundIdleMode: Bool {
+        get { snapshot.shouldUseExtendedBackgroundIdleMode }
+        set { values.withLock { $0.shouldUseExtendedBackgroundIdleMode = newValue } }
     }
 
     /// Header fields sent with every request that does not set them itself. Keys and values are strings.

@@ -41,6 +41,30 @@ extension URLSessionDelegate {
 
 /// What a session tells its delegate about any task.
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
+    /// A task was made; the first call about it. Of those that an `async` method makes its own delegate is told, where
+    /// it has one.
+    func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask)
+
+    /// A task's ``URLSessionTask/earliestBeginDate`` has come. Nothing goes on until the handler is called: with
+    /// `.continueLoading`, with `.useNewRequest` and another request, or with `.cancel`.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willBeginDelayedRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+    )
+
+    /// No connection could be made, and the task waits for the network; see
+    /// ``URLSessionConfiguration/waitsForConnectivity``. Called once at most for a task.
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
+
+    /// An interim response came (RFC 9110 §15.2): 100, 102, 103, any 1xx but 101. The final one is still to come.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceiveInformationalResponse response: HTTPURLResponse
+    )
+
     /// The server answered with a redirect (RFC 9110 §15.4). Nothing goes on until the handler is called: with
     /// `request` to follow, with another request to go there instead, with `nil` to take the redirect response
     /// itself, body included, as the result.
@@ -90,11 +114,40 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         totalBytesExpectedToSend: Int64
     )
 
+    /// The task is over: how it went. The last call but one, made for tasks with a completion handler as well, before
+    /// that is called.
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
+
     /// The last call about a task, made exactly once. `error` is `nil` on success, whatever the status code.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
 }
 
 extension URLSessionTaskDelegate {
+    public func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willBeginDelayedRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+    ) {
+        completionHandler(.continueLoading, nil)
+    }
+
+    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceiveInformationalResponse response: HTTPURLResponse
+    ) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {}
+
     public func urlSession(
         _ session: URLSession,
         task: URLSessionTask,

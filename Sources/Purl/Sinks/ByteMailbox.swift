@@ -21,20 +21,29 @@ final class ByteMailbox: Sendable {
         var consumerIsAwake = false
         var isStalled = false
         var isClosed = false
+        /// The consumer is not woken before there is no more room.
+        var gathers: Bool
     }
 
     private let limit: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(limit: Int) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: How many bytes it holds before `put` says that reading must stop.
+    ///   - gathers: The consumer wants as many bytes at a time as there is room for.
+    init(limit: Int, gathers: Bool = false) {
+        self.limit = limit
+        state = Mutex(State(gathers: gathers))
+    }
 
     func put(_ bytes: UnsafeRawBufferPointer) -> Receipt {
         state.withLock { state in
             guard !state.isClosed, !bytes.isEmpty else { return Receipt(wakesConsumer: false, isFull: false) }
             state.waiting.append(contentsOf: bytes)
             state.held += bytes.count
-            defer { state.consumerIsAwake = true }
             if state.held >= limit { state.isStalled = true }
+            if state.gathers, !state.isStalled { return Receipt(wakesConsumer: false, isFull: false) }
+            defer { state.consumerIsAwake = true }
             return Receipt(wakesConsumer: !state.consumerIsAwake, isFull: state.isStalled)
         }
     }
@@ -48,6 +57,24 @@ final class ByteMailbox: Sendable {
             }
             defer { state.waiting = Data() }
             return state.waiting
+        }
+    }
+
+    /// There will be no more. True when the consumer has to be woken for what was gathered.
+    func release() -> Bool {
+        state.withLock { state in
+            state.gathers = false
+            guard !state.waiting.isEmpty, !state.consumerIsAwake else { return false }
+            state.consumerIsAwake = true
+            return true
+        }
+    }
+
+    /// Nothing waits; the consumer counts as asleep then.
+    var isEmpty: Bool {
+        state.withLock { state in
+            if state.waiting.isEmpty { state.consumerIsAwake = false }
+            return state.waiting.isEmpty
         }
     }
 

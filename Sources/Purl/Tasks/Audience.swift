@@ -9,6 +9,9 @@ enum Audience: Sendable {
     /// A handler that takes the file.
     case file(@Sendable (URL?, URLResponse?, (any Error)?) -> Void, delivery: Delivery)
 
+    /// Somebody who takes the bytes one after another.
+    case stream(ByteStream)
+
     /// Where a handler runs.
     enum Delivery: Sendable {
         /// On the session's delegate queue.

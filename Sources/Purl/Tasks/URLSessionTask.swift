@@ -48,6 +48,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var progress: Progress?
         /// Why the task fails as soon as it is resumed.
         var refusal: TransferFailure?
+        let created = MonotonicTime.current
+        var earliestBeginDate: Date?
+        var expectsToSend = NSURLSessionTransferSizeUnknown
+        var expectsToReceive = NSURLSessionTransferSizeUnknown
+        var prefersIncrementalDelivery = true
     }
 
     /// The byte counts of a task's current exchange.
@@ -96,6 +101,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Returns the task itself: a transfer cannot be doubled.
     open func copy(with zone: NSZone?) -> Any { self }
+
+    open override var description: String {
+        "<\(Self.self) \(taskIdentifier)> { \(currentRequest?.debugDescription ?? "no request"), \(state) }"
+    }
 
     // MARK: Control
 
@@ -192,14 +201,58 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         }
     }
 
-    /// How urgent the task is, from 0 to 1. A hint, kept for the user; waiting tasks are served in order.
+    /// How urgent the task is, from 0 to 1. Of the tasks that wait for a connection to a host the most urgent one is
+    /// served first, among equals the one that has waited longest. It may change at any time; a transfer that has its
+    /// connection is not slowed down for another.
     open var priority: Float {
         get { shared.withLock { $0.priority } }
         set {
             let priority = Self.clampedPriority(newValue)
-            shared.withLock { $0.priority = priority }
+            let hasChanged = shared.withLock { shared in
+                defer { shared.priority = priority }
+                return shared.priority != priority
+            }
             keep { $0.priority = priority }
+            if hasChanged { NetworkActor.post { self.transfer?.priorityChanged() } }
         }
+    }
+
+    /// The task does not begin before this moment, though it has been resumed. `nil`, the default, begins at once.
+    ///
+    /// When the time has come, the delegate is asked in
+    /// `urlSession(_:task:willBeginDelayedRequest:completionHandler:)`; only then does
+    /// ``URLSessionConfiguration/timeoutIntervalForResource`` begin to run. Works in every kind of session; a background
+    /// session keeps the date.
+    open var earliestBeginDate: Date? {
+        get { shared.withLock { $0.earliestBeginDate } }
+        set {
+            shared.withLock { $0.earliestBeginDate = newValue }
+            keep { $0.earliestBeginDate = newValue }
+            NetworkActor.post { self.transfer?.beginDateChanged() }
+        }
+    }
+
+    /// How many bytes the program thinks that it will send at most, head and body. A hint to a scheduler, kept for the
+    /// user; ``NSURLSessionTransferSizeUnknown`` by default.
+    open var countOfBytesClientExpectsToSend: Int64 {
+        get { shared.withLock { $0.expectsToSend } }
+        set { shared.withLock { $0.expectsToSend = newValue } }
+    }
+
+    /// How many bytes the program thinks that it will receive at most, head and body. A hint to a scheduler, kept for the
+    /// user; ``NSURLSessionTransferSizeUnknown`` by default.
+    open var countOfBytesClientExpectsToReceive: Int64 {
+        get { shared.withLock { $0.expectsToReceive } }
+        set { shared.withLock { $0.expectsToReceive = newValue } }
+    }
+
+    /// Whether a data task's delegate gets bytes as they come. `true` by default.
+    ///
+    /// If `false` when the response comes, it gets them at the end of the body; of a body longer than
+    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask`` it gets as many at a time.
+    open var prefersIncrementalDelivery: Bool {
+        get { shared.withLock { $0.prefersIncrementalDelivery } }
+        set { shared.withLock { $0.prefersIncrementalDelivery = newValue } }
     }
 
     static func clampedPriority(_ priority: Float) -> Float {

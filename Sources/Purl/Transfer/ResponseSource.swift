@@ -23,6 +23,8 @@ protocol ResponseSource: AnyObject {
 protocol ExchangeClient: AnyObject {
     /// Bytes arrived, of whatever part of a message.
     func exchangeMadeProgress(_ source: any ResponseSource)
+    /// An interim response (1xx); the final one is still to come.
+    func exchange(_ source: any ResponseSource, didReceiveInterim head: ResponseHead)
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming)
     func exchange(_ source: any ResponseSource, didReceive bytes: UnsafeRawBufferPointer)
     func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int)

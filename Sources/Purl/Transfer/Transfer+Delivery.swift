@@ -69,7 +69,33 @@ extension Transfer {
         }
     }
 
+    func askBeginning(
+        _ request: URLRequest,
+        answer: @escaping @Sendable @NetworkActor (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+    ) {
+        let once = Once<(URLSession.DelayedRequestDisposition, URLRequest?)> { answer($0.0, $0.1) }
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.answer((.continueLoading, nil)) }
+            delegate.urlSession(
+                session, task: task, willBeginDelayedRequest: request, completionHandler: { once.answer(($0, $1)) })
+        }
+    }
+
     // MARK: Reports
+
+    /// Once a task: it goes on waiting after that.
+    func announceWaiting() {
+        guard hearsOfTask else { return }
+        session.queue.enqueue { [task, session] in
+            task.taskDelegate?.urlSession(session, taskIsWaitingForConnectivity: task)
+        }
+    }
+
+    func reportInterim(_ response: HTTPURLResponse) {
+        session.queue.enqueue { [task, session] in
+            task.taskDelegate?.urlSession(session, task: task, didReceiveInformationalResponse: response)
+        }
+    }
 
     /// Empties the mailbox into the delegate, however many reads filled it.
     func deliverData(from mailbox: ByteMailbox) {
@@ -144,6 +170,7 @@ extension Transfer {
         }
         phase = .ending
         if case .delegate(let mailbox) = destination, case .cancelled = failure { mailbox.close() }
+        metrics?.current.noteEnd()
         let keepsPartial = resumeHandler != nil || !failure.isCancellation
         let untouched = keepsPartial ? untouched : nil
         guard let writer else { return finishFailing(failure, untouched, resumeHandler) }
@@ -189,6 +216,7 @@ extension Transfer {
 
     /// The one end of every transfer.
     func conclude(_ result: Result<Void, URLError>) {
+        if case .delegate(let mailbox) = destination, mailbox.release() { deliverData(from: mailbox) }
         phase = .concluded
         stopTimers()
         task.transfer = nil
@@ -199,17 +227,23 @@ extension Transfer {
             case .success: nil
             case .failure(let error): error
             }
+        let tellMetrics = metricsCall()
         switch task.audience {
         case .delegate:
-            session.queue.enqueue { task.tellDelegate(outcome, file: partial) }
+            session.queue.enqueue { task.tellDelegate(outcome, file: partial, metrics: tellMetrics) }
+        case .stream(let stream):
+            run(.inline, after: tellMetrics) {
+                stream.close(task.conclude(outcome))
+                task.finish()
+            }
         case .data(let handler, let delivery):
-            run(delivery) {
+            run(delivery, after: tellMetrics) {
                 let final = task.conclude(outcome)
                 handler(final == nil ? body : nil, task.response, final)
                 task.finish()
             }
         case .file(let handler, let delivery):
-            run(delivery) {
+            run(delivery, after: tellMetrics) {
                 let final = task.conclude(outcome)
                 handler(final == nil ? partial?.location : nil, task.response, final)
                 // A failed transfer has decided about its file; a finished one is the caller's only after `await`.
@@ -219,10 +253,15 @@ extension Transfer {
         }
     }
 
-    private func run(_ delivery: Audience.Delivery, _ call: @escaping @Sendable () -> Void) {
+    /// Whoever waits for the result of a task whose own delegate hears of its metrics hears of it after that. Other
+    /// waiting is not for the delegate queue, which may be busy or suspended.
+    private func run(
+        _ delivery: Audience.Delivery, after first: DelegateQueue.Call?, _ call: @escaping @Sendable () -> Void
+    ) {
+        if let first { session.queue.enqueue(first) }
         switch delivery {
-        case .queue: session.queue.enqueue(call)
-        case .inline: call()
+        case .inline where first == nil || task.delegate == nil: call()
+        case .queue, .inline: session.queue.enqueue(call)
         }
     }
 }

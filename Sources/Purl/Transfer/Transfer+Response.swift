@@ -15,6 +15,11 @@ extension Transfer {
         reportSent(Int64(count))
     }
 
+    func exchange(_ source: any ResponseSource, didReceiveInterim head: ResponseHead) {
+        guard hearsOfTask, let url = request.url else { return }
+        reportInterim(HTTPURLResponse(url: url, head: head))
+    }
+
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
         guard let url = request.url else { return }
         if request.httpShouldHandleCookies, head.status != 407 {
@@ -24,6 +29,7 @@ extension Transfer {
         }
         let answer = Answer(
             response: HTTPURLResponse(url: url, head: head), head: head, framing: framing, source: source)
+        metrics?.current.noteResponse(answer.response)
         if let challenger = challenger(of: head) { return reply(to: challenger, answer) }
         concludeAuthentication(head)
         take(answer)
@@ -96,15 +102,19 @@ extension Transfer {
             let receipt = mailbox.put(bytes)
             if receipt.wakesConsumer { deliverData(from: mailbox) }
             if receipt.isFull { hold(.full) }
+        case .stream(let stream):
+            if stream.put(bytes) { hold(.full) }
         case .sink(let writer):
             if let total, received + Int64(bytes.count) > total { return fail(.surplus(total: total)) }
             if writer.put(bytes) { hold(.full) }
         }
         received += Int64(bytes.count)
+        metrics?.current.noteContent(bytes.count)
         task.updateCounts { $0.received = received }
     }
 
     func exchangeDidFinish(_ source: any ResponseSource) {
+        metrics?.current.noteEnd()
         if let next = following {
             following = nil
             return load(next)
@@ -157,6 +167,7 @@ extension Transfer {
 
     private func decideRedirect(_ answer: Answer, _ next: URLRequest) {
         guard hearsOfTask, let response = answer.response as? HTTPURLResponse else {
+            redirectsFollowed += 1
             return follow(next, after: answer)
         }
         hold(.deciding)
@@ -164,6 +175,7 @@ extension Transfer {
             guard let self, self.isStill(with: answer) else { return }
             self.holds.remove(.deciding)
             if let decision {
+                self.redirectsFollowed += 1
                 self.follow(decision, after: answer)
             } else {
                 self.acceptOrFail(answer)
@@ -283,8 +295,18 @@ extension Transfer {
         publish(answer.response, received: 0, expected: length ?? NSURLSessionTransferSizeUnknown)
         switch task.audience {
         case .delegate:
-            destination = .delegate(ByteMailbox(limit: session.settings.maximumBufferedBytesPerTask))
+            destination = .delegate(
+                ByteMailbox(
+                    limit: session.settings.maximumBufferedBytesPerTask, gathers: !task.prefersIncrementalDelivery))
             askDisposition(answer)
+        case .stream(let stream):
+            stream.open(for: answer.response) { [weak self] in
+                NetworkActor.post {
+                    self?.holds.remove(.full)
+                    self?.updateFlow()
+                }
+            }
+            destination = .stream(stream)
         case .data, .file:
             // A length is the server's word only; more than this is not set aside on its strength.
             if let length { collected.reserveCapacity(Int(min(length, 1 << 24))) }

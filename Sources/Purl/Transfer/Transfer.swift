@@ -61,6 +61,7 @@ final class Transfer: ExchangeClient {
         case delegate(ByteMailbox)
         case memory
         case sink(SinkWriter)
+        case stream(ByteStream)
     }
 
     var task: URLSessionTask
@@ -71,6 +72,7 @@ final class Transfer: ExchangeClient {
     var holds: Holds = []
     var request: URLRequest
     var redirects = 0
+    var redirectsFollowed = 0
     var hasLeftOrigin = false
     var hasRetried = false
     /// How far the task has come in proving who asks, with each of those who want to know.
@@ -98,6 +100,13 @@ final class Transfer: ExchangeClient {
     /// How much of it has arrived, what the sink had before included.
     var received: Int64 = 0
     let writeReport = WriteReport()
+    /// How the requests went, where somebody could be told.
+    var metrics: MetricsLog?
+    /// Until the task's date to begin at.
+    var delay: LoopTimer?
+    /// How often no connection could be made while the session waits for connectivity, and when it is tried next.
+    var redials = 0
+    var redialTimer: LoopTimer?
     /// Of the exchange of the moment.
     var sendReport = WriteReport()
     private var lastProgress = EventLoop.shared.now
@@ -142,6 +151,8 @@ final class Transfer: ExchangeClient {
 
     func suspend() {
         holds.insert(.suspended)
+        redialTimer?.cancel()
+        redialTimer = nil
         switch phase {
         case .waiting(let ticket):
             ticket.cancel()
@@ -149,6 +160,11 @@ final class Transfer: ExchangeClient {
         case .exchanging, .decoding: updateFlow()
         case .parked, .preparing, .leasing, .ending, .concluded: break
         }
+    }
+
+    /// The task has become more urgent, or less.
+    func priorityChanged() {
+        if case .waiting(let ticket) = phase { ticket.move(to: task.priority) }
     }
 
     func cancel() {
@@ -169,8 +185,12 @@ final class Transfer: ExchangeClient {
     // MARK: Beginning
 
     private func begin() {
-        hasBegun = true
         if let refusal = task.shared.withLock({ $0.refusal }) { return fail(refusal) }
+        beginInTime()
+    }
+
+    func beginNow() {
+        hasBegun = true
         startResourceTimer()
         switch origin {
         case .request, .upload:
@@ -198,11 +218,13 @@ final class Transfer: ExchangeClient {
             return fail(.url(error))
         }
         guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
+        recordBeginning()
+        redialTimer?.cancel()
         phase = .leasing
         markProgress()
         if progressTimer == nil { startProgressTimer(after: Self.duration(progressLimit)) }
-        let ticket = session.pool.lease(target.origin, fresh: hasRetried) { [weak self] result in
-            self?.leased(result, target, body)
+        let ticket = session.pool.lease(target.origin, priority: task.priority, fresh: hasRetried) {
+            [weak self] result in self?.leased(result, target, body)
         }
         // The answer may have come already.
         if case .leasing = phase { phase = .waiting(ticket) }
@@ -213,7 +235,8 @@ final class Transfer: ExchangeClient {
     ) {
         switch result {
         case .failure(let error):
-            fail(.dial(error))
+            if case .waiting(let ticket) = phase { metrics?.current.noteFailedDial(ticket.dialTimes) }
+            noteNoConnection(error)
         case .success(let connection):
             phase = .exchanging(connection)
             markProgress()
@@ -244,7 +267,8 @@ final class Transfer: ExchangeClient {
             counts.sent = 0
             counts.expectedToSend = body.length ?? NSURLSessionTransferSizeUnknown
         }
-        connection.start(head, encoded: bytes, body: body, client: self)
+        metrics?.current.noteStart(on: connection, fields: head.fields)
+        connection.start(head, encoded: bytes, body: body, record: metrics?.current, client: self)
     }
 
     private var cookieHeader: String? {
@@ -315,6 +339,10 @@ final class Transfer: ExchangeClient {
     }
 
     func stopTimers() {
+        delay?.cancel()
+        delay = nil
+        redialTimer?.cancel()
+        redialTimer = nil
         progressTimer?.cancel()
         resourceTimer?.cancel()
         progressTimer = nil

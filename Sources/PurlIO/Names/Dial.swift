@@ -3,6 +3,9 @@
 /// The families take turns. Another address is tried when `attemptDelay` has passed, or at once when an attempt fails;
 /// attempts under way go on meanwhile. The first to connect wins and the others are closed.
 @NetworkActor package final class Dial {
+    /// How far it has come, and when.
+    package private(set) var times = DialTimes()
+
     private let loop: EventLoop
     private let attemptDelay: Duration
     /// Nil when the dial is over.
@@ -34,6 +37,7 @@
 
     private func begin(_ endpoint: Endpoint, _ resolver: any Resolver) {
         guard completion != nil else { return }
+        times.lookupStart = loop.now
         switch endpoint {
         case .unix(let path):
             do throws(SystemError) {
@@ -54,6 +58,7 @@
 
     private func resolved(_ host: String, _ result: Result<[SocketAddress], ResolveError>) {
         guard completion != nil else { return }
+        times.lookupEnd = loop.now
         switch result {
         case .success(let addresses) where addresses.isEmpty:
             finish(.failure(.resolve(.noSuchName(host: host))))
@@ -66,6 +71,8 @@
 
     private func connect(to addresses: [SocketAddress]) {
         untried = addresses[...]
+        times.lookupEnd = loop.now
+        times.connectStart = loop.now
         tryNext()
     }
 
@@ -93,6 +100,7 @@
         attempts[number] = nil
         switch result {
         case .success(let socket):
+            times.connectEnd = loop.now
             finish(.success(socket))
         case .failure(let failure):
             failures.append((number, failure))
