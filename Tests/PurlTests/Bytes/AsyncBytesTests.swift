@@ -1,0 +1,173 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("bytes(for:): a body byte by byte, while it arrives", .timeLimit(.minutes(5)))
+struct AsyncBytesTests {
+    private let sandbox: Sandbox
+    private let server: LoopbackServer
+
+    init() throws {
+        sandbox = try Sandbox()
+        server = try LoopbackServer()
+    }
+
+    @Test("All of them, in order", arguments: [0, 1, 1000, 3_000_000])
+    func all(size: Int) async throws {
+        let content = GeneratedContent(size: size, seed: 3)
+        let url = server.route("/file", .generated(content))
+        let session = sandbox.session()
+        let (bytes, response) = try await session.bytes(from: url)
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(bytes.task.response?.url == url)
+        var received = Data()
+        for try await byte in bytes { received.append(byte) }
+        #expect(content.matches(received))
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("The response is there before the body, and each piece before the next")
+    func asTheyCome() async throws {
+        let gate = Gate()
+        let url = server.route("/file", .text("ab").stalled(afterBytes: 1, until: gate))
+        let session = sandbox.session()
+        let (bytes, _) = try await session.bytes(for: URLRequest(url: url))
+        var iterator = bytes.makeAsyncIterator()
+        #expect(try await iterator.next() == UInt8(ascii: "a"))
+        gate.open()
+        #expect(try await iterator.next() == UInt8(ascii: "b"))
+        #expect(try await iterator.next() == nil)
+        #expect(try await iterator.next() == nil)
+        session.finishTasksAndInvalidate()
+    }
+
+    @MainActor @Test("From an actor of its own, too")
+    func isolated() async throws {
+        let session = sandbox.session()
+        let (bytes, _) = try await session.bytes(from: server.route("/file", .generated(size: 100_000)))
+        var count = 0
+        for try await _ in bytes {
+            MainActor.assertIsolated()
+            count += 1
+        }
+        #expect(count == 100_000)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Coded bodies arrive decoded, redirects are followed")
+    func decoded() async throws {
+        let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
+        server.route("/coded", .bytes(gzip).field("Content-Encoding", "gzip"))
+        let session = sandbox.session()
+        let (bytes, response) = try await session.bytes(from: server.route("/moved", .redirect(to: "/coded")))
+        var text = ""
+        for try await line in bytes.lines { text += line }
+        #expect(text == "hello, hello, hello")
+        #expect(response.url == server.url("/coded"))
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("A failure before the response is thrown by the call")
+    func refused() async throws {
+        let url = server.url("/")
+        server.stop()
+        let session = sandbox.session()
+        let error = await #expect(throws: URLError.self) { try await session.bytes(from: url) }
+        #expect(error?.code == .cannotConnectToHost)
+        #expect(error?.failingURL == url)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("A failure in the body is thrown after the bytes that came; there is nothing after it")
+    func cut() async throws {
+        let session = sandbox.session()
+        let url = server.route("/file", .generated(size: 5000).cut(afterBytes: 3000))
+        let (bytes, _) = try await session.bytes(from: url)
+        var iterator = bytes.makeAsyncIterator()
+        var count = 0
+        let error = await #expect(throws: URLError.self) {
+            while try await iterator.next() != nil { count += 1 }
+        }
+        #expect(error?.code == .networkConnectionLost)
+        #expect(count == 3000)
+        #expect(try await iterator.next() == nil)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Whoever takes nothing makes the server wait")
+    func backPressure() async throws {
+        let size = 64 << 20
+        let url = server.route("/file", .generated(size: size))
+        let session = sandbox.session { $0.maximumBufferedBytesPerTask = 100_000 }
+        let (bytes, _) = try await session.bytes(from: url)
+        var iterator = bytes.makeAsyncIterator()
+        var count = 0
+        while count < 1_000_000, try await iterator.next() != nil { count += 1 }
+        // One read of the socket at most beyond the limit, and what the iterator holds.
+        #expect(bytes.task.countOfBytesReceived < 1_000_000 + 2 * (100_000 + 262_144))
+        while try await iterator.next() != nil { count += 1 }
+        #expect(count == size)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Cancelling the surrounding task ends the transfer")
+    func cancel() async throws {
+        let gate = Gate()
+        let url = server.route("/file", .generated(size: 1000).stalled(afterBytes: 10, until: gate))
+        let session = sandbox.session()
+        let started = Signal()
+        let work = Task {
+            let (bytes, _) = try await session.bytes(from: url)
+            for try await _ in bytes { started.set() }
+        }
+        await started.wait()
+        work.cancel()
+        let error = await #expect(throws: URLError.self) { try await work.value }
+        #expect(error?.code == .cancelled)
+        await server.waitUntilDisconnected()
+        gate.open()
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Cancelled before the response comes, the call throws")
+    func cancelEarly() async throws {
+        let gate = Gate()
+        let url = server.route("/file", .text("hello").delayed(until: gate))
+        let session = sandbox.session()
+        let work = Task { try await session.bytes(from: url) }
+        await gate.reached()
+        work.cancel()
+        let error = await #expect(throws: URLError.self) { _ = try await work.value }
+        #expect(error?.code == .cancelled)
+        gate.open()
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Leaving the loop early, and letting go of the sequence, ends the transfer")
+    func leave() async throws {
+        let url = server.route("/file", .generated(size: 256 << 20))
+        let session = sandbox.session()
+        func takeSome() async throws -> Int {
+            var count = 0
+            for try await _ in try await session.bytes(from: url).0 {
+                count += 1
+                if count == 10 { break }
+            }
+            return count
+        }
+        #expect(try await takeSome() == 10)
+        await server.waitUntilDisconnected()
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("A delegate hears of its task")
+    func delegate() async throws {
+        let observer = Observer()
+        let session = sandbox.session()
+        let (bytes, _) = try await session.bytes(from: server.route("/file", .text("hello")), delegate: observer)
+        for try await _ in bytes {}
+        #expect(observer.events == [.created, .metrics(transactions: 1)])
+        session.finishTasksAndInvalidate()
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("The counts of metrics are those of the wire", .timeLimit(.minutes(5)))
+struct MetricsCountTests {
+    private let sandbox: Sandbox
+    private let observer = Observer()
+
+    init() throws {
+        sandbox = try Sandbox()
+    }
+
+    private func transaction(_ task: URLSessionTask) async throws -> URLSessionTaskTransactionMetrics {
+        task.resume()
+        await observer.completion()
+        return try #require(observer.metrics.last?.transactionMetrics.last)
+    }
+
+    static let responses: [(head: String, body: String, content: Int64)] = [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "hello", 5),
+        ("HTTP/1.1 204 No Content\r\n\r\n", "", 0),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", 5),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nA: b\r\n\r\n", 5),
+        ("HTTP/1.0 200 OK\r\n\r\n", "until the end", 13),
+        ("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "ok", 2),
+    ]
+
+    @Test("Of the response: head, body with its framing, content", arguments: responses)
+    func response(row: (head: String, body: String, content: Int64)) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .raw(row.head + row.body))
+        let session = sandbox.session(observer)
+        let transaction = try await transaction(session.dataTask(with: url))
+        #expect(transaction.countOfResponseHeaderBytesReceived == Int64(row.head.utf8.count))
+        #expect(transaction.countOfResponseBodyBytesReceived == Int64(row.body.utf8.count))
+        #expect(transaction.countOfResponseBodyBytesAfterDecoding == row.content)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Of a coded response: what came, and what it was decoded to")
+    func coded() async throws {
+        // "hello, hello, hello"
+        let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
+        let server = try LoopbackServer()
+        let url = server.route("/file", .bytes(gzip).field("Content-Encoding", "gzip"))
+        let session = sandbox.session(observer)
+        let transaction = try await transaction(session.dataTask(with: url))
+        #expect(transaction.countOfResponseBodyBytesReceived == Int64(gzip.count))
+        #expect(transaction.countOfResponseBodyBytesAfterDecoding == 19)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Of the request: exactly its bytes")
+    func request() async throws {
+        let heads = LoadBox<[String]>([])
+        let listener = try await RawListener.started { peer in
+            guard let head = await peer.head() else { return }
+            heads.withLock { $0.append(head) }
+            _ = await peer.bytes(8)
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            _ = await peer.rest()
+        }
+        let session = sandbox.session(observer)
+        var request = URLRequest(url: try listener.url("/upload"))
+        request.httpMethod = "POST"
+        let transaction = try await transaction(session.uploadTask(with: request, from: Data("the body".utf8)))
+        let head = try #require(heads.withLock { $0.first })
+        #expect(transaction.countOfRequestHeaderBytesSent == Int64(head.utf8.count))
+        #expect(transaction.countOfRequestBodyBytesSent == 8)
+        #expect(transaction.countOfRequestBodyBytesBeforeEncoding == 8)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Of a body in chunks: what was read, and what was sent of it")
+    func chunks() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/upload", .text("thanks"))
+        let session = sandbox.session(observer)
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBodyStream = InputStream(data: Data(repeating: 7, count: 1000))
+        let transaction = try await transaction(session.dataTask(with: request))
+        #expect(transaction.countOfRequestBodyBytesBeforeEncoding == 1000)
+        #expect(transaction.countOfRequestBodyBytesSent > 1000)
+        #expect(server.requests.first?.body.count == 1000)
+        let dates = MetricsTests.dates(transaction)
+        #expect(dates.count == 9)
+        #expect(dates == dates.sorted())
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Of a download: the bytes of its file")
+    func download() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(size: 300_000))
+        let session = sandbox.session(observer)
+        let transaction = try await transaction(session.downloadTask(with: url))
+        #expect(transaction.countOfResponseBodyBytesReceived == 300_000)
+        #expect(transaction.countOfResponseBodyBytesAfterDecoding == 300_000)
+        #expect(observer.events == [.created, .file, .metrics(transactions: 1), .completed(nil)])
+        session.finishTasksAndInvalidate()
+    }
+}

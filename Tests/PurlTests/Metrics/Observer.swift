@@ -1,0 +1,151 @@
+import Foundation
+import Purl
+import Synchronization
+
+/// A delegate that writes down the calls about how a task goes, in order.
+final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+    enum Event: Hashable, Sendable {
+        case created
+        case delayed(path: String)
+        case waiting
+        case interim(Int)
+        case response(Int)
+        case data(Int)
+        case file
+        case metrics(transactions: Int)
+        case completed(URLError.Code?)
+    }
+
+    typealias Beginning = @Sendable (URLRequest) -> (URLSession.DelayedRequestDisposition, URLRequest?)
+    typealias Challenge =
+        @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
+
+    private struct State {
+        var events: [Event] = []
+        var tasks: [Int] = []
+        var metrics: [URLSessionTaskMetrics] = []
+        var informational: [HTTPURLResponse] = []
+        var waiters: [(condition: @Sendable ([Event]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+    private let beginning: Beginning
+    private let challenge: Challenge
+    private let redirect: @Sendable (URLRequest) -> URLRequest?
+
+    init(
+        beginning: @escaping Beginning = { _ in (.continueLoading, nil) },
+        challenge: @escaping Challenge = { _ in (.performDefaultHandling, nil) },
+        redirect: @escaping @Sendable (URLRequest) -> URLRequest? = { $0 }
+    ) {
+        self.beginning = beginning
+        self.challenge = challenge
+        self.redirect = redirect
+    }
+
+    var events: [Event] { state.withLock { $0.events } }
+    /// Which task each event was about.
+    var identifiers: [Int] { state.withLock { $0.tasks } }
+    var metrics: [URLSessionTaskMetrics] { state.withLock { $0.metrics } }
+    var informational: [HTTPURLResponse] { state.withLock { $0.informational } }
+
+    func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isFulfilled = state.withLock { state in
+                    if condition(state.events) || Task.isCancelled { return true }
+                    state.waiters.append((condition, continuation))
+                    return false
+                }
+                if isFulfilled { continuation.resume() }
+            }
+        } onCancel: {
+            let waiters = state.withLock { state in
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            for waiter in waiters { waiter.continuation.resume() }
+        }
+    }
+
+    func completion(of count: Int = 1) async {
+        await wait { events in events.count { if case .completed = $0 { true } else { false } } >= count }
+    }
+
+    private func note(_ event: Event, _ task: URLSessionTask, _ keep: (inout State) -> Void = { _ in }) {
+        let ready = state.withLock { state in
+            keep(&state)
+            state.events.append(event)
+            state.tasks.append(task.taskIdentifier)
+            let events = state.events
+            let ready = state.waiters.filter { $0.condition(events) }.map(\.continuation)
+            state.waiters.removeAll { $0.condition(events) }
+            return ready
+        }
+        for continuation in ready { continuation.resume() }
+    }
+
+    func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+        note(.created, task)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+    ) {
+        note(.delayed(path: request.url?.path ?? ""), task)
+        let (disposition, new) = beginning(request)
+        completionHandler(disposition, new)
+    }
+
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+        note(.waiting, task)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse
+    ) {
+        note(.interim(response.statusCode), task) { $0.informational.append(response) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(redirect(request))
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        let (disposition, credential) = self.challenge(challenge)
+        completionHandler(disposition, credential)
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        note(.response((response as? HTTPURLResponse)?.statusCode ?? 0), dataTask)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        note(.data(data.count), dataTask)
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+        note(.file, downloadTask)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        note(.metrics(transactions: metrics.transactionMetrics.count), task) { $0.metrics.append(metrics) }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        note(.completed((error as? URLError)?.code), task)
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import PurlIO
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+@Suite("Waiting for connectivity", .timeLimit(.minutes(5)))
+struct ConnectivityTests {
+    private let sandbox: Sandbox
+    private let observer = Observer()
+
+    init() throws {
+        sandbox = try Sandbox()
+    }
+
+    private func session(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSession {
+        sandbox.session(observer) { configuration in
+            configuration.waitsForConnectivity = true
+            change(configuration)
+        }
+    }
+
+    /// A URL where nobody listens now, at a port that the system gives to nobody by itself.
+    private func nowhere() throws -> URL {
+        while true {
+            if let server = try? LoopbackServer(port: .random(in: 20_000..<32_000)) {
+                defer { server.stop() }
+                return server.url("/file")
+            }
+        }
+    }
+
+    @Test("A task that cannot connect fails, unless its session waits")
+    func withoutWaiting() async throws {
+        #expect(!URLSessionConfiguration.default.waitsForConnectivity)
+        sandbox.session(observer).dataTask(with: try nowhere()).resume()
+        await observer.completion()
+        #expect(observer.events == [.created, .metrics(transactions: 1), .completed(.cannotConnectToHost)])
+    }
+
+    @Test("It waits, says so once, and is served as soon as somebody listens")
+    func waits() async throws {
+        let url = try nowhere()
+        let port = try #require(url.port.flatMap { UInt16(exactly: $0) })
+        let session = session()
+        session.dataTask(with: url).resume()
+        await observer.wait { $0.contains(.waiting) }
+        let server = try LoopbackServer(port: port)
+        server.route("/file", .text("hello"))
+        await observer.completion()
+        #expect(
+            observer.events == [
+                .created, .waiting, .response(200), .data(5), .metrics(transactions: 1), .completed(nil),
+            ])
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Until the time for the resource is used up; that for a request stands still")
+    func timeout() async throws {
+        let session = session {
+            $0.timeoutIntervalForRequest = 0.1
+            $0.timeoutIntervalForResource = 1.5
+        }
+        session.dataTask(with: try nowhere()).resume()
+        await observer.completion()
+        #expect(observer.events == [.created, .waiting, .metrics(transactions: 1), .completed(.timedOut)])
+    }
+
+    @Test("Also for a name that is not known")
+    func name() async throws {
+        let session = session { $0.timeoutIntervalForResource = 0.5 }
+        let url = try #require(URL(string: "http://no-such-host.invalid/"))
+        session.dataTask(with: url).resume()
+        await observer.completion()
+        #expect(observer.events.suffix(1) == [.completed(.timedOut)])
+    }
+
+    @Test("Cancelling ends it at once")
+    func cancel() async throws {
+        let session = session()
+        let task = session.dataTask(with: try nowhere())
+        task.resume()
+        await observer.wait { $0.contains(.waiting) }
+        task.cancel()
+        await observer.completion()
+        #expect(observer.events.last == .completed(.cancelled))
+    }
+
+    @Test("A suspended task does not try; resuming tries at once")
+    func suspend() async throws {
+        let url = try nowhere()
+        let port = try #require(url.port.flatMap { UInt16(exactly: $0) })
+        let session = session()
+        let task = session.dataTask(with: url)
+        task.resume()
+        await observer.wait { $0.contains(.waiting) }
+        task.suspend()
+        let server = try LoopbackServer(port: port)
+        server.route("/file", .text("hello"))
+        task.resume()
+        await observer.completion()
+        #expect(observer.events.last == .completed(nil))
+    }
+
+    @Test("A connection that was made and lost is not waited for")
+    func lost() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("").cut(at: .beforeHead))
+        session().dataTask(with: url).resume()
+        await observer.completion()
+        #expect(observer.events.last == .completed(.networkConnectionLost))
+        #expect(!observer.events.contains(.waiting))
+    }
+
+    @Test("Tries come ever more seldom, to twice a minute")
+    func delays() {
+        let delays = (0..<8).map { Transfer.redialDelay(after: $0) }
+        #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
+        #expect(Transfer.redialDelay(after: .max) == .seconds(30))
+    }
+
+    @Test(
+        "What this process lacks is no matter of connectivity",
+        arguments: [
+            (ECONNREFUSED, true), (ENETUNREACH, true), (EHOSTUNREACH, true), (EMFILE, false), (EACCES, false),
+        ])
+    func reasons(code: Int32, isPassing: Bool) {
+        let failure = ConnectFailure(address: .loopback(port: 80), error: SystemError(code: code, operation: "connect"))
+        #expect(DialError.connect([failure]).isPassing == isPassing)
+        #expect(DialError.resolve(.noSuchName(host: "x")).isPassing)
+    }
+}
