@@ -17,7 +17,8 @@ public enum Workload {
     public static func fromArguments() -> Workload {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let names = ["small", "download", "pieces", "upload", "waiting"]
-        guard let name = arguments.first, names.contains(name), arguments.count >= 2, let url = URL(string: arguments[1])
+        guard let name = arguments.first, names.contains(name), arguments.count >= 2,
+            let url = URL(string: arguments[1])
         else { usage() }
         let rest = Array(arguments.dropFirst(2))
         switch name {
