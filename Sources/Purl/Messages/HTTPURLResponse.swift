@@ -8,7 +8,8 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// The three-digit status code (RFC 9110 §15).
     public let statusCode: Int
     private let version: String?
-    private let fields: HeaderFields
+    /// The header fields, in the bytes the server sent.
+    let fields: HeaderFields
     /// The body is handed on without its content coding, and `Content-Length` is the length with it.
     private let isDecoded: Bool
 
@@ -32,6 +33,11 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         fields = head.fields
         isDecoded = CodedBody(head) != nil
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+    }
+
+    /// What came over the wire, or would have.
+    var head: ResponseHead {
+        ResponseHead(version: version == "HTTP/1.0" ? .http1_0 : .http1_1, status: statusCode, fields: fields)
     }
 
     /// All header fields; the values of a repeated field are joined with ", " (RFC 9110 §5.3).

@@ -5,14 +5,21 @@ internal import PurlHTTP
 ///
 /// A value type: a task keeps its own copy, so changing a request after the task was made changes nothing.
 public struct URLRequest: Hashable, Sendable {
-    /// What a cache may answer. Purl keeps no cache of responses yet, so every policy but
-    /// `returnCacheDataDontLoad` loads from the server, and that one fails with `URLError.resourceUnavailable`.
+    /// What a cache may answer. It counts for data tasks of sessions with a ``URLSessionConfiguration/urlCache``; others
+    /// load, except with `returnCacheDataDontLoad`, with which they fail.
     public enum CachePolicy: UInt, Sendable {
+        /// What HTTP says (RFC 9111). A request with this policy has its session's
+        /// ``URLSessionConfiguration/requestCachePolicy``.
         case useProtocolCachePolicy = 0
+        /// Nothing: the response comes from the server, and takes the place of what is stored.
         case reloadIgnoringLocalCacheData = 1
+        /// Whatever is stored, however old; what is not stored is loaded.
         case returnCacheDataElseLoad = 2
+        /// Whatever is stored, however old; what is not stored fails with `URLError.resourceUnavailable`.
         case returnCacheDataDontLoad = 3
+        /// Nothing, and the caches on the way are told to answer nothing either (`Cache-Control: no-cache`).
         case reloadIgnoringLocalAndRemoteCacheData = 4
+        /// What is stored, once the server has confirmed it; without validators it is loaded.
         case reloadRevalidatingCacheData = 5
 
         /// The older name of ``reloadIgnoringLocalCacheData``.

@@ -152,11 +152,12 @@ open class URLSession: NSObject, @unchecked Sendable {
         becomeInvalidIfDone()
     }
 
-    /// Removes all cookies and credentials, and makes later requests use new connections; then calls the handler on the
+    /// Removes all cookies, credentials and cached responses, and makes later requests use new connections; then calls the handler on the
     /// delegate queue.
     open func reset(completionHandler: @escaping @Sendable () -> Void) {
         settings.httpCookieStorage?.removeCookies(since: .distantPast)
         settings.urlCredentialStorage?.removeAll()
+        settings.urlCache?.removeAllCachedResponses()
         NetworkActor.post { self.logins.forgetAll() }
         flush(completionHandler: completionHandler)
     }
@@ -166,9 +167,18 @@ open class URLSession: NSObject, @unchecked Sendable {
     open func flush(completionHandler: @escaping @Sendable () -> Void) {
         NetworkActor.post {
             self.pool.retireConnections()
-            guard let cookies = self.settings.httpCookieStorage else { return self.queue.enqueue(completionHandler) }
-            cookies.flush { self.queue.enqueue(completionHandler) }
+            self.flushCookies { self.flushCache { self.queue.enqueue(completionHandler) } }
         }
+    }
+
+    private func flushCookies(_ completion: @escaping @Sendable () -> Void) {
+        guard let cookies = settings.httpCookieStorage else { return completion() }
+        cookies.flush(completion)
+    }
+
+    private func flushCache(_ completion: @escaping @Sendable () -> Void) {
+        guard let cache = settings.urlCache else { return completion() }
+        cache.store.flush(completion)
     }
 
     // MARK: Finding tasks

@@ -19,6 +19,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy = .onlyFromMainDocumentDomain
         var httpShouldSetCookies = true
         var urlCredentialStorage: URLCredentialStorage? = .shared
+        var urlCache: URLCache? = .shared
         var httpMaximumConnectionsPerHost = 6
         var waitsForConnectivity = false
         var httpShouldUsePipelining = false
@@ -51,12 +52,13 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// A new configuration with the default values.
     open class var `default`: URLSessionConfiguration { URLSessionConfiguration(Values()) }
 
-    /// A new configuration for sessions that keep nothing on disk but the downloads asked for: its cookies and
-    /// credentials live in memory, and are its own.
+    /// A new configuration for sessions that keep nothing on disk but the downloads asked for: its cookies, credentials
+    /// and cached responses live in memory, and are its own.
     open class var ephemeral: URLSessionConfiguration {
         var values = Values()
         values.httpCookieStorage = HTTPCookieStorage()
         values.urlCredentialStorage = URLCredentialStorage()
+        values.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0)
         return URLSessionConfiguration(values)
     }
 
@@ -69,6 +71,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open class func background(withIdentifier identifier: String) -> URLSessionConfiguration {
         var values = Values()
         values.identifier = identifier
+        values.urlCache = nil
         return URLSessionConfiguration(values)
     }
 
@@ -79,7 +82,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// The identifier of a background session; `nil` otherwise.
     open var identifier: String? { snapshot.identifier }
 
-    /// The cache policy of requests that the session makes from URLs.
+    /// The cache policy of requests that the session makes from URLs, and of those whose own is
+    /// `.useProtocolCachePolicy`.
     open var requestCachePolicy: URLRequest.CachePolicy {
         get { snapshot.requestCachePolicy }
         set { values.withLock { $0.requestCachePolicy = newValue } }
@@ -181,6 +185,15 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var urlCredentialStorage: URLCredentialStorage? {
         get { snapshot.urlCredentialStorage }
         set { values.withLock { $0.urlCredentialStorage = newValue } }
+    }
+
+    // MARK: Cache
+
+    /// Where responses to data tasks are stored and looked for: ``URLCache/shared``, one of 4 MiB in memory for an
+    /// ephemeral configuration, none for a background session. `nil`: nowhere. See <doc:Caching>.
+    open var urlCache: URLCache? {
+        get { snapshot.urlCache }
+        set { values.withLock { $0.urlCache = newValue } }
     }
 
     /// How many connections at most are open to one host at a time. 6 by default; less than 1 means 1.

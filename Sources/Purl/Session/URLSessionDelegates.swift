@@ -207,6 +207,16 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// Bytes of the body arrived. While this method runs, the session reads at most
     /// `maximumBufferedBytesPerTask` ahead; then the server waits.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
+
+    /// The whole response has come, and the session's cache would store it. Answer with it, with a changed one, or with
+    /// `nil` to have nothing stored; the task's completion does not wait for the answer. Not called for responses that
+    /// may not be stored or are too large, for those that come from the cache, and for tasks with a completion handler.
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    )
 }
 
 extension URLSessionDataDelegate {
@@ -226,6 +236,15 @@ extension URLSessionDataDelegate {
     ) {}
 
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        completionHandler(proposedResponse)
+    }
 }
 
 /// What a session tells its delegate about download tasks.

@@ -161,6 +161,7 @@ extension Transfer {
     ///
     /// - Parameter resumeHandler: Who asked for the resume data of a download that is being stopped.
     func fail(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
+        if replace(failure) { return }
         let old = phase
         switch old {
         case .ending, .concluded: return
@@ -271,5 +272,13 @@ extension TransferFailure {
     var isCancellation: Bool {
         if case .cancelled = self { return true }
         return false
+    }
+
+    /// The server could not be reached, or did not answer.
+    var isUnreachability: Bool {
+        switch self {
+        case .dial, .stalled, .exchange(.closedBeforeResponse), .exchange(.closedDuringResponse): true
+        default: false
+        }
     }
 }

@@ -32,7 +32,8 @@ extension Transfer {
         metrics?.current.noteResponse(answer.response)
         if let challenger = challenger(of: head) { return reply(to: challenger, answer) }
         concludeAuthentication(head)
-        take(answer)
+        invalidateCache(head)
+        if !cacheTakes(answer) { take(answer) }
     }
 
     /// Follows a redirect, or takes the response as the result.
@@ -95,10 +96,12 @@ extension Transfer {
     private func consume(_ bytes: UnsafeRawBufferPointer) {
         switch destination {
         case .nowhere:
+            visit?.take(bytes)
             return
         case .memory:
             collected.append(contentsOf: bytes)
         case .delegate(let mailbox):
+            visit?.take(bytes)
             let receipt = mailbox.put(bytes)
             if receipt.wakesConsumer { deliverData(from: mailbox) }
             if receipt.isFull { hold(.full) }
@@ -117,7 +120,8 @@ extension Transfer {
         metrics?.current.noteEnd()
         if let next = following {
             following = nil
-            return load(next)
+            offerToCache(isFinal: false)
+            return goOn(with: next)
         }
         guard coded != nil else { return bodyEnded() }
         phase = .decoding
@@ -128,6 +132,7 @@ extension Transfer {
     /// Everything there is has been handed to the consumer.
     private func bodyEnded() {
         phase = .ending
+        offerToCache(isFinal: true)
         guard let writer else { return conclude(.success(())) }
         if case .sink = destination {
             writer.complete { [weak self] result in self?.stored(result) }
@@ -140,9 +145,9 @@ extension Transfer {
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure) {
         phase = .parked
         if let next = following {
-            // The redirect said all it had to say.
+            // The response said all it had to say.
             following = nil
-            return load(next)
+            return goOn(with: next)
         }
         if case .closedBeforeResponse = failure, source.isReused, !hasRetried, isIdempotent, canSendBodyAgain {
             // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
@@ -190,9 +195,14 @@ extension Transfer {
         return source === answer.source
     }
 
-    /// Leaves the response for another request. A short body is read to its end so that the connection stays usable; a
-    /// long one is not worth it.
+    /// Leaves the response for another request.
     func follow(_ next: URLRequest, after answer: Answer) {
+        leave(answer, for: .request(next))
+    }
+
+    /// Leaves the response for something else. A short body is read to its end so that the connection stays usable; a
+    /// long one is not worth it.
+    func leave(_ answer: Answer, for next: Following) {
         let isShort =
             switch answer.framing {
             case .none: true
@@ -205,7 +215,14 @@ extension Transfer {
         } else {
             phase = .parked
             answer.source.abandon()
-            load(next)
+            goOn(with: next)
+        }
+    }
+
+    private func goOn(with next: Following) {
+        switch next {
+        case .request(let request): load(request)
+        case .stored(let stored, let age): deliver(stored, age: age)
         }
     }
 
@@ -217,6 +234,7 @@ extension Transfer {
         if Redirect.replacesBody(of: request, by: next) { upload = nil }
         request = next
         hasRetried = false
+        hasConsultedCache = false
         task.shared.withLock { shared in
             shared.currentRequest = next
             shared.sentFields = nil
@@ -375,6 +393,7 @@ extension Transfer {
         let new = session.makeDownloadTask(inPlaceOf: old)
         let isCancelled = old.hand(over: new)
         task = new
+        visit = nil
         new.transfer = self
         old.transfer = nil
         old.isConcluded = true

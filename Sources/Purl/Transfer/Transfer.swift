@@ -55,6 +55,13 @@ final class Transfer: ExchangeClient {
         static let decoding = Holds(rawValue: 8)
     }
 
+    /// What takes the place of a response.
+    enum Following {
+        case request(URLRequest)
+        /// Without an age it has just been confirmed.
+        case stored(CachedURLResponse, age: Int64?)
+    }
+
     /// Where the body goes.
     enum Destination {
         case nowhere
@@ -81,8 +88,16 @@ final class Transfer: ExchangeClient {
     var upload: RequestBody?
     /// The body of the request of the moment, once it is ready to be sent.
     var outgoing: OutgoingBody?
-    /// What to load once the body of a redirect has been read.
-    var following: URLRequest?
+    /// What follows once the body of the moment has been read.
+    var following: Following?
+    /// What the request of the moment has to do with the cache.
+    var visit: CacheVisit?
+    /// The cache has been asked about the request of the moment.
+    var hasConsultedCache = false
+    /// What is stored has turned out to be something else than the server speaks of.
+    var distrustsCache = false
+    /// The response of the moment came from the cache; the server may have confirmed it.
+    var isAnsweredByCache = false
     /// Where a resumed transfer goes on; set when the request carries `Range`.
     var rest: ResumePoint?
     var partial: PartialFile?
@@ -210,13 +225,13 @@ final class Transfer: ExchangeClient {
             phase = .parked
             return
         }
-        guard request.cachePolicy != .returnCacheDataDontLoad else { return fail(.notCached) }
         let target: RequestTarget
         do throws(RequestTarget.Refusal) {
             target = try RequestTarget(request.url)
         } catch {
             return fail(.url(error))
         }
+        guard !consultCache() else { return }
         guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
         recordBeginning()
         redialTimer?.cancel()
@@ -247,12 +262,10 @@ final class Transfer: ExchangeClient {
     private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
         // Whoever sends it again has to get it ready again.
         outgoing = nil
-        var head = RequestComposer.head(
-            for: request, at: target, framing: body.framing, additional: session.settings.httpAdditionalHeaders,
-            cookies: cookieHeader, rest: rest,
-            decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
-            mayCarryCredentials: !hasLeftOrigin)
+        var head = composeHead(at: target, framing: body.framing)
         authenticate(&head, to: .server(target.origin))
+        cachePolicy.addFields(to: &head.fields)
+        visit?.send(&head.fields)
         var bytes: [UInt8] = []
         do throws(EncodeError) {
             try head.encode(into: &bytes)
@@ -269,6 +282,15 @@ final class Transfer: ExchangeClient {
         }
         metrics?.current.noteStart(on: connection, fields: head.fields)
         connection.start(head, encoded: bytes, body: body, record: metrics?.current, client: self)
+    }
+
+    /// The head of the request of the moment, but for what proves who asks.
+    func composeHead(at target: RequestTarget, framing: BodyFraming) -> RequestHead {
+        RequestComposer.head(
+            for: request, at: target, framing: framing, additional: session.settings.httpAdditionalHeaders,
+            cookies: cookieHeader, rest: rest,
+            decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
+            mayCarryCredentials: !hasLeftOrigin)
     }
 
     private var cookieHeader: String? {

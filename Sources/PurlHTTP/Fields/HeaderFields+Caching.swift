@@ -19,4 +19,7 @@ extension HeaderFields {
     package var expires: HTTPDate? {
         values(of: .expires).first.map { HTTPDate($0) ?? HTTPDate(secondsSinceEpoch: 0) }
     }
+
+    /// The bytes that the fields take in memory, about.
+    package var byteCount: Int { bytes.count }
 }

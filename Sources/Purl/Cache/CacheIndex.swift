@@ -1,0 +1,166 @@
+import Foundation
+
+/// What a cache holds, in memory and on disk, and what has to go to make room: whatever has not been used for the
+/// longest time. It touches no file; it says which are to be removed.
+struct CacheIndex: Sendable {
+    /// One response, in one place or in both.
+    struct Entry: Sendable {
+        /// When it was stored, in milliseconds since 1970, as its file's name says it.
+        var milliseconds: Int64
+        /// The key's; not known of a file that has not been read.
+        var url: String?
+        /// In memory.
+        var response: CachedURLResponse?
+        var file: File = .none
+        var fileSize = 0
+    }
+
+    enum File: Sendable {
+        case none
+        /// It is to be written.
+        case waiting(CachedURLResponse, CacheKey)
+        case written
+    }
+
+    private(set) var memoryUsage = 0
+    private(set) var diskUsage = 0
+    private var entries: [CacheSlot: Entry] = [:]
+    /// The variants of each key.
+    private var variants: [UInt64: Set<UInt64>] = [:]
+    private var memoryOrder = UseOrder<CacheSlot>()
+    private var diskOrder = UseOrder<CacheSlot>()
+    /// Files that nobody may read any more, for whoever removes them.
+    private var discarded: [CacheFolder.Name] = []
+
+    static func milliseconds(_ date: Date) -> Int64 {
+        Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded(.down))
+            ?? (date < Date(timeIntervalSince1970: 0) ? .min : .max)
+    }
+
+    subscript(slot: CacheSlot) -> Entry? { entries[slot] }
+
+    /// The responses to a key, the one that was stored last first.
+    func slots(of number: UInt64) -> [CacheSlot] {
+        guard let found = variants[number] else { return [] }
+        if found.count == 1, let only = found.first { return [CacheSlot(number: number, variant: only)] }
+        return found.map { CacheSlot(number: number, variant: $0) }
+            .sorted { (entries[$0]?.milliseconds ?? 0) > (entries[$1]?.milliseconds ?? 0) }
+    }
+
+    /// The slots of what was stored at that moment or later.
+    func slots(since date: Date) -> [CacheSlot] {
+        let limit = Self.milliseconds(date)
+        return entries.filter { $0.value.milliseconds >= limit }.map(\.key)
+    }
+
+    var all: [CacheSlot] { Array(entries.keys) }
+
+    // MARK: Changes
+
+    /// Keeps a response in memory, on disk (where it waits to be written), or in both; in place of what the slot had.
+    mutating func insert(
+        _ slot: CacheSlot, _ response: CachedURLResponse, for key: CacheKey, stored: Int64, inMemory: Bool, file: File
+    ) {
+        remove(slot)
+        guard inMemory || file.isWanted else { return }
+        entries[slot] = Entry(milliseconds: stored)
+        variants[slot.number, default: []].insert(slot.variant)
+        if inMemory { keepInMemory(response, slot, for: key) }
+        if file.isWanted { setFile(file, size: response.cost, slot) }
+    }
+
+    /// Keeps a response that was found on disk, unless there is a newer one.
+    mutating func insert(_ finding: CacheFolder.Finding) {
+        let slot = finding.name.slot
+        if let entry = entries[slot] {
+            // It may have been written since this process began.
+            if finding.name.stored == entry.milliseconds, entry.file.isWanted { return }
+            guard finding.name.stored > entry.milliseconds else { return discarded.append(finding.name) }
+            remove(slot)
+        }
+        entries[slot] = Entry(milliseconds: finding.name.stored)
+        variants[slot.number, default: []].insert(slot.variant)
+        setFile(.written, size: finding.size, slot)
+    }
+
+    /// A response that is on disk is in memory, too.
+    mutating func keepInMemory(_ response: CachedURLResponse, _ slot: CacheSlot, for key: CacheKey) {
+        guard let entry = entries[slot], entry.response == nil else { return }
+        entries[slot]?.response = response
+        entries[slot]?.url = key.url
+        memoryUsage += response.cost
+        memoryOrder.use(slot)
+    }
+
+    /// What waited has been written, and takes so many bytes.
+    mutating func wrote(_ slot: CacheSlot, size: Int) {
+        setFile(.written, size: size, slot)
+    }
+
+    mutating func use(_ slot: CacheSlot) {
+        guard let entry = entries[slot] else { return }
+        if entry.response != nil { memoryOrder.use(slot) }
+        if entry.file.isWanted { diskOrder.use(slot) }
+    }
+
+    mutating func remove(_ slot: CacheSlot) {
+        removeFromMemory(slot)
+        removeFromDisk(slot)
+    }
+
+    /// Makes room until no more is kept than may be.
+    mutating func trim(memory: Int, disk: Int) {
+        while memoryUsage > max(0, memory), let oldest = memoryOrder.oldest { removeFromMemory(oldest) }
+        while diskUsage > max(0, disk), let oldest = diskOrder.oldest { removeFromDisk(oldest) }
+    }
+
+    mutating func takeDiscarded() -> [CacheFolder.Name] {
+        defer { discarded = [] }
+        return discarded
+    }
+
+    mutating func removeFromDisk(_ slot: CacheSlot) {
+        guard let entry = entries[slot], entry.file.isWanted else { return }
+        if case .written = entry.file {
+            discarded.append(CacheFolder.Name(slot: slot, stored: entry.milliseconds))
+        }
+        diskUsage -= entry.fileSize
+        diskOrder.remove(slot)
+        entries[slot]?.file = .none
+        entries[slot]?.fileSize = 0
+        forgetIfGone(slot)
+    }
+
+    private mutating func removeFromMemory(_ slot: CacheSlot) {
+        guard let response = entries[slot]?.response else { return }
+        memoryUsage -= response.cost
+        memoryOrder.remove(slot)
+        entries[slot]?.response = nil
+        forgetIfGone(slot)
+    }
+
+    private mutating func setFile(_ file: File, size: Int, _ slot: CacheSlot) {
+        guard let entry = entries[slot] else { return }
+        diskUsage += size - entry.fileSize
+        if !entry.file.isWanted { diskOrder.use(slot) }
+        entries[slot]?.file = file
+        entries[slot]?.fileSize = size
+    }
+
+    private mutating func forgetIfGone(_ slot: CacheSlot) {
+        guard let entry = entries[slot], entry.response == nil, !entry.file.isWanted else { return }
+        entries[slot] = nil
+        variants[slot.number]?.remove(slot.variant)
+        if variants[slot.number]?.isEmpty == true { variants[slot.number] = nil }
+    }
+}
+
+extension CacheIndex.File {
+    /// There is a file, or there will be.
+    var isWanted: Bool {
+        switch self {
+        case .none: false
+        case .waiting, .written: true
+        }
+    }
+}

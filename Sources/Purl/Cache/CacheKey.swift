@@ -1,0 +1,71 @@
+import Foundation
+internal import PurlHTTP
+
+/// What a stored response answers: GET, and the URL without its fragment.
+struct CacheKey: Hashable, Sendable {
+    /// The URL as it is compared.
+    let url: String
+    /// Stands for it in the names of files. Two URLs may have the same number: whoever reads a file looks at its URL.
+    let number: UInt64
+
+    init(_ url: URL) {
+        let text = url.absoluteString
+        self.init(text: text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text)
+    }
+
+    /// `nil` for a request that no stored response answers: another method than GET.
+    init?(_ request: URLRequest) {
+        guard let url = request.url, request.httpMethod ?? "GET" == "GET" else { return nil }
+        self.init(url)
+    }
+
+    private init(text: String) {
+        url = text
+        var hash = StableHash()
+        hash.combine(text)
+        number = hash.value
+    }
+}
+
+/// One of the responses to a key: which, `Vary` and the fields of its request decide (RFC 9111 §4.1).
+struct CacheSlot: Hashable, Sendable {
+    /// The key's.
+    let number: UInt64
+    /// 0 without `Vary`.
+    let variant: UInt64
+
+    init(number: UInt64, variant: UInt64) {
+        self.number = number
+        self.variant = variant
+    }
+
+    /// The place of a response with these fields to a request with those.
+    init(_ key: CacheKey, _ fields: HeaderFields, answering requestFields: HeaderFields) {
+        number = key.number
+        guard case .fields(let names) = VaryList(fields), !names.isEmpty else {
+            variant = 0
+            return
+        }
+        var hash = StableHash()
+        for name in names.map({ "\($0)".lowercased() }).sorted() {
+            hash.combine(name)
+            for element in requestFields.listElements(of: FieldName(name)) { hash.combine(element) }
+        }
+        variant = hash.value
+    }
+}
+
+/// FNV-1a, which is the same in every process, as Swift's own hashing is not.
+private struct StableHash {
+    private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    /// Takes in the text and where it ends.
+    mutating func combine(_ text: String) {
+        for byte in text.utf8 { combine(byte) }
+        combine(0)
+    }
+
+    private mutating func combine(_ byte: UInt8) {
+        value = (value ^ UInt64(byte)) &* 0x0100_0000_01b3
+    }
+}

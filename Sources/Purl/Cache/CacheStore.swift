@@ -1,0 +1,330 @@
+import Foundation
+internal import PurlHTTP
+import Synchronization
+
+/// A cache's memory, and its folder behind it. Any thread.
+///
+/// Files are written on a queue of the store's own, a moment after they have been stored, so that what is replaced at
+/// once is never written. Until then they are read from memory.
+final class CacheStore: Sendable {
+    /// Which of a key's responses is meant (RFC 9111 §4.1).
+    enum Choice: Sendable {
+        /// The one to a request with these fields.
+        case sent(HeaderFields)
+        /// The one to a request that sets these itself; what it does not set may have been anything.
+        case asked(HeaderFields)
+    }
+
+    /// What there is without looking on the disk.
+    enum Glance: Sendable {
+        case response(CachedURLResponse)
+        case nothing
+        case onDisk
+    }
+
+    private struct State {
+        var index = CacheIndex()
+        var memoryCapacity: Int
+        var diskCapacity: Int
+        var waiting: Set<CacheSlot> = []
+        var isWriteDue = false
+        /// What an earlier process has left is known.
+        var isScanned = false
+
+        /// All there is for a key is in the index.
+        var isComplete: Bool { isScanned || diskCapacity <= 0 }
+    }
+
+    /// The share of the capacity that one response may take.
+    private static let share = 20
+    private static let writeDelay = DispatchTimeInterval.seconds(1)
+
+    private let folder: CacheFolder
+    private let clock: @Sendable () -> Date
+    private let state: Mutex<State>
+    /// Held by whoever looks through the folder.
+    private let scanning = Mutex(())
+    private let queue = DispatchQueue(label: "purl.cache", qos: .utility)
+
+    /// - Parameter folder: `nil`: the program's own.
+    init(
+        memoryCapacity: Int, diskCapacity: Int, folder: URL?, files: any FileLayer = SystemFiles(),
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.folder = CacheFolder(url: folder ?? CacheFolder.program, files: files)
+        self.clock = clock
+        state = Mutex(State(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity))
+    }
+
+    /// The moment, by the store's clock.
+    var now: Date { clock() }
+
+    // MARK: Capacity
+
+    var memoryCapacity: Int {
+        get { state.withLock { $0.memoryCapacity } }
+        set { change { $0.memoryCapacity = newValue } }
+    }
+
+    var diskCapacity: Int {
+        get { state.withLock { $0.diskCapacity } }
+        set {
+            // What an earlier process left there has to shrink as well.
+            scan()
+            change { $0.diskCapacity = newValue }
+        }
+    }
+
+    var memoryUsage: Int { state.withLock { $0.index.memoryUsage } }
+
+    var diskUsage: Int {
+        scan()
+        return state.withLock { $0.index.diskUsage }
+    }
+
+    /// The longest body worth collecting: more would not be stored.
+    var maximumSize: Int {
+        state.withLock { Self.limit($0, .allowed) }
+    }
+
+    private static func limit(_ state: State, _ policy: URLCache.StoragePolicy) -> Int {
+        let usesDisk = policy == .allowed && state.diskCapacity > 0
+        return max(0, usesDisk ? state.diskCapacity : state.memoryCapacity) / share
+    }
+
+    // MARK: Looking up
+
+    /// What is at hand. When the answer may lie on disk, `find` has it.
+    func glance(_ key: CacheKey, _ choice: () -> Choice) -> Glance {
+        state.withLock { state in
+            let slots = state.index.slots(of: key.number)
+            if slots.isEmpty { return state.isComplete ? .nothing : .onDisk }
+            let choice = choice()
+            for slot in slots {
+                guard let response = Self.inMemory(slot, state.index, for: key) else { return .onDisk }
+                if choice.accepts(response, for: key) {
+                    state.index.use(slot)
+                    return .response(response)
+                }
+            }
+            return state.isComplete ? .nothing : .onDisk
+        }
+    }
+
+    /// The newest response that the choice accepts. Reads files where it has to, and drops those that are damaged.
+    func find(_ key: CacheKey, _ choice: Choice) -> CachedURLResponse? {
+        scan()
+        for slot in state.withLock({ $0.index.slots(of: key.number) }) {
+            guard let response = response(in: slot, for: key), choice.accepts(response, for: key) else { continue }
+            state.withLock { $0.index.use(slot) }
+            return response
+        }
+        return nil
+    }
+
+    /// The same on the store's queue.
+    func find(_ key: CacheKey, _ choice: Choice, then: @escaping @Sendable (CachedURLResponse?) -> Void) {
+        queue.async { then(self.find(key, choice)) }
+    }
+
+    private static func inMemory(
+        _ slot: CacheSlot, _ index: CacheIndex, for key: CacheKey
+    ) -> CachedURLResponse? {
+        guard let entry = index[slot] else { return nil }
+        if case .waiting(let response, let itsKey) = entry.file { return itsKey == key ? response : nil }
+        return entry.url == key.url ? entry.response : nil
+    }
+
+    private func response(in slot: CacheSlot, for key: CacheKey) -> CachedURLResponse? {
+        let (entry, known) = state.withLock { ($0.index[slot], Self.inMemory(slot, $0.index, for: key)) }
+        guard known == nil, let entry else { return known }
+        let name = CacheFolder.Name(slot: slot, stored: entry.milliseconds)
+        guard let bytes = folder.read(name), let read = CacheFile.decode(bytes, for: key) else {
+            change { state in
+                // Unless it has been replaced meanwhile.
+                if state.index[slot]?.milliseconds == entry.milliseconds { state.index.remove(slot) }
+            }
+            return nil
+        }
+        folder.use(name, at: clock())
+        change { state in
+            guard read.cost <= state.memoryCapacity, state.index[slot]?.milliseconds == entry.milliseconds else {
+                return
+            }
+            state.index.keepInMemory(read, slot, for: key)
+        }
+        return read
+    }
+
+    // MARK: Changes
+
+    /// Keeps a response as its policy says, unless it is too large.
+    func store(_ response: CachedURLResponse, _ circumstances: CacheCircumstances, for key: CacheKey) {
+        guard response.storagePolicy != .notAllowed else { return }
+        let fields = (response.response as? HTTPURLResponse)?.fields ?? HeaderFields()
+        let slot = CacheSlot(key, fields, answering: circumstances.requestFields)
+        let now = clock()
+        let cost = response.cost
+        change { state in
+            guard cost <= Self.limit(state, response.storagePolicy) else { return state.index.remove(slot) }
+            let kept = response.circumstances == circumstances ? response : response.with(circumstances)
+            let isWritten = response.storagePolicy == .allowed && cost <= state.diskCapacity
+            // Two files of one slot never have the same name.
+            let moment = max(CacheIndex.milliseconds(now), (state.index[slot]?.milliseconds ?? .min) &+ 1)
+            state.index.insert(
+                slot, kept, for: key, stored: moment, inMemory: cost <= state.memoryCapacity,
+                file: isWritten ? .waiting(kept, key) : .none)
+            if isWritten { state.waiting.insert(slot) }
+        }
+    }
+
+    /// Forgets all responses to a key.
+    func remove(_ key: CacheKey) {
+        scan()
+        change { state in
+            for slot in state.index.slots(of: key.number) { state.index.remove(slot) }
+        }
+    }
+
+    /// The same, on the store's queue where files have to be looked for first.
+    func removeSoon(_ key: CacheKey) {
+        change { state in
+            for slot in state.index.slots(of: key.number) { state.index.remove(slot) }
+        }
+        guard !state.withLock({ $0.isComplete }) else { return }
+        queue.async { self.remove(key) }
+    }
+
+    func removeAll() {
+        remove { $0.all }
+    }
+
+    /// Forgets what was stored at that moment or later.
+    func remove(since date: Date) {
+        remove { $0.slots(since: date) }
+    }
+
+    private func remove(_ choose: (CacheIndex) -> [CacheSlot]) {
+        scan()
+        change { state in
+            for slot in choose(state.index) { state.index.remove(slot) }
+        }
+    }
+
+    /// Changes something, makes room, and sees to it that the files follow.
+    private func change(_ body: (inout State) -> Void) {
+        let (discarded, writes) = state.withLock { state in
+            body(&state)
+            state.index.trim(memory: state.memoryCapacity, disk: state.diskCapacity)
+            let writes = !state.waiting.isEmpty && !state.isWriteDue
+            if writes { state.isWriteDue = true }
+            return (state.index.takeDiscarded(), writes)
+        }
+        if !discarded.isEmpty {
+            queue.async { for name in discarded { self.folder.remove(name) } }
+        }
+        if writes {
+            Unwritten.insert(self)
+            queue.asyncAfter(deadline: .now() + Self.writeDelay) { self.write() }
+        }
+    }
+
+    // MARK: Files
+
+    /// Finds out what an earlier process has left, once.
+    private func scan() {
+        guard !state.withLock({ $0.isComplete }) else { return }
+        scanning.withLock { _ in
+            guard !state.withLock({ $0.isScanned }) else { return }
+            let findings = folder.scan()
+            change { state in
+                for finding in findings { state.index.insert(finding) }
+                state.isScanned = true
+            }
+        }
+    }
+
+    /// Returns when everything stored so far has been written, or could not be, and everything removed is gone.
+    func flush() {
+        queue.sync { write() }
+    }
+
+    /// Calls the handler on the store's queue when everything stored so far has been written.
+    func flush(_ completion: @escaping @Sendable () -> Void) {
+        queue.async {
+            self.write()
+            completion()
+        }
+    }
+
+    private func write() {
+        let slots = state.withLock { state in
+            defer {
+                state.waiting = []
+                state.isWriteDue = false
+            }
+            return state.waiting
+        }
+        for slot in slots { write(slot) }
+        Unwritten.remove(self)
+    }
+
+    private func write(_ slot: CacheSlot) {
+        guard let entry = state.withLock({ $0.index[slot] }),
+            case .waiting(let response, let key) = entry.file
+        else { return }
+        let name = CacheFolder.Name(slot: slot, stored: entry.milliseconds)
+        let bytes = CacheFile.encode(response, for: key)
+        let size = bytes.flatMap { bytes in (try? folder.write(bytes, to: name)).map { bytes.count } }
+        change { state in
+            guard state.index[slot]?.milliseconds == entry.milliseconds else { return }
+            if let size { state.index.wrote(slot, size: size) } else { state.index.removeFromDisk(slot) }
+        }
+        // It may have been replaced or removed while it was being written.
+        let isWanted = state.withLock { state in
+            state.index[slot].map { $0.milliseconds == entry.milliseconds && $0.file.isWanted } ?? false
+        }
+        if size != nil, !isWanted { folder.remove(name) }
+    }
+
+    // MARK: At the end of the process
+
+    /// The stores that have something to write.
+    private enum Unwritten {
+        private static let stores = Mutex<[ObjectIdentifier: CacheStore]>([:])
+        private static let atExit: Void = {
+            _ = atexit {
+                for store in Unwritten.stores.withLock({ $0.values.map { $0 } }) { store.flush() }
+            }
+        }()
+
+        static func insert(_ store: CacheStore) {
+            atExit
+            stores.withLock { $0[ObjectIdentifier(store)] = store }
+        }
+
+        static func remove(_ store: CacheStore) {
+            stores.withLock { stores in
+                guard !store.state.withLock({ $0.isWriteDue }) else { return }
+                stores[ObjectIdentifier(store)] = nil
+            }
+        }
+    }
+}
+
+extension CacheStore.Choice {
+    /// Whether it means this response: to that URL, and to such a request.
+    fileprivate func accepts(_ response: CachedURLResponse, for key: CacheKey) -> Bool {
+        guard let rules = response.rules else { return true }
+        guard case .fields(let names) = VaryList(rules.fields) else { return false }
+        guard !names.isEmpty else { return true }
+        switch self {
+        case .sent(let fields):
+            return VaryList(rules.fields).allows(fields, after: rules.requestFields)
+        case .asked(let fields):
+            return names.allSatisfy { name in
+                !fields.contains(name) || fields.listElements(of: name) == rules.requestFields.listElements(of: name)
+            }
+        }
+    }
+}

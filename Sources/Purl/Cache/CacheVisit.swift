@@ -1,0 +1,115 @@
+import Foundation
+internal import PurlHTTP
+
+/// What one request has to do with the cache, from the look-up to the storing of its response.
+struct CacheVisit {
+    /// A response that is worth storing.
+    struct Collection {
+        let response: URLResponse
+        let responseTime: Int64
+        /// More would not be stored.
+        let limit: Int
+        /// The content so far, where it is not collected for the user anyway.
+        var data = Data()
+    }
+
+    let cache: URLCache
+    let key: CacheKey
+    let policy: URLRequest.CachePolicy
+    /// What was found.
+    private(set) var stored: CachedURLResponse?
+    /// What asks the server whether the stored response is still right.
+    private(set) var conditions: HeaderFields = [:]
+    /// The fields of the request as they went over the wire, the conditions aside.
+    private(set) var sentFields: HeaderFields = [:]
+    private(set) var requestTime: Int64 = 0
+    /// The head of a response has come.
+    var isAnswered = false
+    var collection: Collection?
+
+    /// Seconds since 1970, by the cache's clock.
+    var now: Int64 { Int64(cache.store.now.timeIntervalSince1970) }
+
+    init(_ cache: URLCache, _ key: CacheKey, _ policy: URLRequest.CachePolicy) {
+        self.cache = cache
+        self.key = key
+        self.policy = policy
+    }
+
+    /// The request goes out.
+    mutating func forward(_ stored: CachedURLResponse?, asking conditions: HeaderFields = [:]) {
+        self.stored = stored
+        self.conditions = conditions
+    }
+
+    /// Puts the question into the head that is about to be sent.
+    mutating func send(_ fields: inout HeaderFields) {
+        sentFields = fields
+        requestTime = now
+        for condition in conditions { fields.append(FieldName(condition.name), condition.value) }
+    }
+
+    /// The stored response, when it may stand in for a failure (RFC 5861 §4).
+    var replacement: (CachedURLResponse, age: Int64)? {
+        guard policy == .useProtocolCachePolicy, let stored, let rules = stored.rules,
+            rules.mayReplaceError(for: sentFields, at: now)
+        else { return nil }
+        return (stored, rules.currentAge(at: now))
+    }
+
+    /// The stored response, made as fresh as the 304 that speaks of it. `nil` when it speaks of another.
+    func confirmed(by notModified: HeaderFields) -> CachedURLResponse? {
+        guard let stored, let rules = stored.rules, rules.isConfirmed(by: notModified),
+            let response = stored.response as? HTTPURLResponse, let url = response.url
+        else { return nil }
+        let updated = rules.updated(by: notModified, requestTime: requestTime, responseTime: now)
+        var head = response.head
+        head.fields = updated.fields
+        return CachedURLResponse(
+            HTTPURLResponse(url: url, head: head), stored.data, stored.userInfo, stored.storagePolicy,
+            CacheCircumstances(
+                requestFields: updated.requestFields, requestTime: updated.requestTime,
+                responseTime: updated.responseTime))
+    }
+
+    // MARK: Storing
+
+    /// Begins to collect the content of the answer, if it may be stored and its length does not speak against it.
+    mutating func collect(_ answer: Answer) {
+        // Of the end of a body that ends with the connection nobody knows whether it was meant.
+        guard answer.framing != .untilClose, ![401, 407].contains(answer.head.status),
+            CacheStorage.mayStore(
+                method: "GET", requestFields: sentFields, status: answer.head.status, fields: answer.head.fields)
+        else { return }
+        // A redirect's body is not decoded, since it is seldom wanted.
+        if (300...399).contains(answer.head.status), answer.head.fields.contains(.contentEncoding) { return }
+        let limit = cache.store.maximumSize
+        if case .length(let length) = answer.framing, length > limit { return }
+        guard limit > 0 else { return }
+        collection = Collection(response: answer.response, responseTime: now, limit: limit)
+    }
+
+    /// Takes more of the content, unless it has become too much.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        guard let collected = collection else { return }
+        if collected.data.count + bytes.count > collected.limit {
+            collection = nil
+        } else {
+            collection?.data.append(contentsOf: bytes)
+        }
+    }
+
+    /// The response as it may be stored; once.
+    ///
+    /// - Parameter content: What was collected for the user, and so was not collected here.
+    mutating func finish(content: Data?) -> CachedURLResponse? {
+        guard let collected = collection else { return nil }
+        collection = nil
+        let data = content ?? collected.data
+        guard data.count <= collected.limit else { return nil }
+        return CachedURLResponse(
+            collected.response, data, nil, .allowed,
+            CacheCircumstances(
+                requestFields: sentFields, requestTime: requestTime, responseTime: collected.responseTime))
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+internal import PurlHTTP
+import Synchronization
+
+/// Keeps responses to GET requests, in memory and on disk, and knows which requests they answer.
+///
+/// Sessions store in it and answer from it by the rules of RFC 9111 for a private cache, as far as a request's
+/// ``URLRequest/CachePolicy`` says so; see <doc:Caching>. No response takes more than 5 % of the disk capacity, or of the
+/// memory capacity where there is no disk; those that have not been used for the longest time make room.
+///
+/// Safe from any thread. The calls that return responses may read a file; changes are written on a queue of the cache's
+/// own, within seconds, and when the process ends in an orderly way.
+/// `@unchecked Sendable` because the class is open; it adds no mutable state to its `store`, which has its own lock.
+open class URLCache: NSObject, @unchecked Sendable {
+    let store: CacheStore
+
+    private static let standard = Mutex<URLCache?>(nil)
+
+    /// The cache of sessions with a default configuration: 4 MiB in memory, 20 MiB in `$XDG_CACHE_HOME`, under the
+    /// program's name, readable by the user only. Another one put here is used by configurations that are made later.
+    open class var shared: URLCache {
+        get {
+            standard.withLock { standard in
+                if let standard { return standard }
+                let cache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 20 << 20, directory: nil)
+                standard = cache
+                return cache
+            }
+        }
+        set { standard.withLock { $0 = newValue } }
+    }
+
+    /// Makes a cache.
+    ///
+    /// - Parameters:
+    ///   - memoryCapacity: In bytes; 0 keeps nothing in memory.
+    ///   - diskCapacity: In bytes; 0 keeps nothing on disk.
+    ///   - path: The folder for its files, made when it is first needed. A relative path is below the user's cache
+    ///     directory, `nil` the program's own folder there. What an earlier cache has left in it is found again.
+    public init(memoryCapacity: Int, diskCapacity: Int, diskPath path: String?) {
+        let folder = path.map { path in
+            path.hasPrefix("/")
+                ? URL(fileURLWithPath: path, isDirectory: true)
+                : CacheFolder.program.appendingPathComponent(path, isDirectory: true)
+        }
+        store = CacheStore(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, folder: folder)
+    }
+
+    /// Makes a cache.
+    ///
+    /// - Parameters:
+    ///   - memoryCapacity: In bytes; 0 keeps nothing in memory.
+    ///   - diskCapacity: In bytes; 0 keeps nothing on disk.
+    ///   - directoryURL: The folder for its files, made when it is first needed; `nil`: the program's own, in the user's
+    ///     cache directory. What an earlier cache has left in it is found again.
+    public init(memoryCapacity: Int, diskCapacity: Int, directory directoryURL: URL? = nil) {
+        store = CacheStore(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, folder: directoryURL)
+    }
+
+    /// A cache with files and a clock of somebody's own.
+    init(_ store: CacheStore) {
+        self.store = store
+    }
+
+    // MARK: Capacity
+
+    /// How many bytes may be kept in memory. What is too much when it becomes smaller is forgotten at once.
+    open var memoryCapacity: Int {
+        get { store.memoryCapacity }
+        set { store.memoryCapacity = newValue }
+    }
+
+    /// How many bytes may be kept on disk. What is too much when it becomes smaller is removed.
+    open var diskCapacity: Int {
+        get { store.diskCapacity }
+        set { store.diskCapacity = newValue }
+    }
+
+    /// How many bytes are kept in memory, heads included.
+    open var currentMemoryUsage: Int { store.memoryUsage }
+
+    /// How many bytes are kept on disk, or about to be written there.
+    open var currentDiskUsage: Int { store.diskUsage }
+
+    // MARK: Responses
+
+    /// The stored response to the request, however old it is; the newest, when several depend on header fields that the
+    /// request does not set itself.
+    open func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
+        guard let key = CacheKey(request) else { return nil }
+        return store.find(key, .asked(request.ownFields))
+    }
+
+    /// Stores a response to a GET request, in place of the one it had. Nothing is stored that is too large, or whose
+    /// policy is `.notAllowed`.
+    open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
+        guard let key = CacheKey(request) else { return }
+        store.store(cachedResponse, cachedResponse.circumstances ?? circumstances(of: request), for: key)
+    }
+
+    /// Removes the responses to the request, whatever header fields they depend on.
+    open func removeCachedResponse(for request: URLRequest) {
+        guard let key = CacheKey(request) else { return }
+        store.remove(key)
+    }
+
+    /// Removes all responses.
+    open func removeAllCachedResponses() {
+        store.removeAll()
+    }
+
+    /// Removes the responses that have been stored since `date`.
+    open func removeCachedResponses(since date: Date) {
+        store.remove(since: date)
+    }
+
+    // MARK: Responses of tasks
+
+    /// Stores the response to the task's current request. Sessions store with this method.
+    open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {
+        guard let request = dataTask.currentRequest else { return }
+        storeCachedResponse(cachedResponse, for: request)
+    }
+
+    /// Calls the handler, on a queue of the system's, with the stored response to the task's current request. Sessions
+    /// look up with this method where a subclass overrides it.
+    open func getCachedResponse(
+        for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        let request = dataTask.currentRequest
+        DispatchQueue.global().async {
+            completionHandler(request.flatMap { self.cachedResponse(for: $0) })
+        }
+    }
+
+    /// Removes the responses to the task's current request.
+    open func removeCachedResponse(for dataTask: URLSessionDataTask) {
+        guard let request = dataTask.currentRequest else { return }
+        removeCachedResponse(for: request)
+    }
+
+    /// What a response that a user stores is taken to be: one that has come just now, to the request as a session sends
+    /// it.
+    private func circumstances(of request: URLRequest) -> CacheCircumstances {
+        let now = Int64(store.now.timeIntervalSince1970)
+        var fields = request.ownFields
+        if let target = try? RequestTarget(request.url) {
+            fields =
+                RequestComposer.head(
+                    for: request, at: target, framing: .none, additional: [:], cookies: nil, rest: nil,
+                    decidesRange: false, wantsPlainBytes: false, mayCarryCredentials: true
+                ).fields
+        }
+        return CacheCircumstances(requestFields: fields, requestTime: now, responseTime: now)
+    }
+}
+
+extension URLCache {
+    /// The stored response to the task's current request.
+    public func cachedResponse(for dataTask: URLSessionDataTask) async -> CachedURLResponse? {
+        await withCheckedContinuation { continuation in
+            getCachedResponse(for: dataTask) { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+extension URLRequest {
+    /// The header fields that the request sets itself.
+    var ownFields: HeaderFields {
+        var fields = HeaderFields()
+        for (name, value) in headerLines { fields.append(FieldName(name), value) }
+        return fields
+    }
+}
