@@ -1,0 +1,177 @@
+import Foundation
+import Testing
+
+@testable import Purl
+
+@Suite("What a cache keeps")
+struct URLCacheTests {
+    @Test("A stored response comes back whole, from memory and from disk", arguments: [1 << 20, 0])
+    func comesBack(memory: Int) throws {
+        let home = try CacheHome()
+        let cache = home.cache(memory: memory)
+        let stored = serverResponse(
+            "a", fields: ["Content-Type": "text/plain; charset=utf-8", "X": "é"], userInfo: ["key": 7])
+        cache.storeCachedResponse(stored, for: URLRequest(url: cacheURL("a")))
+        #expect(cache.cachedResponse(for: URLRequest(url: cacheURL("a"))) == stored)
+        cache.store.flush()
+        let found = cache.cachedResponse(for: URLRequest(url: cacheURL("a")))
+        #expect(found == stored)
+        #expect(found?.response.mimeType == "text/plain")
+        #expect(found?.userInfo?["key"] as? Int == 7)
+        #expect((cache.currentMemoryUsage > 0) == (memory > 0))
+        #expect(cache.currentDiskUsage > 100)
+    }
+
+    @Test("The next process finds what is on disk, the most recently used last to go")
+    func relaunch() throws {
+        let home = try CacheHome()
+        let cache = home.cache()
+        cache.put("a", "b", "c")
+        cache.store.flush()
+        let size = home.cache().currentDiskUsage
+        let next = home.cache(memory: 0)
+        #expect(next.currentMemoryUsage == 0)
+        #expect(next.names("a", "b", "c", "d") == ["a", "b", "c"])
+        home.clock.advance(by: 10)
+        #expect(next.has("a"))
+        let last = home.cache(disk: size - 1)
+        #expect(last.has("a"))
+        #expect(last.names("b", "c").count == 1)
+        last.store.flush()
+        #expect(home.fileNames.count == 2)
+    }
+
+    @Test("A response that is not HTTP is kept, too")
+    func plainResponse() throws {
+        let home = try CacheHome()
+        let response = URLResponse(
+            url: cacheURL("a"), mimeType: "text/html", expectedContentLength: 3, textEncodingName: "latin1")
+        let stored = CachedURLResponse(response: response, data: Data("abc".utf8))
+        let cache = home.cache()
+        cache.storeCachedResponse(stored, for: URLRequest(url: cacheURL("a")))
+        cache.store.flush()
+        #expect(home.cache().cachedResponse(for: URLRequest(url: cacheURL("a"))) == stored)
+    }
+
+    @Test("The policy says where: in memory alone, or nowhere")
+    func storagePolicy() throws {
+        let home = try CacheHome()
+        let cache = home.cache()
+        cache.put("a", policy: .allowedInMemoryOnly)
+        cache.put("b", policy: .notAllowed)
+        cache.put("c", policy: .allowed)
+        #expect(cache.names("a", "b", "c") == ["a", "c"])
+        cache.store.flush()
+        #expect(home.cache().names("a", "b", "c") == ["c"])
+        #expect(home.cache(disk: 0).names("a", "b", "c") == [])
+    }
+
+    @Test("Only the URL without its fragment counts, and only GET")
+    func keys() throws {
+        let cache = try CacheHome().cache()
+        cache.put("a?x=1#top")
+        #expect(cache.names("a?x=1", "a?x=1#end", "a", "a?x=2") == ["a?x=1", "a?x=1#end"])
+        var post = URLRequest(url: cacheURL("a?x=1"))
+        post.httpMethod = "POST"
+        #expect(cache.cachedResponse(for: post) == nil)
+        cache.storeCachedResponse(serverResponse("b"), for: post)
+        #expect(cache.cachedResponse(for: URLRequest(url: cacheURL("a?x=1")))?.response.url == cacheURL("a?x=1#top"))
+    }
+
+    @Test("Variants live side by side; without the field in the request, the newest is meant")
+    func variants() throws {
+        let home = try CacheHome()
+        let cache = home.cache()
+        var requests: [URLRequest] = []
+        for (index, language) in ["de", "fr"].enumerated() {
+            var request = URLRequest(url: cacheURL("a"))
+            request.setValue(language, forHTTPHeaderField: "Accept-Language")
+            requests.append(request)
+            cache.storeCachedResponse(
+                serverResponse("a", size: index + 1, fields: ["Vary": "accept-language"]), for: request)
+            home.clock.advance(by: 1)
+        }
+        cache.store.flush()
+        for cache in [cache, home.cache(), home.cache(memory: 0)] {
+            #expect(requests.map { cache.cachedResponse(for: $0)?.data.count } == [1, 2])
+            #expect(cache.cachedResponse(for: URLRequest(url: cacheURL("a")))?.data.count == 2)
+            requests[0].setValue("it", forHTTPHeaderField: "Accept-Language")
+            #expect(cache.cachedResponse(for: requests[0]) == nil)
+            requests[0].setValue("de", forHTTPHeaderField: "Accept-Language")
+        }
+        cache.removeCachedResponse(for: URLRequest(url: cacheURL("a")))
+        #expect(requests.allSatisfy { cache.cachedResponse(for: $0) == nil })
+    }
+
+    @Test("Removing: one, all, or what was stored since")
+    func removing() throws {
+        let home = try CacheHome()
+        let cache = home.cache()
+        cache.put("a", "b")
+        home.clock.advance(by: 10)
+        let moment = home.clock.date
+        cache.put("c", "d")
+        cache.removeCachedResponse(for: URLRequest(url: cacheURL("a")))
+        #expect(cache.names("a", "b", "c", "d") == ["b", "c", "d"])
+        cache.store.flush()
+        let next = home.cache()
+        next.removeCachedResponses(since: moment)
+        #expect(next.names("a", "b", "c", "d") == ["b"])
+        next.removeAllCachedResponses()
+        #expect(next.names("a", "b", "c", "d") == [])
+        #expect((next.currentMemoryUsage, next.currentDiskUsage) == (0, 0))
+        next.store.flush()
+        #expect(home.fileNames == [])
+    }
+
+    @Test("A later response takes the place of an earlier one")
+    func replacing() throws {
+        let home = try CacheHome()
+        let cache = home.cache()
+        for size in [10, 20, 30] {
+            cache.put("a", size: size)
+            cache.store.flush()
+        }
+        #expect(home.fileNames.count == 1)
+        #expect(home.cache().cachedResponse(for: URLRequest(url: cacheURL("a")))?.data.count == 30)
+        let usage = cache.currentMemoryUsage
+        cache.put("a", size: 30)
+        #expect(cache.currentMemoryUsage == usage)
+    }
+
+    @Test("The shared cache can be replaced, and configurations made later have the new one")
+    func configurations() throws {
+        #expect(URLSessionConfiguration.default.urlCache === URLCache.shared)
+        let ephemeral = URLSessionConfiguration.ephemeral.urlCache
+        #expect(ephemeral !== URLCache.shared)
+        #expect(ephemeral?.diskCapacity == 0)
+        #expect(URLSessionConfiguration.background(withIdentifier: "x").urlCache == nil)
+    }
+
+    @Test("Relative paths are below the program's folder")
+    func diskPath() throws {
+        let home = try CacheHome()
+        let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 1 << 20, diskPath: home.folder.path)
+        cache.put("a")
+        cache.store.flush()
+        #expect(home.fileNames.count == 1)
+        #expect(URLCache(memoryCapacity: 0, diskCapacity: 1 << 20, directory: home.folder).has("a"))
+    }
+}
+
+@Suite("What a cached response is")
+struct CachedURLResponseTests {
+    @Test("It is archived and compared with everything in it")
+    func archive() throws {
+        let stored = serverResponse("a", userInfo: ["a": ["b", 1]], policy: .allowedInMemoryOnly)
+        let blob = try NSKeyedArchiver.archivedData(withRootObject: stored, requiringSecureCoding: true)
+        let copy = try NSKeyedUnarchiver.unarchivedObject(ofClass: CachedURLResponse.self, from: blob)
+        #expect(copy == stored)
+        #expect(copy?.hash == stored.hash)
+        #expect(copy?.storagePolicy == .allowedInMemoryOnly)
+        #expect(stored.copy() as? CachedURLResponse === stored)
+        #expect(stored != serverResponse("a", policy: .allowedInMemoryOnly))
+        #expect(stored != serverResponse("a", size: 99, userInfo: ["a": ["b", 1]], policy: .allowedInMemoryOnly))
+        #expect(stored != serverResponse("a", userInfo: ["a": ["b", 1]], policy: .allowed))
+    }
+}
