@@ -24,8 +24,8 @@ extension Transfer {
         let visit = CacheVisit(cache, key, cachePolicy)
         self.visit = visit
         guard visit.policy.looksUp, !distrustsCache, !asksAboutOwnCopy else { return judge(nil) }
-        guard type(of: cache) == URLCache.self else {
-            lookUp(in: cache)
+        if type(of: cache) != URLCache.self, let dataTask = task as? URLSessionDataTask {
+            lookUp(dataTask, in: cache)
             return true
         }
         switch cache.store.glance(key, { .sent(fieldsToSend) }) {
@@ -60,8 +60,7 @@ extension Transfer {
     }
 
     /// A cache of the user's own may do anything, and take its time.
-    private func lookUp(in cache: URLCache) {
-        guard let dataTask = task as? URLSessionDataTask else { return }
+    private func lookUp(_ dataTask: URLSessionDataTask, in cache: URLCache) {
         phase = .preparing
         DispatchQueue.global().async { [weak self] in
             cache.getCachedResponse(for: dataTask) { stored in

@@ -139,7 +139,7 @@ struct URLCacheTests {
         #expect(cache.currentMemoryUsage == usage)
     }
 
-    @Test("The shared cache can be replaced, and configurations made later have the new one")
+    @Test("A configuration has the shared cache, one in memory of its own, or none")
     func configurations() throws {
         #expect(URLSessionConfiguration.default.urlCache === URLCache.shared)
         let ephemeral = URLSessionConfiguration.ephemeral.urlCache
