@@ -3,8 +3,9 @@ internal import PurlIO
 
 /// Who answers for a URL: connections are kept and counted per origin (RFC 9110 §4.3.1).
 struct Origin: Hashable, Sendable {
-    /// Lower case, with its default port filled in.
+    /// In small letters.
     let scheme: String
+    /// With the scheme's port where the URL named none.
     let endpoint: Endpoint
 }
 
@@ -15,6 +16,8 @@ struct RequestTarget: Sendable {
     let originForm: String
     /// The `Host` field's value: no port when it is the scheme's own.
     let hostField: String
+    /// The absolute-form, for a proxy (RFC 9112 §3.2.2): without a user, who is the server's business alone.
+    var absoluteForm: String { "\(origin.scheme)://\(hostField)\(originForm)" }
 
     /// Why a URL cannot be loaded.
     enum Refusal: Error {

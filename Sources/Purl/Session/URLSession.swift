@@ -71,6 +71,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     let background: BackgroundStore?
     let queue: DelegateQueue
     let pool: ConnectionPool
+    let proxies: ProxyRules
     let logins = Logins()
     let shared: Mutex<Shared>
 
@@ -99,6 +100,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
+        proxies = ProxyRules(settings, environment: ProcessInfo.processInfo.environment)
         shared = Mutex(Shared(delegate: delegate))
         let store = Self.openStore(settings)
         background = try? store?.get()

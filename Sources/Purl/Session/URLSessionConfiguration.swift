@@ -20,6 +20,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var httpShouldSetCookies = true
         var urlCredentialStorage: URLCredentialStorage? = .shared
         var urlCache: URLCache? = .shared
+        var proxyDictionary: ProxyDictionary?
+        var usesEnvironmentProxies = false
         var httpMaximumConnectionsPerHost = 6
         var waitsForConnectivity = false
         var httpShouldUsePipelining = false
@@ -196,7 +198,42 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.urlCache = newValue } }
     }
 
-    /// How many connections at most are open to one host at a time. 6 by default; less than 1 means 1.
+    // MARK: Connections
+
+    /// The proxy through which the session loads, and the hosts it reaches without; see <doc:Proxies>.
+    ///
+    /// | key | value |
+    /// | --- | --- |
+    /// | ``kCFNetworkProxiesHTTPEnable`` | a number; the proxy is used when it is there and not zero |
+    /// | ``kCFNetworkProxiesHTTPProxy`` | the proxy's name or address, or a URL with its user and password |
+    /// | ``kCFNetworkProxiesHTTPPort`` | a number, or its digits; 80 when it is missing |
+    /// | `"HTTPProxyUsername"`, `"HTTPProxyPassword"` | who to be for the proxy |
+    /// | ``kCFNetworkProxiesExceptionsList`` | hosts that are reached without the proxy |
+    /// | ``kCFNetworkProxiesExcludeSimpleHostnames`` | a number; not zero: no proxy for names without a dot |
+    ///
+    /// `nil`, the default, leaves it to ``usesEnvironmentProxies``; an empty dictionary means no proxy. A value that
+    /// means nothing makes the tasks that would use it fail with `URLError.cannotConnectToHost`. Other keys are kept
+    /// and mean nothing. Numbers, texts and lists of texts come back as they were set, anything else as its description.
+    open var connectionProxyDictionary: [AnyHashable: Any]? {
+        get { snapshot.proxyDictionary?.dictionary }
+        set {
+            let dictionary = newValue.map { ProxyDictionary($0) }
+            values.withLock { $0.proxyDictionary = dictionary }
+        }
+    }
+
+    /// Whether the session loads through the proxy that the environment names: `http_proxy`, or `all_proxy`, except the
+    /// hosts in `no_proxy`. `false` by default.
+    ///
+    /// The environment is read when the session is made, and only if ``connectionProxyDictionary`` is `nil`. The names
+    /// in capitals count, too, but not `HTTP_PROXY` in a program that serves a web request (`REQUEST_METHOD` is set
+    /// there): whoever made that request could have chosen its value.
+    open var usesEnvironmentProxies: Bool {
+        get { snapshot.usesEnvironmentProxies }
+        set { values.withLock { $0.usesEnvironmentProxies = newValue } }
+    }
+
+    /// How many connections at most are open to one host, or one proxy, at a time. 6 by default; less than 1 means 1.
     open var httpMaximumConnectionsPerHost: Int {
         get { snapshot.httpMaximumConnectionsPerHost }
         set { values.withLock { $0.httpMaximumConnectionsPerHost = newValue } }

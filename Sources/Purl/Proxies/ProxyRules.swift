@@ -1,0 +1,70 @@
+internal import PurlIO
+
+/// Which requests of a session go through a proxy.
+struct ProxyRules: Sendable {
+    /// A host as patterns see it.
+    struct Host {
+        /// In small letters, without the dot that may end a full name.
+        let name: String
+        let port: UInt16
+        /// The address, when the host is given in digits.
+        let address: SocketAddress?
+
+        init(_ name: String, port: UInt16) {
+            let name = name.lowercased()
+            self.name = name.hasSuffix(".") ? String(name.dropLast()) : name
+            self.port = port
+            address = SocketAddress(literal: name, port: port)
+        }
+    }
+
+    private let proxy: Result<HTTPProxy, ProxyFault>?
+    private let exceptions: [HostPattern]
+    private let excludesSimpleNames: Bool
+
+    /// - Parameters:
+    ///   - proxy: `nil`: none is used.
+    ///   - exceptions: Hosts that are reached without it.
+    ///   - excludesSimpleNames: Names without a dot are reached without it, too.
+    init(_ proxy: Result<HTTPProxy, ProxyFault>? = nil, except exceptions: [HostPattern] = [], simpleNames: Bool = false)
+    {
+        self.proxy = proxy
+        self.exceptions = exceptions
+        excludesSimpleNames = simpleNames
+    }
+
+    /// The rules of a configuration: a dictionary goes before the environment.
+    init(_ settings: URLSessionConfiguration.Values, environment: @autoclosure () -> [String: String]) {
+        if let dictionary = settings.proxyDictionary {
+            self.init(dictionary)
+        } else if settings.usesEnvironmentProxies {
+            self.init(environment: environment())
+        } else {
+            self.init()
+        }
+    }
+
+    /// The rules of `http_proxy`, `all_proxy` and `no_proxy`.
+    init(environment: [String: String]) {
+        // A server that runs a program for a request (RFC 3875 §4.1.18) turns that request's `Proxy` field into HTTP_PROXY.
+        let capitals = environment["REQUEST_METHOD"] == nil ? environment["HTTP_PROXY"] : nil
+        let text = environment["http_proxy"] ?? capitals ?? environment["all_proxy"] ?? environment["ALL_PROXY"] ?? ""
+        let exceptions = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+        guard !text.isEmpty else {
+            self.init()
+            return
+        }
+        self.init(
+            Result { () throws(ProxyFault) in try HTTPProxy(text) },
+            except: exceptions.split { $0 == "," || $0.isWhitespace }.compactMap { HostPattern($0) })
+    }
+
+    /// The proxy for a request; `nil` when the server is spoken to directly.
+    func proxy(for target: RequestTarget) throws(ProxyFault) -> HTTPProxy? {
+        // A socket of this machine is nothing that another could reach.
+        guard let proxy, case .host(let name, let port) = target.origin.endpoint else { return nil }
+        let host = Host(name, port: port)
+        if excludesSimpleNames, host.address == nil, !host.name.contains(".") { return nil }
+        return exceptions.contains { $0.matches(host) } ? nil : try proxy.get()
+    }
+}
