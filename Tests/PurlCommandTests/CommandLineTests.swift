@@ -39,6 +39,7 @@ struct CommandLineTests {
         var headers: [GetOptions.Header] = []
         var resumes = true
         var verbosity = GetOptions.Verbosity.normal
+        var proxy = GetOptions.ProxyChoice.environment
 
         var testDescription: String { words }
     }
@@ -73,6 +74,8 @@ struct CommandLineTests {
             Get(words: "--quiet|-q|http://host/file", verbosity: .quiet),
             Get(words: "-v|http://host/file", verbosity: .verbose),
             Get(words: "--verbose|--|http://host/file", verbosity: .verbose),
+            Get(words: "--proxy|p:3128|http://host/file", proxy: .named("p:3128")),
+            Get(words: "http://host/file|--no-proxy", proxy: .none),
         ])
     func getOptions(expected: Get) throws {
         let options = try GetOptions(arguments: expected.words.components(separatedBy: "|"))
@@ -85,6 +88,7 @@ struct CommandLineTests {
         #expect(options.headers == expected.headers)
         #expect(options.resumes == expected.resumes)
         #expect(options.verbosity == expected.verbosity)
+        #expect(options.proxy == expected.proxy)
     }
 
     @Test(
@@ -125,6 +129,12 @@ struct CommandLineTests {
             ("get|http://a/b|-H|: x", "“: x” is not a header field such as 'Name: value'."),
             ("get|http://a/b|-H|range: bytes=0-1", "“range” is set by purl itself."),
             ("get|http://a/b|-H|If-Range: x", "“If-Range” is set by purl itself."),
+            ("get|http://a/b|--proxy", "“--proxy” needs a value."),
+            ("get|http://a/b|--proxy|", "“--proxy” needs a host, or a URL."),
+            (
+                "get|http://a/b|--proxy|p|--no-proxy",
+                "Only one of “--proxy” and “--no-proxy” can be meant, and once."
+            ),
             ("get|http://a/b|-q|-v", "“-q” and “-v” contradict each other."),
         ])
     func refusals(words: String, sentence: String) {

@@ -7,6 +7,9 @@ struct Origin: Hashable, Sendable {
     let scheme: String
     /// With the scheme's port where the URL named none.
     let endpoint: Endpoint
+
+    /// A proxy, which answers for whatever it is asked for: the connections to it are shared by all servers behind it.
+    static func proxy(_ endpoint: Endpoint) -> Origin { Origin(scheme: "proxy", endpoint: endpoint) }
 }
 
 /// What a URL means on the wire: where to connect, what to ask for, and the `Host` field.

@@ -28,15 +28,20 @@ struct Offer: Sendable {
         if let digest = DigestChallenge(challenge) {
             scheme = .digest(digest)
             space = challenger.space(realm: digest.realm, method: NSURLAuthenticationMethodHTTPDigest)
-            paths = challenge.parameter("domain").map(Self.paths(in:)) ?? ["/"]
+            paths =
+                challenger.role == .proxy
+                ? Self.everywhere : challenge.parameter("domain").map(Self.paths(in:)) ?? ["/"]
         } else if challenge.isScheme("basic") {
             scheme = .basic
             space = challenger.space(realm: challenge.realm, method: NSURLAuthenticationMethodHTTPBasic)
-            paths = nil
+            paths = challenger.role == .proxy ? Self.everywhere : nil
         } else {
             return nil
         }
     }
+
+    /// A proxy has one protection space for all that is behind it (RFC 9110 §11.7.3). Every target begins with nothing.
+    private static let everywhere = [""]
 
     /// RFC 7616 §3.3: a list of URIs with blanks between; those of other servers are not for us to trust.
     private static func paths(in domain: String) -> [String] {

@@ -26,8 +26,9 @@ struct ProxyRules: Sendable {
     ///   - proxy: `nil`: none is used.
     ///   - exceptions: Hosts that are reached without it.
     ///   - excludesSimpleNames: Names without a dot are reached without it, too.
-    init(_ proxy: Result<HTTPProxy, ProxyFault>? = nil, except exceptions: [HostPattern] = [], simpleNames: Bool = false)
-    {
+    init(
+        _ proxy: Result<HTTPProxy, ProxyFault>? = nil, except exceptions: [HostPattern] = [], simpleNames: Bool = false
+    ) {
         self.proxy = proxy
         self.exceptions = exceptions
         excludesSimpleNames = simpleNames

@@ -10,6 +10,7 @@ enum RequestComposer {
     private static let reserved: Set<FieldName> = [.contentLength, .transferEncoding, .te, .trailer, .upgrade]
 
     /// - Parameters:
+    ///   - throughProxy: It goes to a proxy, which is told the whole URL, and what the user has to say to it.
     ///   - framing: How the end of the request's body is told: `none`, a length, or chunks.
     ///   - additional: The session's fields, for those the request does not set.
     ///   - cookies: What the cookie storage has for the request.
@@ -19,6 +20,7 @@ enum RequestComposer {
     static func head(
         for request: URLRequest,
         at target: RequestTarget,
+        throughProxy: Bool,
         framing: BodyFraming,
         additional: [String: String],
         cookies: String?,
@@ -34,6 +36,7 @@ enum RequestComposer {
         for (name, value) in request.headerLines {
             let name = FieldName(name)
             guard name != .host, !reserved.contains(name) else { continue }
+            if !throughProxy, name == .proxyAuthorization { continue }
             if decidesRange, name == .range || name == .ifRange { continue }
             if !hasContent, name == .expect { continue }
             fields.append(name, value)
@@ -43,6 +46,7 @@ enum RequestComposer {
         for (name, value) in additional.sorted(by: { $0.key < $1.key }) {
             let isCredential = Redirect.credentialFields.contains { FieldName($0) == FieldName(name) }
             guard mayCarryCredentials || !isCredential else { continue }
+            if !throughProxy, FieldName(name) == .proxyAuthorization { continue }
             if !hasContent, FieldName(name) == .expect { continue }
             appendDefault(FieldName(name), value, to: &fields)
         }
@@ -68,7 +72,8 @@ enum RequestComposer {
             // RFC 9110 §8.6: a method that anticipates content says so when there is none.
             if ["POST", "PUT", "PATCH"].contains(method) { fields.append(.contentLength, "0") }
         }
-        return RequestHead(method: method, target: target.originForm, fields: fields)
+        return RequestHead(
+            method: method, target: throughProxy ? target.absoluteForm : target.originForm, fields: fields)
     }
 
     private static func appendDefault(_ name: FieldName, _ value: String, to fields: inout HeaderFields) {

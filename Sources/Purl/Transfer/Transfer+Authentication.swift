@@ -7,7 +7,9 @@ extension Transfer {
     // MARK: The request
 
     /// Adds what the server, or a proxy, is known to want. A field of the user's own is left as it is.
-    func authenticate(_ head: inout RequestHead, to challenger: Challenger) {
+    ///
+    /// - Parameter target: The request's target as it reaches them.
+    func authenticate(_ head: inout RequestHead, to challenger: Challenger, target: String) {
         let field = challenger.credentialField
         guard !head.fields.contains(field) else {
             authentications[challenger, default: Authentication()].carried = .ownField
@@ -17,13 +19,13 @@ extension Transfer {
         var authentication = authentications[challenger] ?? Authentication()
         if let login = authentication.pending {
             authentication.carried = .login(login, unasked: false)
-        } else if let login = knownLogin(authentication.proven, to: challenger, target: head.target) {
+        } else if let login = knownLogin(authentication.proven, to: challenger, target: target) {
             authentication.carried = .login(login, unasked: true)
         } else {
             authentication.carried = .nothing
         }
         if case .login(let login, _) = authentication.carried {
-            head.fields.append(field, login.proof(method: head.method, target: head.target))
+            head.fields.append(field, login.proof(method: head.method, target: target))
         }
         authentications[challenger] = authentication
     }
@@ -35,9 +37,8 @@ extension Transfer {
 
     /// A URL that names somebody means nobody else.
     private func mayStandIn(_ login: Login) -> Bool {
-        guard let url = namingURL(for: login.challenger) else { return true }
-        let password = url.password(percentEncoded: false) ?? login.secret.password
-        return login.secret == Secret(user: url.user(percentEncoded: false) ?? "", password: password)
+        guard let named = named(for: login.challenger) else { return true }
+        return login.secret == Secret(user: named.user, password: named.password ?? login.secret.password)
     }
 
     /// Whoever removes a credential from the storage wants it to be used no more.
@@ -57,17 +58,21 @@ extension Transfer {
 
     // MARK: The response
 
-    /// Who asks for credentials with this response. A 407 counts only from a proxy, and none is used: a server that
-    /// sends one gets nothing for it.
+    /// Who asks for credentials with this response. A 407 counts only when there is a proxy: a server that sends one
+    /// gets nothing for it.
     func challenger(of head: ResponseHead) -> Challenger? {
-        guard head.status == 401, let target = try? RequestTarget(request.url) else { return nil }
-        return .server(target.origin)
+        switch head.status {
+        case 401: (try? RequestTarget(request.url)).map { .server($0.origin) }
+        case 407: proxy.map { .proxy($0.endpoint) }
+        default: nil
+        }
     }
 
-    /// The response asks for nothing: what the request carried was good. A failure of the server itself says nothing.
-    func concludeAuthentication(_ head: ResponseHead) {
-        guard !authentications.isEmpty, head.status < 500 else { return }
-        for (challenger, authentication) in authentications {
+    /// What the request carried was good, except for whoever asks for more. A failure of the server itself says nothing,
+    /// and a proxy that asks has not asked the server.
+    func concludeAuthentication(_ head: ResponseHead, asking: Challenger?) {
+        guard !authentications.isEmpty, head.status < 500, asking?.role != .proxy else { return }
+        for (challenger, authentication) in authentications where challenger.role != asking?.role {
             guard case .login(let login, _) = authentication.carried else { continue }
             authentications[challenger]?.succeed(with: login)
             if let nonce = AuthenticationInfo(head.fields, challenger.infoField).nextNonce {
@@ -123,7 +128,7 @@ extension Transfer {
             known.append((login.credential, login.source))
         }
         guard let storage = session.settings.urlCredentialStorage else { return known }
-        let user = namingURL(for: challenger)?.user(percentEncoded: false)
+        let user = named(for: challenger)?.user
         for space in [offer.space, offer.space.withDefaultMethod] {
             let stored = user.map { storage.credentials(for: space)?[$0] } ?? storage.defaultCredential(for: space)
             if let stored { known.append((stored, .storage)) }
@@ -133,18 +138,27 @@ extension Transfer {
 
     /// The URL that says who asks: that of the request, or of the one that was redirected within its origin. A server
     /// that redirects to another does not decide who asks there.
-    private func namingURL(for challenger: Challenger) -> URL? {
-        guard challenger.role == .server, !hasLeftOrigin else { return nil }
+    private var namingURL: URL? {
+        guard !hasLeftOrigin else { return nil }
         return [request.url, task.originalRequest?.url].lazy.compactMap { $0 }
             .first { $0.user(percentEncoded: false)?.isEmpty == false }
     }
 
-    /// The user and password the URL names, if it names both.
+    /// Who the URL says is asking; for a proxy, what the configuration says.
+    private func named(for challenger: Challenger) -> (user: String, password: String?)? {
+        switch challenger.role {
+        case .server:
+            let url = namingURL
+            return url?.user(percentEncoded: false).map { ($0, url?.password(percentEncoded: false)) }
+        case .proxy:
+            return proxy.flatMap { proxy in proxy.user.map { ($0, proxy.password) } }
+        }
+    }
+
+    /// What they name, if that is both a user and a password.
     private func namedCredential(for challenger: Challenger) -> URLCredential? {
-        guard let url = namingURL(for: challenger), let user = url.user(percentEncoded: false),
-            let password = url.password(percentEncoded: false)
-        else { return nil }
-        return URLCredential(user: user, password: password, persistence: .forSession)
+        guard let named = named(for: challenger), let password = named.password else { return nil }
+        return URLCredential(user: named.user, password: password, persistence: .forSession)
     }
 
     // MARK: The delegate

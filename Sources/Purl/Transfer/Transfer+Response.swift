@@ -30,8 +30,9 @@ extension Transfer {
         let answer = Answer(
             response: HTTPURLResponse(url: url, head: head), head: head, framing: framing, source: source)
         metrics?.current.noteResponse(answer.response)
-        if let challenger = challenger(of: head) { return reply(to: challenger, answer) }
-        concludeAuthentication(head)
+        let challenger = challenger(of: head)
+        concludeAuthentication(head, asking: challenger)
+        if let challenger { return reply(to: challenger, answer) }
         invalidateCache(head)
         if !cacheTakes(answer) { take(answer) }
     }
@@ -229,7 +230,7 @@ extension Transfer {
     private func load(_ next: URLRequest) {
         if let old = request.url, let new = next.url, !Redirect.isSameOrigin(old, new) {
             hasLeftOrigin = true
-            authentications = [:]
+            authentications = authentications.filter { $0.key.role == .proxy }
         }
         if Redirect.replacesBody(of: request, by: next) { upload = nil }
         request = next

@@ -47,7 +47,9 @@ extension Transfer {
 
     /// No connection could be made. A session that waits for connectivity takes that as a matter of time.
     func noteNoConnection(_ error: DialError) {
-        guard session.settings.waitsForConnectivity, error.isPassing else { return fail(.dial(error)) }
+        guard session.settings.waitsForConnectivity, error.isPassing else {
+            return fail(proxy.map { .proxyDial($0.endpoint, error) } ?? .dial(error))
+        }
         phase = .parked
         if redials == 0 { announceWaiting() }
         let delay = Self.redialDelay(after: redials)

@@ -82,6 +82,8 @@ final class Transfer: ExchangeClient {
     var redirectsFollowed = 0
     var hasLeftOrigin = false
     var hasRetried = false
+    /// Who passes on the request of the moment, in the server's place.
+    var proxy: HTTPProxy?
     /// How far the task has come in proving who asks, with each of those who want to know.
     var authentications: [Challenger: Authentication] = [:]
     /// The upload task's body, as long as redirects ask for it.
@@ -232,14 +234,21 @@ final class Transfer: ExchangeClient {
             return fail(.url(error))
         }
         guard !consultCache() else { return }
+        do throws(ProxyFault) {
+            proxy = try session.proxies.proxy(for: target)
+        } catch {
+            return fail(.proxy(error))
+        }
         guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
         recordBeginning()
         redialTimer?.cancel()
         phase = .leasing
         markProgress()
         if progressTimer == nil { startProgressTimer(after: Self.duration(progressLimit)) }
-        let ticket = session.pool.lease(target.origin, priority: task.priority, fresh: hasRetried) {
-            [weak self] result in self?.leased(result, target, body)
+        let ticket = session.pool.lease(
+            proxy.map { .proxy($0.endpoint) } ?? target.origin, priority: task.priority, fresh: hasRetried
+        ) { [weak self] result in
+            self?.leased(result, target, body)
         }
         // The answer may have come already.
         if case .leasing = phase { phase = .waiting(ticket) }
@@ -263,7 +272,8 @@ final class Transfer: ExchangeClient {
         // Whoever sends it again has to get it ready again.
         outgoing = nil
         var head = composeHead(at: target, framing: body.framing)
-        authenticate(&head, to: .server(target.origin))
+        authenticate(&head, to: .server(target.origin), target: target.originForm)
+        if let proxy { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
         cachePolicy.addFields(to: &head.fields)
         visit?.send(&head.fields)
         var bytes: [UInt8] = []
@@ -287,7 +297,8 @@ final class Transfer: ExchangeClient {
     /// The head of the request of the moment, but for what proves who asks.
     func composeHead(at target: RequestTarget, framing: BodyFraming) -> RequestHead {
         RequestComposer.head(
-            for: request, at: target, framing: framing, additional: session.settings.httpAdditionalHeaders,
+            for: request, at: target, throughProxy: proxy != nil, framing: framing,
+            additional: session.settings.httpAdditionalHeaders,
             cookies: cookieHeader, rest: rest,
             decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
             mayCarryCredentials: !hasLeftOrigin)

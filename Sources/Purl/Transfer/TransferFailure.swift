@@ -16,6 +16,10 @@ enum TransferFailure: Error {
     case url(RequestTarget.Refusal)
     case request(EncodeError)
     case dial(DialError)
+    /// The proxy that was asked for cannot be used.
+    case proxy(ProxyFault)
+    /// The proxy cannot be reached.
+    case proxyDial(Endpoint, DialError)
     case exchange(ExchangeFailure)
     /// The request's body could not be had.
     case body(BodyFailure)
@@ -94,6 +98,14 @@ enum TransferFailure: Error {
         case .request(let error):
             (.badURL, "The request cannot be sent: \(error)", error)
         case .dial(let error): Self.explain(error)
+        case .proxy(let fault):
+            (.cannotConnectToHost, "The proxy cannot be used: \(fault).", fault)
+        case .proxyDial(let endpoint, let error):
+            (
+                .cannotConnectToHost,
+                "The proxy “\(endpoint)” cannot be reached: \(Self.explain(error).sentence)",
+                Self.explain(error).underlying
+            )
         case .exchange(let failure): Self.explain(failure)
         case .body(let failure): Self.explain(failure)
         case .stalled(let seconds):

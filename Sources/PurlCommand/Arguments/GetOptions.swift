@@ -17,6 +17,15 @@ struct GetOptions: Equatable {
         let value: String
     }
 
+    /// Through whom the requests go.
+    enum ProxyChoice: Equatable {
+        /// Whoever `http_proxy` names, except where `no_proxy` forbids it.
+        case environment
+        case none
+        /// A host, or a URL.
+        case named(String)
+    }
+
     /// What to load: the URLs of the command line, each once.
     let orders: [Order]
     /// The list with more of them; "-" is standard input.
@@ -30,6 +39,7 @@ struct GetOptions: Equatable {
     /// Whether parts of earlier attempts are used, and parts of this one left.
     let resumes: Bool
     let verbosity: Verbosity
+    let proxy: ProxyChoice
 
     /// - Parameter arguments: The words after `get`.
     init(arguments: [String]) throws(UsageError) {
@@ -45,6 +55,7 @@ struct GetOptions: Equatable {
         headers = draft.headers
         resumes = draft.resumes
         verbosity = draft.verbosity ?? .normal
+        proxy = draft.proxy ?? .environment
     }
 
     /// The options while they are being read.
@@ -58,6 +69,7 @@ struct GetOptions: Equatable {
         var headers: [Header] = []
         var resumes = true
         var verbosity: Verbosity?
+        var proxy: ProxyChoice?
         private var onlyURLsFollow = false
 
         /// Takes one word, and from `words` the values that belong to it.
@@ -72,6 +84,8 @@ struct GetOptions: Equatable {
             case "--retry": try Self.set(&retries, try Self.number(of: word, &words, in: 0...1000), word)
             case "-H", "--header": headers.append(try Self.header(try Self.value(of: word, &words)))
             case "--no-resume": resumes = false
+            case "--proxy": try takeProxy(.named(try Self.value(of: word, &words)))
+            case "--no-proxy": try takeProxy(.none)
             case "-q", "--quiet": try takeVerbosity(.quiet)
             case "-v", "--verbose": try takeVerbosity(.verbose)
             case "--": onlyURLsFollow = true
@@ -144,6 +158,14 @@ struct GetOptions: Equatable {
                 throw UsageError("“-q” and “-v” contradict each other.", .get)
             }
             verbosity = wanted
+        }
+
+        private mutating func takeProxy(_ wanted: ProxyChoice) throws(UsageError) {
+            if case .named("") = wanted { throw UsageError("“--proxy” needs a host, or a URL.", .get) }
+            guard proxy == nil || proxy == wanted else {
+                throw UsageError("Only one of “--proxy” and “--no-proxy” can be meant, and once.", .get)
+            }
+            proxy = wanted
         }
 
         private static func header(_ text: String) throws(UsageError) -> Header {

@@ -31,7 +31,7 @@ enum Usage: Equatable {
         case .get:
             """
             usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N]
-                        [-H 'NAME: VALUE']… [--no-resume] [-q | -v]
+                        [-H 'NAME: VALUE']… [--proxy URL | --no-proxy] [--no-resume] [-q | -v]
 
             Downloads each URL into a FILE. Until FILE is complete its bytes are in FILE.part, and what it
             takes to go on is in FILE.resume. After an interruption the same command goes on from there. Of
@@ -49,6 +49,10 @@ enum Usage: Equatable {
                                     in a row without getting further, after 1, 2, 4 … 60 s, or as long as
                                     the server asks (0)
               -H, --header 'N: V'   one more header field for every request
+                  --proxy URL       load everything through this proxy: http://[USER:PASSWORD@]HOST[:PORT].
+                                    Without it the proxy that http_proxy or all_proxy names is used,
+                                    except for the hosts in no_proxy
+                  --no-proxy        use none
                   --no-resume       start anew, and leave no parts behind
               -q, --quiet           print nothing but errors
               -v, --verbose         show requests, responses and delegate calls

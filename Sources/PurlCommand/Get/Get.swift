@@ -64,6 +64,14 @@ struct Get {
         let configuration = URLSessionConfiguration.default
         configuration.httpMaximumConnectionsPerHost = max(
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
+        switch options.proxy {
+        case .environment: configuration.usesEnvironmentProxies = true
+        case .none: break
+        case .named(let proxy):
+            configuration.connectionProxyDictionary = [
+                kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: proxy,
+            ]
+        }
         return configuration
     }
 

@@ -13,8 +13,12 @@ struct PurlProcess {
 
     /// Starts `purl` with these arguments.
     ///
-    /// - Parameter input: What it reads from its standard input.
-    init(_ arguments: [String], in folder: TemporaryFolder, input: String = "") throws {
+    /// - Parameters:
+    ///   - input: What it reads from its standard input.
+    ///   - environment: Variables of its own. It never sees what this process knows of proxies.
+    init(
+        _ arguments: [String], in folder: TemporaryFolder, input: String = "", environment: [String: String] = [:]
+    ) throws {
         let (lines, toLines) = AsyncStream<String>.makeStream()
         let (exit, toExit) = AsyncStream<Int32>.makeStream()
         self.lines = lines
@@ -25,7 +29,11 @@ struct PurlProcess {
         try inputPipe.fileHandleForWriting.close()
         let executable = try Self.executable().path
         // The shell goes to the folder and becomes the program, under the same identifier.
-        let command = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.url.path, executable] + arguments
+        let changes =
+            ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"].flatMap { ["-u", $0] }
+            + environment.map { "\($0)=\($1)" }
+        let command =
+            ["/bin/sh", "-c", "cd \"$0\" && exec env \"$@\"", folder.url.path] + changes + [executable] + arguments
         let child = try Self.spawn(
             command, input: inputPipe.fileHandleForReading.fileDescriptor,
             output: pipe.fileHandleForWriting.fileDescriptor)
@@ -43,9 +51,9 @@ struct PurlProcess {
 
     /// Runs `purl` to its end.
     static func run(
-        _ arguments: [String], in folder: TemporaryFolder, input: String = ""
+        _ arguments: [String], in folder: TemporaryFolder, input: String = "", environment: [String: String] = [:]
     ) async throws -> (exitCode: Int32, lines: [String]) {
-        let process = try PurlProcess(arguments, in: folder, input: input)
+        let process = try PurlProcess(arguments, in: folder, input: input, environment: environment)
         var lines: [String] = []
         for await line in process.lines { lines.append(line) }
         return (await process.exitCode, lines)

@@ -24,6 +24,7 @@ final class DigestDesk: Sendable {
     private let usesPerNonce: Int
     private let namesNextNonce: Bool
     private let saysStale: Bool
+    private let isProxy: Bool
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -32,15 +33,17 @@ final class DigestDesk: Sendable {
     ///   - usesPerNonce: How many requests a nonce is good for.
     ///   - namesNextNonce: Whether each good answer brings the next nonce.
     ///   - saysStale: Whether it says that only the nonce was too old.
+    ///   - isProxy: It stands on the way to the server.
     init(
         _ algorithm: DigestAlgorithm? = .sha256, hasQuality: Bool = true, usesPerNonce: Int = .max,
-        namesNextNonce: Bool = false, saysStale: Bool = true
+        namesNextNonce: Bool = false, saysStale: Bool = true, isProxy: Bool = false
     ) {
         self.algorithm = algorithm
         self.hasQuality = hasQuality
         self.usesPerNonce = usesPerNonce
         self.namesNextNonce = namesNextNonce
         self.saysStale = saysStale
+        self.isProxy = isProxy
     }
 
     /// What the requests with an answer said, in order.
@@ -51,14 +54,17 @@ final class DigestDesk: Sendable {
 
     func reply(_ inside: Reply = .text("inside")) -> Reply {
         .computed { [self] request in
-            guard let value = request.fields["Authorization"] else { return ask(isStale: false) }
+            guard let value = request.fields[isProxy ? "Proxy-Authorization" : "Authorization"] else {
+                return ask(isStale: false)
+            }
             guard let answer = read(value, request), answer.isGood else { return ask(isStale: false) }
             let uses = entries.count { $0.nonce == answer.nonce }
             guard uses <= usesPerNonce, answer.nonce == "nonce-\(state.withLock { $0.nonces })" else {
                 return ask(isStale: saysStale)
             }
             guard namesNextNonce else { return inside }
-            return inside.field("Authentication-Info", #"rspauth="", nextnonce="\#(makeNonce())""#)
+            let name = isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"
+            return inside.field(name, #"rspauth="", nextnonce="\#(makeNonce())""#)
         }
     }
 
@@ -72,7 +78,10 @@ final class DigestDesk: Sendable {
     }
 
     private func ask(isStale: Bool) -> Reply {
-        .text("who are you?").status(401).field("WWW-Authenticate", challenge(isStale: isStale))
+        let challenge = challenge(isStale: isStale)
+        return isProxy
+            ? .text("who are you?").status(407).field("Proxy-Authenticate", challenge)
+            : .text("who are you?").status(401).field("WWW-Authenticate", challenge)
     }
 
     private func makeNonce() -> String {

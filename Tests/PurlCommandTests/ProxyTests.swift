@@ -1,0 +1,58 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@Suite("purl get through a proxy", .timeLimit(.minutes(5)))
+struct ProxyTests {
+    let folder = TemporaryFolder()
+    let proxy: LoopbackServer
+    let server: LoopbackServer
+
+    init() throws {
+        proxy = try LoopbackServer()
+        proxy.fallback(.text("proxy"))
+        server = try LoopbackServer()
+        server.fallback(.text("server"))
+    }
+
+    private var proxyURL: String { "http://127.0.0.1:\(proxy.port)" }
+
+    private func get(_ options: [String] = [], _ environment: [String: String] = [:]) async throws -> String {
+        let url = server.url("/file").absoluteString
+        let (code, lines) = try await PurlProcess.run(["get", url] + options, in: folder, environment: environment)
+        #expect(code == 0, "\(lines)")
+        return String(decoding: folder.contents("file"), as: UTF8.self)
+    }
+
+    @Test("asks the one that the environment names")
+    func environment() async throws {
+        #expect(try await get([], ["http_proxy": proxyURL]) == "proxy")
+        #expect(proxy.requests.map(\.target) == [server.url("/file").absoluteString])
+    }
+
+    @Test("not for the hosts of no_proxy")
+    func exceptions() async throws {
+        #expect(try await get([], ["http_proxy": proxyURL, "no_proxy": "127.0.0.0/8"]) == "server")
+    }
+
+    @Test("not with --no-proxy")
+    func none() async throws {
+        #expect(try await get(["--no-proxy"], ["http_proxy": proxyURL]) == "server")
+    }
+
+    @Test("or that of --proxy, in every case")
+    func named() async throws {
+        let environment = ["http_proxy": "http://elsewhere.invalid", "no_proxy": "*"]
+        #expect(try await get(["--proxy", proxyURL], environment) == "proxy")
+    }
+
+    @Test("with the user that its URL names")
+    func user() async throws {
+        proxy.fallback(
+            .computed { request in
+                request.fields["Proxy-Authorization"] == "Basic bWU6c2VjcmV0"
+                    ? .text("proxy") : .status(407).field("Proxy-Authenticate", "Basic realm=p")
+            })
+        #expect(try await get(["--proxy", "http://me:secret@127.0.0.1:\(proxy.port)"]) == "proxy")
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Testing
+
+@testable import Purl
+
+@Suite("Which proxy a request goes through")
+struct ProxyRulesTests {
+    /// What becomes of a request for a URL: `direct`, the proxy's address with its user, or what is wrong.
+    private static func route(_ rules: ProxyRules, _ url: String = "http://example.com/file") throws -> String {
+        do {
+            guard let proxy = try rules.proxy(for: RequestTarget(URL(string: url))) else { return "direct" }
+            let user = proxy.user.map { "\($0):\(proxy.password ?? "-") at " } ?? ""
+            return "\(user)\(proxy.endpoint)"
+        } catch let fault as ProxyFault {
+            return "\(fault)"
+        }
+    }
+
+    // MARK: The dictionary
+
+    /// A configuration's dictionary.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let dictionary: @Sendable () -> [AnyHashable: Any]?
+        let route: String
+        var url = "http://example.com/file"
+
+        init(
+            _ description: String, _ dictionary: @autoclosure @escaping @Sendable () -> [AnyHashable: Any]?,
+            _ route: String, url: String = "http://example.com/file"
+        ) {
+            testDescription = description
+            self.dictionary = dictionary
+            self.route = route
+            self.url = url
+        }
+    }
+
+    static let dictionaries: [Row] = [
+        Row("none", nil, "direct"),
+        Row("empty", [:], "direct"),
+        Row("enabled", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 8080], "p:8080"),
+        Row("by a Bool", ["HTTPEnable": true, "HTTPProxy": "p", "HTTPPort": 8080], "p:8080"),
+        Row("by an NSNumber", ["HTTPEnable": NSNumber(1), "HTTPProxy": "p", "HTTPPort": NSNumber(8080)], "p:8080"),
+        Row("by an NSNumber of a Bool", ["HTTPEnable": NSNumber(true), "HTTPProxy": "p"], "p:80"),
+        Row("by texts", ["HTTPEnable": "1", "HTTPProxy": "p", "HTTPPort": "8080"], "p:8080"),
+        Row("by other integers", ["HTTPEnable": UInt8(1), "HTTPProxy": "p", "HTTPPort": UInt16(8080)], "p:8080"),
+        Row("disabled", ["HTTPEnable": 0, "HTTPProxy": "p"], "direct"),
+        Row("not enabled", ["HTTPProxy": "p", "HTTPPort": 8080], "direct"),
+        Row("enabled for HTTPS only", ["HTTPSEnable": 1, "HTTPSProxy": "p"], "direct"),
+        Row("the constants", [kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: "p"], "p:80"),
+        Row("an address", ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1], "127.0.0.1:1"),
+        Row("an IPv6 address", ["HTTPEnable": 1, "HTTPProxy": "::1", "HTTPPort": 1], "[::1]:1"),
+        Row("a host and port", ["HTTPEnable": 1, "HTTPProxy": "p:3128"], "p:3128"),
+        Row("a URL", ["HTTPEnable": 1, "HTTPProxy": "http://P:3128/"], "p:3128"),
+        Row("a URL with a user", ["HTTPEnable": 1, "HTTPProxy": "http://me:a%40b@p"], "me:a@b at p:80"),
+        Row(
+            "a user", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPProxyUsername": "me", "HTTPProxyPassword": "x"],
+            "me:x at p:80"),
+        Row(
+            "a user, in other words",
+            ["HTTPEnable": 1, "HTTPProxy": "p", "kCFProxyUsernameKey": "me", "kCFProxyPasswordKey": "x"],
+            "me:x at p:80"),
+        Row(
+            "an exception", ["HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": ["other.org", "*.example.com"]],
+            "direct", url: "http://www.example.com/"),
+        Row(
+            "another host than the exception",
+            ["HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": ["*.example.com"]], "p:80",
+            url: "http://example.org/"),
+        Row("a simple name", ["HTTPEnable": 1, "HTTPProxy": "p"], "p:80", url: "http://intranet/"),
+        Row(
+            "a simple name, excluded", ["HTTPEnable": 1, "HTTPProxy": "p", "ExcludeSimpleHostnames": 1], "direct",
+            url: "http://intranet/"),
+        Row(
+            "an address is no simple name", ["HTTPEnable": 1, "HTTPProxy": "p", "ExcludeSimpleHostnames": 1], "p:80",
+            url: "http://[::1]/"),
+        Row("this machine", ["HTTPEnable": 1, "HTTPProxy": "p"], "p:80", url: "http://127.0.0.1/"),
+        Row("a local socket", ["HTTPEnable": 1, "HTTPProxy": "p"], "direct", url: "http+unix://%2Ftmp%2Fs/"),
+        Row("no host", ["HTTPEnable": 1], "it is enabled, but its host is missing"),
+        Row("an empty host", ["HTTPEnable": 1, "HTTPProxy": ""], "it is enabled, but its host is missing"),
+        Row("a host that is none", ["HTTPEnable": 1, "HTTPProxy": 5], "“5” is no value for “HTTPProxy”"),
+        Row("a host with a blank", ["HTTPEnable": 1, "HTTPProxy": "http://"], "“http://” names no proxy"),
+        Row("a port out of range", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 65536], "“65536” is no port"),
+        Row("a negative port", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": -1], "“-1” is no port"),
+        Row("a port in words", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": "x"], "“x” is no value for “HTTPPort”"),
+        Row(
+            "a list for a port", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": [1]],
+            "“a list” is no value for “HTTPPort”"),
+        Row(
+            "exceptions that are none", ["HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": 1],
+            "“1” is no value for “ExceptionsList”"),
+        Row(
+            "another scheme", ["HTTPEnable": 1, "HTTPProxy": "https://p"],
+            "“https” proxies are not supported; Purl speaks to “http” ones"),
+        Row(
+            "another kind", ["SOCKSEnable": 1, "SOCKSProxy": "p"],
+            "“SOCKSEnable” asks for a kind of proxy that Purl does not speak to"),
+    ]
+
+    @Test("as a configuration's dictionary says", arguments: dictionaries)
+    func dictionary(row: Row) throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.connectionProxyDictionary = row.dictionary()
+        let rules = ProxyRules(configuration.snapshot, environment: ["http_proxy": "environment"])
+        #expect(try Self.route(rules, row.url) == row.route)
+    }
+
+    @Test("The dictionary comes back")
+    func reading() throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        #expect(configuration.connectionProxyDictionary == nil)
+        configuration.connectionProxyDictionary = [
+            "HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": ["a"], "Own": 5,
+        ]
+        let read = try #require(URLSession(configuration: configuration).configuration.connectionProxyDictionary)
+        #expect(read.count == 4)
+        #expect(read["HTTPEnable"] as? Int == 1)
+        #expect(read["HTTPProxy"] as? String == "p")
+        #expect(read["ExceptionsList"] as? [String] == ["a"])
+        #expect(read["Own"] as? Int == 5)
+    }
+
+    // MARK: The environment
+
+    struct Environment: Sendable, CustomTestStringConvertible {
+        let variables: [String: String]
+        let route: String
+
+        init(_ variables: [String: String], _ route: String) {
+            self.variables = variables
+            self.route = route
+        }
+
+        var testDescription: String { variables.map { "\($0)=\($1)" }.sorted().joined(separator: " ") }
+    }
+
+    @Test(
+        "as the environment says",
+        arguments: [
+            Environment([:], "direct"),
+            Environment(["http_proxy": "http://p:3128"], "p:3128"),
+            Environment(["http_proxy": "http://p:3128/"], "p:3128"),
+            Environment(["http_proxy": "p:3128"], "p:3128"),
+            Environment(["http_proxy": "p"], "p:80"),
+            Environment(["http_proxy": "http://me:x@p"], "me:x at p:80"),
+            Environment(["HTTP_PROXY": "p"], "p:80"),
+            Environment(["HTTP_PROXY": "p", "REQUEST_METHOD": "GET"], "direct"),
+            Environment(["http_proxy": "p", "REQUEST_METHOD": "GET"], "p:80"),
+            Environment(["http_proxy": "p", "HTTP_PROXY": "q", "all_proxy": "r"], "p:80"),
+            Environment(["all_proxy": "r"], "r:80"),
+            Environment(["ALL_PROXY": "r"], "r:80"),
+            Environment(["http_proxy": "", "all_proxy": "r"], "direct"),
+            Environment(["https_proxy": "p"], "direct"),
+            Environment(["http_proxy": "p", "no_proxy": "*"], "direct"),
+            Environment(["http_proxy": "p", "no_proxy": "a.org, example.com,b.org"], "direct"),
+            Environment(["http_proxy": "p", "no_proxy": ".com"], "direct"),
+            Environment(["http_proxy": "p", "no_proxy": "example.com:80"], "direct"),
+            Environment(["http_proxy": "p", "no_proxy": "example.com:81"], "p:80"),
+            Environment(["http_proxy": "p", "no_proxy": "example.org,,:,/"], "p:80"),
+            Environment(["http_proxy": "p", "NO_PROXY": "example.com"], "direct"),
+            Environment(["http_proxy": "p", "no_proxy": "", "NO_PROXY": "example.com"], "p:80"),
+            Environment(
+                ["http_proxy": "socks5://p"], "“socks5” proxies are not supported; Purl speaks to “http” ones"),
+            Environment(["http_proxy": "http://me:secret@"], "“” names no proxy"),
+            Environment(["http_proxy": "p:99999"], "“p:99999” names no proxy"),
+        ])
+    func environment(row: Environment) throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == "direct")
+        configuration.usesEnvironmentProxies = true
+        #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == row.route)
+        // A dictionary, even an empty one, goes before it.
+        configuration.connectionProxyDictionary = [:]
+        #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == "direct")
+    }
+}
