@@ -57,6 +57,8 @@ public struct URLRequest: Hashable, Sendable {
     /// Whether the request may be sent before the answers to earlier ones. Kept; nothing is pipelined.
     public var httpShouldUsePipelining: Bool = false
 
+    /// What ``URLProtocol/setProperty(_:forKey:in:)`` keeps here; not a part of the request's identity.
+    var properties: [String: any Sendable] = [:]
     private var method = "GET"
     private var body: Body?
     private var fields: [HeaderLine] = []

@@ -117,6 +117,12 @@ open class URLSession: NSObject, @unchecked Sendable {
         NetworkActor.post { pool.close() }
     }
 
+    /// Who is asked, in this order, whether it loads a request.
+    var protocolClasses: [URLProtocol.Type] {
+        guard settings.identifier == nil else { return [] }
+        return self === Self.standard ? URLProtocol.registered : settings.protocolClasses
+    }
+
     /// Where the delegate and completion handlers are called.
     open var delegateQueue: OperationQueue { queue.operations }
 

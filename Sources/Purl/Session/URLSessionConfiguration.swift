@@ -20,6 +20,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var httpShouldSetCookies = true
         var urlCredentialStorage: URLCredentialStorage? = .shared
         var urlCache: URLCache? = .shared
+        var protocolClasses: [URLProtocol.Type] = []
         var proxyDictionary: ProxyDictionary?
         var usesEnvironmentProxies = false
         var httpMaximumConnectionsPerHost = 6
@@ -196,6 +197,22 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var urlCache: URLCache? {
         get { snapshot.urlCache }
         set { values.withLock { $0.urlCache = newValue } }
+    }
+
+    // MARK: Protocols
+
+    /// The classes that are asked, the first one first, whether they load a request; those that nobody takes are loaded
+    /// as always. Empty by default.
+    ///
+    /// Classes that are no subclasses of ``URLProtocol`` are left out. Background sessions ask nobody: their transfers
+    /// go on where no class of the program is. ``URLSession/shared`` asks the classes that were registered with
+    /// ``URLProtocol/registerClass(_:)``.
+    open var protocolClasses: [AnyClass]? {
+        get { snapshot.protocolClasses }
+        set {
+            let classes = (newValue ?? []).compactMap { $0 as? URLProtocol.Type }
+            values.withLock { $0.protocolClasses = classes }
+        }
     }
 
     // MARK: Connections

@@ -16,7 +16,7 @@ extension URLSessionTask {
     }
 
     /// The last calls of a task that reports to its delegate: the file, if there is one, then the completion.
-    func tellDelegate(_ outcome: URLError?, file: PartialFile?, metrics: DelegateQueue.Call? = nil) {
+    func tellDelegate(_ outcome: (any Error)?, file: PartialFile?, metrics: DelegateQueue.Call? = nil) {
         guard let session else { return }
         let wasCancelled = shared.withLock { $0.isCancelled }
         if outcome == nil, let file, let download = self as? URLSessionDownloadTask {

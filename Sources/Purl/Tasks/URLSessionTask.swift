@@ -306,7 +306,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Ends the task for its users; the completion is delivered right after. A `cancel` that came before this moment
     /// wins over a success, so that nobody who cancelled is told that all went well.
-    func conclude(_ error: URLError?) -> URLError? {
+    func conclude(_ error: (any Error)?) -> (any Error)? {
         let (final, progress, counts) = shared.withLock { shared in
             let cancelled = error == nil && shared.isCancelled
             let url = shared.currentRequest?.url

@@ -11,6 +11,10 @@ final class LocalExchange: ResponseSource {
     enum Piece {
         /// - Parameter mayRedirect: A redirect is followed; otherwise it is the result like any other response.
         case answer(URLResponse, ResponseHead, BodyFraming, mayRedirect: Bool)
+        /// Another request is to be loaded; if the delegate does not want that, the response is the result.
+        case redirect(URLResponse, ResponseHead, URLRequest)
+        /// The delegate is to say who asks.
+        case challenge(URLAuthenticationChallenge, answer: Transfer.ChallengeAnswer)
         /// Content, without any coding.
         case content(Data)
         case end
@@ -21,7 +25,7 @@ final class LocalExchange: ResponseSource {
     private var pieces = Queue<Piece>()
     private var isDelivering = false
     /// The transfer wants no more; called once.
-    private var whenAbandoned: (() -> Void)?
+    var whenAbandoned: (() -> Void)?
 
     init(for transfer: Transfer, whenAbandoned: (() -> Void)? = nil) {
         self.transfer = transfer
@@ -60,6 +64,12 @@ final class LocalExchange: ResponseSource {
             case .answer(let response, let head, let framing, let mayRedirect):
                 let answer = Answer(response: response, head: head, framing: framing, source: self)
                 mayRedirect ? transfer.take(answer) : transfer.acceptOrFail(answer)
+            case .redirect(let response, let head, let next):
+                // Nothing of its body is waited for.
+                let answer = Answer(response: response, head: head, framing: .untilClose, source: self)
+                transfer.redirect(answer, to: next)
+            case .challenge(let challenge, let answer):
+                transfer.pass(on: challenge, from: self, answer)
             case .content(let data):
                 data.withUnsafeBytes { transfer.exchange(self, didReceive: $0) }
             case .end:

@@ -18,6 +18,9 @@ extension Transfer {
 
     // MARK: Questions
 
+    typealias ChallengeAnswer =
+        @Sendable @NetworkActor (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+
     func askRedirect(
         _ response: HTTPURLResponse, _ next: URLRequest,
         answer: @escaping @Sendable @NetworkActor (URLRequest?) -> Void
@@ -47,12 +50,21 @@ extension Transfer {
 
     func askCredential(
         _ space: URLProtectionSpace, proposed: URLCredential?, failures: Int, _ response: URLResponse,
-        answer: @escaping @Sendable @NetworkActor (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        answer: @escaping ChallengeAnswer
     ) {
         let once = Once<ChallengeSender.Answer> { answer($0.disposition, $0.credential) }
         let challenge = URLAuthenticationChallenge(
             protectionSpace: space, proposedCredential: proposed, previousFailureCount: failures,
             failureResponse: response, error: nil, sender: ChallengeSender(once))
+        ask(challenge, once)
+    }
+
+    /// Asks about a challenge whose sender is somebody else.
+    func askDelegate(_ challenge: URLAuthenticationChallenge, answer: @escaping ChallengeAnswer) {
+        ask(challenge, Once<ChallengeSender.Answer> { answer($0.disposition, $0.credential) })
+    }
+
+    private func ask(_ challenge: URLAuthenticationChallenge, _ once: Once<ChallengeSender.Answer>) {
         session.queue.enqueue { [task, session] in
             guard let delegate = task.taskDelegate else { return once.answer((.performDefaultHandling, nil)) }
             delegate.urlSession(
@@ -184,10 +196,10 @@ extension Transfer {
         _ failure: TransferFailure, _ resume: ResumeData?, _ resumeHandler: (@Sendable (Data?) -> Void)?
     ) {
         // A sink's bytes stay where they are; resume data is for downloads, whose file nobody else can name.
-        let blob = downloadTask == nil ? nil : try? resume?.encoded()
+        let blob = downloadTask == nil || !failure.canCarryResumeData ? nil : try? resume?.encoded()
         if blob == nil { removePartial() }
         if let resumeHandler { session.queue.enqueue { resumeHandler(blob) } }
-        conclude(.failure(failure.urlError(for: request.url, resumeData: blob)))
+        conclude(.failure(failure.error(for: request.url, resumeData: blob)))
     }
 
     /// Nobody will go on with the partial file. What a task was made from that never began is still its maker's, unless
@@ -216,14 +228,14 @@ extension Transfer {
     }
 
     /// The one end of every transfer.
-    func conclude(_ result: Result<Void, URLError>) {
+    func conclude(_ result: Result<Void, any Error>) {
         if case .delegate(let mailbox) = destination, mailbox.release() { deliverData(from: mailbox) }
         phase = .concluded
         stopTimers()
         task.transfer = nil
         task.isConcluded = true
         let (task, partial, body) = (task, partial, collected)
-        let outcome: URLError? =
+        let outcome: (any Error)? =
             switch result {
             case .success: nil
             case .failure(let error): error

@@ -171,7 +171,7 @@ extension Transfer {
 
     // MARK: Redirects
 
-    private func decideRedirect(_ answer: Answer, _ next: URLRequest) {
+    func decideRedirect(_ answer: Answer, _ next: URLRequest) {
         guard hearsOfTask, let response = answer.response as? HTTPURLResponse else {
             redirectsFollowed += 1
             return follow(next, after: answer)
@@ -236,6 +236,7 @@ extension Transfer {
         request = next
         hasRetried = false
         hasConsultedCache = false
+        hasAskedProtocols = false
         task.shared.withLock { shared in
             shared.currentRequest = next
             shared.sentFields = nil

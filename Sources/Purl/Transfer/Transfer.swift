@@ -82,6 +82,8 @@ final class Transfer: ExchangeClient {
     var redirectsFollowed = 0
     var hasLeftOrigin = false
     var hasRetried = false
+    /// No protocol wants the request of the moment.
+    var hasAskedProtocols = false
     /// Who passes on the request of the moment, in the server's place.
     var proxy: HTTPProxy?
     /// How far the task has come in proving who asks, with each of those who want to know.
@@ -227,6 +229,11 @@ final class Transfer: ExchangeClient {
             phase = .parked
             return
         }
+        if !hasAskedProtocols, case let classes = session.protocolClasses, !classes.isEmpty {
+            guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
+            return askProtocols(classes, body)
+        }
+        if loadsDataURL { return loadDataURL() }
         let target: RequestTarget
         do throws(RequestTarget.Refusal) {
             target = try RequestTarget(request.url)
@@ -243,8 +250,7 @@ final class Transfer: ExchangeClient {
         recordBeginning()
         redialTimer?.cancel()
         phase = .leasing
-        markProgress()
-        if progressTimer == nil { startProgressTimer(after: Self.duration(progressLimit)) }
+        watchProgress()
         let ticket = session.pool.lease(
             proxy.map { .proxy($0.endpoint) } ?? target.origin, priority: task.priority, fresh: hasRetried
         ) { [weak self] result in
@@ -323,6 +329,12 @@ final class Transfer: ExchangeClient {
     }
 
     // MARK: Time-outs
+
+    /// From now on there has to be progress.
+    func watchProgress() {
+        markProgress()
+        if progressTimer == nil { startProgressTimer(after: Self.duration(progressLimit)) }
+    }
 
     private var progressLimit: TimeInterval {
         request.timeoutInterval == URLRequest.defaultTimeoutInterval

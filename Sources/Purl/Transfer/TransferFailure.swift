@@ -43,8 +43,26 @@ enum TransferFailure: Error {
     /// More bytes came than the resource has.
     case surplus(total: Int64)
     case file(FileFailure)
+    /// A `data:` URL cannot be read.
+    case dataURL(DataURL.Fault)
+    /// A protocol of the user's own says so.
+    case ofProtocol(any Error)
 
-    /// The error as users see it.
+    /// The error as users see it: that of a protocol of their own as it is, all others in our words.
+    func error(for url: URL?, resumeData: Data? = nil) -> any Error {
+        guard case .ofProtocol(let error) = self else { return urlError(for: url, resumeData: resumeData) }
+        guard let resumeData, let error = error as? URLError else { return error }
+        return URLError(
+            error.code, userInfo: error.userInfo.merging([NSURLSessionDownloadTaskResumeData: resumeData]) { $1 })
+    }
+
+    /// Not every error of others has a place for it.
+    var canCarryResumeData: Bool {
+        guard case .ofProtocol(let error) = self else { return true }
+        return error is URLError
+    }
+
+    /// The error in our words.
     ///
     /// - Parameters:
     ///   - url: The URL of the moment.
@@ -134,6 +152,12 @@ enum TransferFailure: Error {
             (.badServerResponse, "The server sent a part of the resource, though all of it was asked for.", nil)
         case .incomplete(let received, let total):
             (.networkConnectionLost, "The body ended after \(received) of \(total) bytes.", nil)
+        case .dataURL(.noData):
+            (.badURL, "The data: URL has no comma, and so no data.", nil)
+        case .dataURL(.undecodable):
+            (.cannotDecodeRawData, "The content of the data: URL cannot be decoded.", nil)
+        case .ofProtocol(let error):
+            ((error as? URLError)?.code ?? .unknown, "The protocol that loaded the request failed: \(error)", error)
         case .surplus(let total):
             (.badServerResponse, "The server sent more than the \(total) bytes it had announced.", nil)
         }

@@ -1,0 +1,117 @@
+import Foundation
+import Synchronization
+
+/// A way to load requests that a program brings itself: a stand-in for the network in tests, or a scheme of its own.
+///
+/// Subclass it, say in ``canInit(with:)-(URLRequest)`` which requests it takes, and tell the ``client`` in
+/// ``startLoading()`` what they are answered with. A session asks the classes in its
+/// ``URLSessionConfiguration/protocolClasses``, the first one first; ``URLSession/shared`` asks those that were
+/// registered with ``registerClass(_:)``, the last one first. Who takes a request loads it for every kind of task. See
+/// <doc:StubbingRequests>.
+///
+/// All methods of one load are called one at a time, on a serial queue that belongs to this load alone: they may
+/// block. The client may be called from any thread.
+open class URLProtocol: NSObject {
+    private let ownRequest: URLRequest
+    private let ownCachedResponse: CachedURLResponse?
+    /// Who is told how the load goes.
+    open var client: (any URLProtocolClient)?
+    /// The task that is loaded, where there is one.
+    open var task: URLSessionTask?
+
+    /// Makes a protocol for a request.
+    public required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+        ownRequest = request
+        ownCachedResponse = cachedResponse
+        self.client = client
+    }
+
+    /// Makes a protocol for a task; sessions use this one.
+    public required convenience init(
+        task: URLSessionTask, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?
+    ) {
+        let request = task.currentRequest ?? task.originalRequest ?? .unreadable
+        self.init(request: request, cachedResponse: cachedResponse, client: client)
+        self.task = task
+    }
+
+    /// What is to be loaded, with the session's additional header fields. The body of an upload from a file, or from a
+    /// stream, is its `httpBodyStream`.
+    open var request: URLRequest { ownRequest }
+
+    /// What the cache has for the request.
+    open var cachedResponse: CachedURLResponse? { ownCachedResponse }
+
+    // MARK: For subclasses
+
+    /// Whether the class loads this request. Here `false`; a subclass says which.
+    open class func canInit(with request: URLRequest) -> Bool { false }
+
+    /// Whether the class loads this task: as it is with its request, unless a subclass knows better.
+    open class func canInit(with task: URLSessionTask) -> Bool {
+        task.currentRequest.map { canInit(with: $0) } ?? false
+    }
+
+    /// The form of a request that stands for all that mean the same. Here the request itself.
+    open class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+    /// Whether a response to one request may answer the other. Here: whether their canonical forms are equal.
+    open class func requestIsCacheEquivalent(_ a: URLRequest, to b: URLRequest) -> Bool {
+        canonicalRequest(for: a) == canonicalRequest(for: b)
+    }
+
+    /// Begins to load, and tells the ``client`` how it goes; it may go on after this returns. Here it fails.
+    open func startLoading() {
+        client?.urlProtocol(self, didFailWithError: URLError(.resourceUnavailable))
+    }
+
+    /// The load is over, or nobody wants it any more. Called once for every load that began.
+    open func stopLoading() {}
+
+    // MARK: Properties of requests
+
+    /// What was kept in a request under a key.
+    open class func property(forKey key: String, in request: URLRequest) -> Any? {
+        request.properties[key]
+    }
+
+    /// Keeps something in a request. Copies have it, too, also those that a redirect makes; it is not sent. Two requests
+    /// that differ in nothing else are equal.
+    ///
+    /// Foundation takes an `NSMutableURLRequest` here, which Purl has no need of.
+    open class func setProperty(_ value: any Sendable, forKey key: String, in request: inout URLRequest) {
+        request.properties[key] = value
+    }
+
+    /// Keeps nothing in a request under a key any more.
+    open class func removeProperty(forKey key: String, in request: inout URLRequest) {
+        request.properties[key] = nil
+    }
+
+    // MARK: Classes of the shared session
+
+    private static let registry = Mutex<[URLProtocol.Type]>([])
+
+    /// Those that were registered, the last one first.
+    static var registered: [URLProtocol.Type] { registry.withLock { $0.reversed() } }
+
+    /// Lets ``URLSession/shared`` load with this class, which it asks before all others. A class that is registered
+    /// already becomes the last one. `false` when it is no subclass of this one.
+    @discardableResult
+    open class func registerClass(_ protocolClass: AnyClass) -> Bool {
+        guard let type = protocolClass as? URLProtocol.Type else { return false }
+        registry.withLock { types in
+            types.removeAll { $0 == type }
+            types.append(type)
+        }
+        return true
+    }
+
+    /// Takes a class out again. Loads that have begun go on.
+    open class func unregisterClass(_ protocolClass: AnyClass) {
+        registry.withLock { $0.removeAll { ObjectIdentifier($0) == ObjectIdentifier(protocolClass) } }
+    }
+}
+
+@available(*, unavailable)
+extension URLProtocol: @unchecked Sendable {}
