@@ -1,0 +1,98 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("A data: URL holds what it is (RFC 2397)", .timeLimit(.minutes(5)))
+struct DataURLTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let url: String
+        let content: String
+        var type = "text/plain"
+        var charset: String?
+
+        init(_ url: String, _ content: String, _ type: String = "text/plain", _ charset: String? = nil) {
+            self.url = url
+            self.content = content
+            self.type = type
+            self.charset = charset
+        }
+
+        var testDescription: String { url }
+    }
+
+    @Test(
+        "content, type and charset",
+        arguments: [
+            Row("data:,hello", "hello", "text/plain", "US-ASCII"),
+            Row("data:,", "", "text/plain", "US-ASCII"),
+            Row("DATA:,a%20b%2Cc", "a b,c", "text/plain", "US-ASCII"),
+            Row("data:;base64,aGVsbG8=", "hello", "text/plain", "US-ASCII"),
+            Row("data:text/html,%3Ch1%3Ehi%3C%2Fh1%3E", "<h1>hi</h1>", "text/html"),
+            Row("data:text/html;charset=utf-8,%C3%A4", "ä", "text/html", "utf-8"),
+            Row("data:;charset=utf-8,%C3%A4", "ä", "text/plain", "utf-8"),
+            Row(
+                "data:text/plain;charset=UTF-8;page=21,the%20data:1234,5678", "the data:1234,5678", "text/plain",
+                "UTF-8"),
+            Row("data:image/svg+xml;BASE64,PHN2Zy8%2B", "<svg/>", "image/svg+xml"),
+            Row("data:text/plain;base64,aGVsbG8", "hello"),
+            Row("data:text/plain;base64,aGV%20sbG8%3D", "hello"),
+            Row("data:text/plain,hello#fragment", "hello"),
+            Row("data:text/plain,a?b=c", "a?b=c"),
+            Row("data:nothing,hello", "hello", "text/plain", "US-ASCII"),
+        ])
+    func contents(row: Row) async throws {
+        let session = try Sandbox().session()
+        let url = try #require(URL(string: row.url))
+        let (data, response) = try await session.data(from: url)
+        #expect(String(decoding: data, as: UTF8.self) == row.content)
+        #expect(response.mimeType == row.type)
+        #expect(response.textEncodingName == row.charset)
+        #expect(response.expectedContentLength == Int64(row.content.utf8.count))
+        #expect(response.url == url)
+        #expect(!(response is HTTPURLResponse))
+        session.invalidateAndCancel()
+    }
+
+    @Test("in every form", arguments: LoadForm.allCases)
+    func forms(form: LoadForm) async throws {
+        let url = try #require(URL(string: "data:text/plain,hello"))
+        try await form.load(url).expectSuccess(Data("hello".utf8))
+    }
+
+    @Test("A download has no name of its own")
+    func name() async throws {
+        let session = try Sandbox().session()
+        let (file, response) = try await session.download(from: try #require(URL(string: "data:text/plain,hello")))
+        try FileManager.default.removeItem(at: file)
+        #expect(response.suggestedFilename == "Unknown")
+        session.invalidateAndCancel()
+    }
+
+    @Test(
+        "What cannot be read is a failure",
+        arguments: [
+            ("data:", URLError.Code.badURL), ("data:;base64", .badURL), ("data:text/plain", .badURL),
+            ("data:;base64,a", .cannotDecodeRawData), ("data:;base64,!!!!", .cannotDecodeRawData),
+            ("data:;base64,a=b=", .cannotDecodeRawData),
+        ], LoadForm.allCases)
+    func failures(row: (url: String, code: URLError.Code), form: LoadForm) async throws {
+        let url = try #require(URL(string: row.url))
+        try await form.load(url).expectFailure(row.code, at: url)
+    }
+
+    @Test("A server cannot redirect to one")
+    func redirect() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/start", .redirect(to: "data:text/plain,hello"))
+        let outcome = try await LoadForm.dataAsync.load(url)
+        #expect(outcome.error?.code == .unsupportedURL)
+    }
+
+    @Test("A large one is taken as fast as the delegate takes it")
+    func large() async throws {
+        let text = String(repeating: "0123456789", count: 300_000)
+        let url = try #require(URL(string: "data:text/plain,\(text)"))
+        try await LoadForm.dataDelegate.load(url).expectSuccess(Data(text.utf8))
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Purl
+import Synchronization
+import Testing
+
+/// A protocol that answers for hosts of one test each, as the test's script says.
+final class Stub: URLProtocol {
+    typealias Script = @Sendable (Stub) -> Void
+
+    private struct Story {
+        var script: Script
+        var calls: [String] = []
+    }
+
+    private static let stories = Mutex<[String: Story]>([:])
+
+    /// A URL that is answered by a script.
+    static func url(_ path: String = "/file", _ script: @escaping Script) throws -> URL {
+        let host = "\(UUID().uuidString.lowercased()).invalid"
+        stories.withLock { $0[host] = Story(script: script) }
+        return try #require(URL(string: "http://\(host)\(path)"))
+    }
+
+    /// Answers with one response and its content.
+    static func url(
+        _ content: String, status: Int = 200, _ fields: [String: String] = [:], path: String = "/file"
+    ) throws -> URL {
+        try url(path) { stub in
+            stub.respond(status, fields)
+            stub.send(content)
+            stub.finish()
+        }
+    }
+
+    /// Which methods were called for a URL's host.
+    static func calls(_ url: URL) -> [String] {
+        stories.withLock { $0[url.host() ?? ""]?.calls ?? [] }
+    }
+
+    private static func note(_ call: String, _ url: URL?) {
+        stories.withLock { $0[url?.host() ?? ""]?.calls.append(call) }
+    }
+
+    // MARK: For scripts
+
+    func respond(_ status: Int = 200, _ fields: [String: String] = [:]) {
+        guard let url = request.url,
+            let response = HTTPURLResponse(
+                url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
+        else { return }
+        client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+    }
+
+    func send(_ content: String) { client?.urlProtocol(self, didLoad: Data(content.utf8)) }
+
+    func finish() { client?.urlProtocolDidFinishLoading(self) }
+
+    func fail(_ error: any Error) { client?.urlProtocol(self, didFailWithError: error) }
+
+    // MARK: URLProtocol
+
+    override class func canInit(with request: URLRequest) -> Bool {
+        stories.withLock { $0[request.url?.host() ?? ""] != nil }
+    }
+
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+    override func startLoading() {
+        let script = Self.stories.withLock { $0[request.url?.host() ?? ""]?.script }
+        Self.note("start", request.url)
+        script?(self)
+    }
+
+    override func stopLoading() {
+        Self.note("stop", request.url)
+    }
+}
+
+extension URLSessionConfiguration {
+    /// The network is not asked for what the stub knows.
+    func stub() { protocolClasses = [Stub.self] }
+}
