@@ -32,9 +32,9 @@ actor ProtocolLoad {
     }
 
     /// Begins, unless the task has ended already.
-    func start(_ type: URLProtocol.Type, client: ProtocolClient) {
+    func start(_ type: URLProtocol.Type, cachedResponse: CachedURLResponse?, client: ProtocolClient) {
         guard !hasStopped else { return }
-        let loader = type.init(task: task, cachedResponse: nil, client: client)
+        let loader = type.init(task: task, cachedResponse: cachedResponse, client: client)
         loader.task = task
         self.loader = loader
         loader.startLoading()

@@ -12,7 +12,8 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
     /// The cached response the protocol was made with is still good: it is delivered. The protocol ends the load.
     func urlProtocol(_ protocol: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse)
 
-    /// There is a response. It is taken as it is: a redirect in it is not followed, nor are its cookies kept.
+    /// There is a response. It is taken as it is: a redirect in it is not followed, nor are its cookies kept, nor is it
+    /// stored, whatever the policy says: a protocol that wants that stores it in a ``URLCache`` itself.
     func urlProtocol(
         _ protocol: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy)
 

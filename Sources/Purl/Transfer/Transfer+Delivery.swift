@@ -289,7 +289,7 @@ extension TransferFailure {
     /// The server could not be reached, or did not answer.
     var isUnreachability: Bool {
         switch self {
-        case .dial, .stalled, .exchange(.closedBeforeResponse), .exchange(.closedDuringResponse): true
+        case .dial, .proxyDial, .stalled, .exchange(.closedBeforeResponse), .exchange(.closedDuringResponse): true
         default: false
         }
     }

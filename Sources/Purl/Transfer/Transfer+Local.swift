@@ -36,7 +36,10 @@ extension Transfer {
         let client = ProtocolClient(exchange, load, choice.request)
         exchange.whenAbandoned = { client.close() }
         begin(exchange)
-        load.perform { $0.start(choice.type, client: client) }
+        let cache = session.settings.urlCache
+        load.perform { load in
+            load.start(choice.type, cachedResponse: cache?.cachedResponse(for: choice.request), client: client)
+        }
     }
 
     /// The request of the moment as it would be sent, its body included.
@@ -116,6 +119,8 @@ extension Transfer {
     }
 
     private func begin(_ exchange: LocalExchange) {
+        // What an earlier request of the transfer meant to store is not in this response.
+        visit = nil
         phase = .exchanging(exchange)
         watchProgress()
         exchange.isPaused = !holds.isEmpty

@@ -144,6 +144,26 @@ struct StubbedLoadTests {
         session.invalidateAndCancel()
     }
 
+    @Test("A stub is given what the cache has, and may say that it is still good")
+    func cached() async throws {
+        let url = try Stub.url { stub in
+            guard let cached = stub.cachedResponse else { return stub.fail(URLError(.resourceUnavailable)) }
+            stub.client?.urlProtocol(stub, cachedResponseIsValid: cached)
+            stub.finish()
+        }
+        let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, directory: nil)
+        let response = try #require(
+            HTTPURLResponse(
+                url: url, statusCode: 200, httpVersion: nil, headerFields: ["Cache-Control": "max-age=100"]))
+        let stored = CachedURLResponse(response: response, data: Data("stored".utf8))
+        cache.storeCachedResponse(stored, for: URLRequest(url: url))
+        let outcome = try await LoadForm.dataDelegate.load(url) {
+            $0.stub()
+            $0.urlCache = cache
+        }
+        outcome.expectSuccess(Data("stored".utf8))
+    }
+
     @Test("A protocol that says nothing is timed out")
     func timeout() async throws {
         let url = try Stub.url { _ in }
