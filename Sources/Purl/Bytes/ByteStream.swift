@@ -12,7 +12,7 @@ final class ByteStream: Sendable {
         /// Who waits for bytes, or for the end.
         var waiters: [CheckedContinuation<Void, Never>] = []
         var mailbox: ByteMailbox
-        var end: Result<Void, URLError>?
+        var end: Result<Void, any Error>?
         var readOn: (@Sendable () -> Void)?
         /// Nobody wants the rest.
         var isDiscarded = false
@@ -48,7 +48,7 @@ final class ByteStream: Sendable {
     }
 
     /// The end, after what has been put.
-    func close(_ error: URLError?) {
+    func close(_ error: (any Error)?) {
         let (opening, waiters) = state.withLock { state in
             defer {
                 state.opening = nil

@@ -43,7 +43,7 @@ extension URLSession {
 
             /// The next byte; `nil` at the end of the body.
             ///
-            /// - Throws: `URLError`, when the transfer failed or was cancelled.
+            /// - Throws: The task's error, when the transfer failed or was cancelled.
             @inlinable @inline(__always)
             public mutating func next() async throws -> UInt8? {
                 try await next(isolation: nil)

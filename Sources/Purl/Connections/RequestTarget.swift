@@ -9,7 +9,12 @@ struct Origin: Hashable, Sendable {
     let endpoint: Endpoint
 
     /// A proxy, which answers for whatever it is asked for: the connections to it are shared by all servers behind it.
-    static func proxy(_ endpoint: Endpoint) -> Origin { Origin(scheme: "proxy", endpoint: endpoint) }
+    static func proxy(_ endpoint: Endpoint) -> Origin { Origin(scheme: proxyScheme, endpoint: endpoint) }
+
+    var isProxy: Bool { scheme == Self.proxyScheme }
+
+    /// No URL of this scheme is ever loaded from a server.
+    private static let proxyScheme = "proxy"
 }
 
 /// What a URL means on the wire: where to connect, what to ask for, and the `Host` field.

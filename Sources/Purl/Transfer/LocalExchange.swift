@@ -63,7 +63,12 @@ final class LocalExchange: ResponseSource {
             switch piece {
             case .answer(let response, let head, let framing, let mayRedirect):
                 let answer = Answer(response: response, head: head, framing: framing, source: self)
-                mayRedirect ? transfer.take(answer) : transfer.acceptOrFail(answer)
+                if mayRedirect {
+                    transfer.take(answer)
+                } else {
+                    transfer.recordLocalAnswer(response, from: .unknown)
+                    transfer.acceptOrFail(answer)
+                }
             case .redirect(let response, let head, let next):
                 // Nothing of its body is waited for.
                 let answer = Answer(response: response, head: head, framing: .untilClose, source: self)

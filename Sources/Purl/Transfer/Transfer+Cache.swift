@@ -132,6 +132,7 @@ extension Transfer {
     private func answer(_ response: URLResponse, _ head: ResponseHead, _ content: Data) {
         visit = nil
         isAnsweredByCache = true
+        recordLocalAnswer(response, from: .localCache)
         let exchange = LocalExchange(for: self)
         phase = .exchanging(exchange)
         updateFlow()

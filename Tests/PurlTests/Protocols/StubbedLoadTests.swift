@@ -164,6 +164,25 @@ struct StubbedLoadTests {
         outcome.expectSuccess(Data("stored".utf8))
     }
 
+    @Test("byte by byte as well, with its own error at the end")
+    func bytes() async throws {
+        struct Own: Error, Equatable {}
+        let url = try Stub.url { stub in
+            stub.respond()
+            stub.send("content")
+            stub.fail(Own())
+        }
+        let session = try Sandbox().session { $0.stub() }
+        let (bytes, response) = try await session.bytes(from: url)
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+        var received: [UInt8] = []
+        await #expect(throws: Own()) {
+            for try await byte in bytes { received.append(byte) }
+        }
+        #expect(received == Array("content".utf8))
+        session.invalidateAndCancel()
+    }
+
     @Test("A protocol that says nothing is timed out")
     func timeout() async throws {
         let url = try Stub.url { _ in }
