@@ -221,6 +221,9 @@ extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
     public var debugDescription: String { description }
 
+    /// What is asked for and how, for descriptions of tasks.
+    var summary: String { "\(method) \(description)" }
+
     public var customMirror: Mirror {
         Mirror(
             self,

@@ -116,7 +116,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
         let connection = isReusedConnection ? "reused" : "new"
         let end = responseEndDate ?? responseStartDate ?? requestEndDate ?? requestStartDate ?? fetchStartDate
         let seconds = zip([end], [fetchStartDate]).map { $0?.timeIntervalSince($1 ?? .distantPast) ?? 0 }.first ?? 0
-        return "<\(Self.self)> { \(request.debugDescription): \(status), \(resourceFetchType), \(seconds) s, "
+        return "<\(Self.self)> { \(request.summary): \(status), \(resourceFetchType), \(seconds) s, "
             + "\(connection) connection to \(remoteAddress ?? "nowhere"):\(remotePort ?? "") }"
     }
 }

@@ -103,7 +103,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open func copy(with zone: NSZone?) -> Any { self }
 
     open override var description: String {
-        "<\(Self.self) \(taskIdentifier)> { \(currentRequest?.debugDescription ?? "no request"), \(state) }"
+        "<\(Self.self) \(taskIdentifier)> { \(currentRequest?.summary ?? "no request"), \(state) }"
     }
 
     // MARK: Control

@@ -27,16 +27,17 @@ struct FetchTypeTests {
         let proxy = try LoopbackServer()
         proxy.fallback(.text("content"))
         let url = try #require(URL(string: "http://example.invalid/file"))
-        let transactions = try await transactions(url) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
-        #expect(transactions.map(\.isProxyConnection) == [true])
-        #expect(transactions.map(\.remotePort) == [Int(proxy.port)])
+        let made = try await transactions(url) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
+        #expect(made.map(\.isProxyConnection) == [true])
+        #expect(made.first?.remotePort == "\(proxy.port)")
     }
 
     @Test("from a protocol of one's own")
     func stub() async throws {
-        let transactions = try await transactions(Stub.url("content")) { $0.stub() }
-        #expect(transactions.map(\.resourceFetchType) == [.unknown])
-        #expect(transactions.map(\.countOfResponseBodyBytesAfterDecoding) == [7])
+        let url = try Stub.url("content")
+        let made = try await transactions(url) { $0.stub() }
+        #expect(made.map(\.resourceFetchType) == [.unknown])
+        #expect(made.map(\.countOfResponseBodyBytesAfterDecoding) == [7])
     }
 
     @Test("from the cache")
@@ -47,7 +48,7 @@ struct FetchTypeTests {
         let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, directory: nil)
         let stored = CachedURLResponse(response: try #require(response), data: Data("content".utf8))
         cache.storeCachedResponse(stored, for: URLRequest(url: url))
-        let transactions = try await transactions(url) { $0.urlCache = cache }
-        #expect(transactions.map(\.resourceFetchType) == [.localCache])
+        let made = try await transactions(url) { $0.urlCache = cache }
+        #expect(made.map(\.resourceFetchType) == [.localCache])
     }
 }
