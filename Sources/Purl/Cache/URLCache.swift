@@ -147,7 +147,8 @@ open class URLCache: NSObject, @unchecked Sendable {
         if let target = try? RequestTarget(request.url) {
             fields =
                 RequestComposer.head(
-                    for: request, at: target, throughProxy: false, framing: .none, additional: [:], cookies: nil, rest: nil,
+                    for: request, at: target, throughProxy: false, framing: .none, additional: [:], cookies: nil,
+                    rest: nil,
                     decidesRange: false, wantsPlainBytes: false, mayCarryCredentials: true
                 ).fields
         }
