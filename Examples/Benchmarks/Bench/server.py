@@ -29,6 +29,8 @@ http {{
     server {{
         listen 127.0.0.1:{port} backlog=20000;
         root {folder}/www;
+        # A cache would otherwise answer in the place of the server.
+        add_header Cache-Control no-store;
         location /chunked/ {{
             alias {folder}/www/;
             # Content that is filtered has no length beforehand.

@@ -11,6 +11,8 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     private let policy: URLCache.StoragePolicy
     /// How it was got, when a transfer has got it.
     let circumstances: CacheCircumstances?
+    /// What the rules of RFC 9111 look at. `nil` for what is not HTTP, for which they say nothing.
+    let rules: CachedResponse?
 
     /// A response that may be kept in memory and on disk.
     public init(response: URLResponse, data: Data) {
@@ -19,6 +21,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         info = nil
         policy = .allowed
         circumstances = nil
+        rules = nil
     }
 
     /// A response with what its user wants to keep with it.
@@ -36,6 +39,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         info = userInfo
         policy = storagePolicy
         circumstances = nil
+        rules = nil
     }
 
     init(
@@ -47,6 +51,15 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         info = userInfo
         self.policy = policy
         self.circumstances = circumstances
+        rules = circumstances.flatMap { Self.rules(for: response, $0) }
+    }
+
+    private static func rules(for response: URLResponse, _ circumstances: CacheCircumstances) -> CachedResponse? {
+        guard let response = response as? HTTPURLResponse else { return nil }
+        return CachedResponse(
+            requestFields: circumstances.requestFields, status: response.statusCode,
+            fields: CacheStorage.storedFields(of: response.fields), requestTime: circumstances.requestTime,
+            responseTime: circumstances.responseTime)
     }
 
     /// The head.
@@ -75,6 +88,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         info = blob.flatMap { Self.userInfo(from: $0 as Data) }
         self.policy = policy
         circumstances = nil
+        rules = nil
     }
 
     open func encode(with aCoder: NSCoder) {
@@ -125,15 +139,6 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     /// The same with another story of how it was got.
     func with(_ circumstances: CacheCircumstances) -> CachedURLResponse {
         CachedURLResponse(response, data, userInfo, storagePolicy, circumstances)
-    }
-
-    /// What the rules of RFC 9111 look at. `nil` for what is not HTTP, for which they say nothing.
-    var rules: CachedResponse? {
-        guard let response = response as? HTTPURLResponse, let circumstances else { return nil }
-        return CachedResponse(
-            requestFields: circumstances.requestFields, status: response.statusCode,
-            fields: CacheStorage.storedFields(of: response.fields), requestTime: circumstances.requestTime,
-            responseTime: circumstances.responseTime)
     }
 }
 

@@ -38,14 +38,14 @@ struct RequestTarget: Sendable {
 
     init(_ url: URL?) throws(Refusal) {
         guard let url = url?.absoluteURL else { throw .noURL }
-        let scheme = (url.scheme ?? "").lowercased()
+        // A URL's text is ASCII, and this runs once a request: bytes are taken apart, not characters.
+        let text = url.absoluteString.utf8
+        let scheme = text.starts(with: "http:".utf8) ? "http" : (url.scheme ?? "").lowercased()
         switch scheme {
         case "http", "http+unix": break
         case "https": throw .secureScheme(scheme)
         default: throw .unknownScheme(scheme)
         }
-        // A URL's text is ASCII, and this runs once a request: bytes are taken apart, not characters.
-        let text = url.absoluteString.utf8
         guard let rest = Self.afterScheme(text) else { throw .noHost }
         let authorityEnd =
             rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
@@ -89,12 +89,13 @@ struct RequestTarget: Sendable {
         if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else { throw .noHost }
         // A scope is written "%25eth0" in a URL (RFC 6874).
+        guard host.contains(UInt8(ascii: "%")) else { return (String(Substring(host)), port) }
         guard let decoded = Substring(host).removingPercentEncoding else { throw .badAuthority }
         return (decoded, port)
     }
 
     private static func bracketed(_ host: String) -> String {
-        guard host.contains(":") else { return host }
+        guard host.utf8.contains(UInt8(ascii: ":")) else { return host }
         // A scope means something to this machine only and is not sent (RFC 6874 §4).
         return "[\(host.prefix { $0 != "%" })]"
     }

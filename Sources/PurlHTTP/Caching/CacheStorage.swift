@@ -21,13 +21,9 @@ package enum CacheStorage {
 
     /// The fields to store with a response: without those that speak of the connection alone (RFC 9111 §3.1).
     package static func storedFields(of fields: HeaderFields) -> HeaderFields {
-        let connectionNames = Set(fields.listElements(of: .connection).map { FieldName($0) })
-        var stored = HeaderFields()
-        for field in fields {
-            let name = FieldName(field.name)
-            guard !hopByHop.contains(name), !connectionNames.contains(name) else { continue }
-            stored.append(name, field.value)
-        }
+        var stored = fields
+        for name in fields.listElements(of: .connection).map({ FieldName($0) }) + hopByHop
+        where fields.contains(name) { stored.removeAll(name) }
         return stored
     }
 
@@ -46,7 +42,7 @@ package enum CacheStorage {
         [.location, .contentLocation].compactMap { fields.values(of: $0).first }
     }
 
-    private static let hopByHop: Set<FieldName> = [
+    private static let hopByHop: [FieldName] = [
         .connection, .keepAlive, .proxyConnection, .proxyAuthenticate, .proxyAuthorization,
         "Proxy-Authentication-Info", .te, .trailer, .transferEncoding, .upgrade,
     ]

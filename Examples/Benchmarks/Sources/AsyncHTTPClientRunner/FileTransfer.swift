@@ -17,15 +17,15 @@ struct FileTransfer {
         self.path = path
     }
 
-    func download() async throws -> Measurement {
+    func download() async throws -> Figures {
         let start = clock.now
         let delegate = try FileDownloadDelegate(path: path)
         let progress = try await client.execute(request: HTTPClient.Request(url: url), delegate: delegate).get()
-        return Measurement(
+        return Figures(
             seconds: (clock.now - start).seconds, requests: 1, bytes: Int64(progress.receivedBytes))
     }
 
-    func upload() async throws -> Measurement {
+    func upload() async throws -> Figures {
         let start = clock.now
         let io = NonBlockingFileIO(threadPool: .singleton)
         let size = try await io.withFileRegion(path: path) { $0.readableBytes }
@@ -39,7 +39,7 @@ struct FileTransfer {
             ) { writer.write(.byteBuffer($0)) }
         }
         let response = try await client.execute(request: request).get()
-        return Measurement(
+        return Figures(
             seconds: (clock.now - start).seconds, requests: response.status.code < 300 ? 1 : 0, bytes: Int64(size))
     }
 }

@@ -15,7 +15,7 @@ struct SmallRequests {
         self.concurrency = concurrency
     }
 
-    func run() async throws -> Measurement {
+    func run() async throws -> Figures {
         let clock = ContinuousClock()
         let start = clock.now
         let totals = try await withThrowingTaskGroup(of: (Int, Int64).self) { group in
@@ -25,7 +25,7 @@ struct SmallRequests {
             }
             return try await group.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
         }
-        return Measurement(seconds: (clock.now - start).seconds, requests: totals.0, bytes: totals.1)
+        return Figures(seconds: (clock.now - start).seconds, requests: totals.0, bytes: totals.1)
     }
 
     private func requests(_ count: Int) async throws -> (Int, Int64) {

@@ -30,9 +30,9 @@ case .pieces(let url, let pause):
     var bytes: Int64 = 0
     for try await buffer in response.body {
         bytes += Int64(buffer.readableBytes)
-        if pause > 0 { Thread.sleep(forTimeInterval: pause) }
+        if pause > 0 { usleep(UInt32(pause * 1_000_000)) }
     }
-    Measurement(seconds: (clock.now - start).seconds, requests: 1, bytes: bytes).print()
+    Figures(seconds: (clock.now - start).seconds, requests: 1, bytes: bytes).print()
     try await client.shutdown()
 case .waiting(let url, let count):
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = count

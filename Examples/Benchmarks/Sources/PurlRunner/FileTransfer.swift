@@ -56,6 +56,6 @@ struct FileTransfer {
         done.wait()
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
         let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int64) ?? 0
-        Measurement(seconds: seconds, requests: size > 0 ? 1 : 0, bytes: size).print()
+        Figures(seconds: seconds, requests: size > 0 ? 1 : 0, bytes: size).print()
     }
 }

@@ -29,7 +29,7 @@ final class Pieces: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         session.dataTask(with: url).resume()
         done.wait()
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-        Measurement(seconds: seconds, requests: isWhole ? 1 : 0, bytes: bytes).print()
+        Figures(seconds: seconds, requests: isWhole ? 1 : 0, bytes: bytes).print()
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {

@@ -42,7 +42,7 @@ final class SmallRequests: @unchecked Sendable {
         }
         done.wait()
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-        Measurement(seconds: seconds, requests: good, bytes: bytes).print()
+        Figures(seconds: seconds, requests: good, bytes: bytes).print()
     }
 
     private func next() {

@@ -43,6 +43,6 @@ final class Waiting: @unchecked Sendable {
         }
         done.wait()
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-        Measurement(seconds: seconds, requests: good, bytes: bytes, memoryBefore: before).print()
+        Figures(seconds: seconds, requests: good, bytes: bytes, memoryBefore: before).print()
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// What a runner says when it is done, as one line of JSON on standard output.
-public struct Measurement: Codable {
+public struct Figures: Codable {
     /// Seconds from the first request to the end of the last.
     public var seconds: Double
     /// Requests that were answered with 2xx and came whole.
