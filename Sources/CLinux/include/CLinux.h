@@ -30,7 +30,11 @@ static const int CLINUX_SOCK_NONBLOCK = SOCK_NONBLOCK;
 static const int CLINUX_SOCK_CLOEXEC = SOCK_CLOEXEC;
 static const int CLINUX_MSG_NOSIGNAL = MSG_NOSIGNAL;
 static const int CLINUX_MSG_PEEK = MSG_PEEK;
-static const int CLINUX_EAI_NODATA = -5; // hidden from sources that are not GNU; the same in every Linux C library
+// Hidden from sources that are not GNU; the same in every Linux C library.
+static const int CLINUX_EAI_NODATA = -5;
+static const int CLINUX_F_SETPIPE_SZ = 1031;
+static const unsigned int CLINUX_SPLICE_F_MOVE = 1;
+static const unsigned int CLINUX_SPLICE_F_NONBLOCK = 2;
 
 #endif
 

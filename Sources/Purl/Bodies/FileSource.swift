@@ -1,17 +1,11 @@
 internal import PurlIO
 import Synchronization
 
-/// Reads a file's bytes, as many as were announced.
+/// Names a file's bytes, as many as were announced, to be sent by the system.
 final class FileSource: BodySource {
     private struct State {
-        var opened: Opened?
+        var opened: OpenUpload?
         var offset: Int64 = 0
-    }
-
-    private final class Opened: Sendable {
-        let file: RegularFile
-
-        init(_ file: consuming RegularFile) { self.file = file }
     }
 
     private let upload: UploadFile
@@ -21,34 +15,20 @@ final class FileSource: BodySource {
 
     func next() throws(BodyFailure) -> BodyPiece {
         try state.withLock { state throws(BodyFailure) in
-            let opened = if let opened = state.opened { opened } else { Opened(try upload.open()) }
+            let opened = if let opened = state.opened { opened } else { try OpenUpload(upload) }
             state.opened = opened
-            let count = Int(min(Int64(BodyPiece.limit), upload.length - state.offset))
-            let bytes = try read(count, of: opened, at: state.offset)
+            let count = Int(min(Int64(FileRegion.limit), upload.length - state.offset))
+            // So that sending does not wait for the disk.
+            opened.file.prefetch(count, at: state.offset)
+            let region = FileRegion(of: opened, at: state.offset, count: count)
             state.offset += Int64(count)
             let isLast = state.offset == upload.length
             if isLast { state.opened = nil }
-            return BodyPiece(wire: bytes, content: 0..<count, isLast: isLast)
+            return BodyPiece(region: region, content: 0..<count, isLast: isLast)
         }
     }
 
     func close() {
         state.withLock { $0.opened = nil }
-    }
-
-    private func read(_ count: Int, of opened: Opened, at offset: Int64) throws(BodyFailure) -> [UInt8] {
-        // Also because an array without capacity is one that all threads share.
-        guard count > 0 else { return [] }
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try [UInt8](unsafeUninitializedCapacity: count) { buffer, length throws(SystemError) in
-                length = try opened.file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-            }
-        } catch {
-            throw .file(upload.url, error)
-        }
-        // The file was cut while it was being sent.
-        guard bytes.count == count else { throw .fileChanged(upload.url) }
-        return bytes
     }
 }

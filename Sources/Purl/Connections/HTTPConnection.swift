@@ -58,6 +58,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         var response: ResponseHead?
         var framing = BodyFraming.none
         var decoder = BodyDecoder(.none)
+        /// Where content of known length goes without being looked at.
+        var pipe: ContentPipe?
         var isPaused = false
         var receivedAnything = false
         /// Where somebody wants to know how it went.
@@ -113,6 +115,12 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
             updateInterest()
             if !newValue, !isConsuming { continueReading() }
         }
+    }
+
+    /// Moves the rest of the content into `pipe`, where it can be moved; what comes with other parts of the message, and
+    /// content in chunks, comes as bytes nonetheless.
+    func moveContent(into pipe: ContentPipe) {
+        exchange?.pipe = pipe
     }
 
     /// The connection is not used again.
@@ -180,6 +188,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     // MARK: Receiving
 
     func socketIsReadable(_ socket: StreamSocket) {
+        if let pipe = exchange?.pipe, move(into: pipe) { return }
         let scratch = EventLoop.shared.scratch
         do throws(SystemError) {
             guard let count = try socket.receive(into: scratch) else { return }
@@ -192,6 +201,28 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         } catch {
             connectionLost(error)
         }
+    }
+
+    /// One portion of content; false when there is nothing that could be moved.
+    private func move(into pipe: ContentPipe) -> Bool {
+        guard exchange?.response != nil, let remainder = exchange?.decoder.plainRemainder else { return false }
+        do throws(SystemError) {
+            guard let count = try pipe.fill(from: socket, limit: Int(clamping: remainder)) else { return true }
+            guard count > 0 else {
+                endOfStream()
+                return true
+            }
+            exchange?.client.exchangeMadeProgress(self)
+            exchange?.decoder.skip(count)
+            exchange?.client.exchange(self, didMoveContent: count)
+            // That may have been the last of it.
+            if !isPaused { continueReading() }
+        } catch {
+            // If the connection itself is at fault, reading says so, too.
+            exchange?.pipe = nil
+            return false
+        }
+        return true
     }
 
     /// Goes on with what had arrived before the pause. That may be no byte at all and still be an event: an empty

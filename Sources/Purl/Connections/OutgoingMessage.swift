@@ -75,7 +75,7 @@ struct OutgoingMessage {
     private var isContentSent: Bool {
         switch content {
         case .whole(let data): contentSent == data.count
-        case .fed: piece.isLast && contentSent == piece.wire.count
+        case .fed: piece.isLast && contentSent == piece.length
         }
     }
 
@@ -141,20 +141,52 @@ struct OutgoingMessage {
     private mutating func sendPieces(of feed: BodyFeed, through socket: StreamSocket) throws(SystemError) -> Int {
         var sent = 0
         while !isContentSent {
-            if contentSent == piece.wire.count {
+            if contentSent == piece.length {
                 guard takePiece(from: feed) else { break }
                 continue
             }
             let before = piece.contentBytes(in: contentSent)
-            let count = try piece.wire.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-                try socket.send(UnsafeRawBufferPointer(rebasing: bytes[contentSent...]))
-            }
+            let count = try sendPiece(through: socket)
             guard count > 0 else { break }
             contentSent += count
             bodySent += Int64(count)
             sent += piece.contentBytes(in: contentSent) - before
         }
         return sent
+    }
+
+    private mutating func sendPiece(through socket: StreamSocket) throws(SystemError) -> Int {
+        if let region = piece.region {
+            switch try region.send(from: contentSent, through: socket) {
+            case .bytes(let count):
+                return count
+            case .cannotBeSentThisWay:
+                guard readPiece(region) else { return 0 }
+            case .failed(let failure):
+                fail(failure)
+                return 0
+            }
+        }
+        return try piece.wire.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try socket.send(UnsafeRawBufferPointer(rebasing: bytes[contentSent...]))
+        }
+    }
+
+    /// Puts bytes in place of a region that the system does not send.
+    private mutating func readPiece(_ region: FileRegion) -> Bool {
+        do throws(BodyFailure) {
+            piece.wire = try region.read()
+            piece.region = nil
+            return true
+        } catch {
+            fail(error)
+            return false
+        }
+    }
+
+    private mutating func fail(_ failure: BodyFailure) {
+        self.failure = failure
+        stop()
     }
 
     private mutating func takePiece(from feed: BodyFeed) -> Bool {
@@ -168,8 +200,7 @@ struct OutgoingMessage {
             pause = .forContent
             return false
         case .failed(let failure):
-            self.failure = failure
-            stop()
+            fail(failure)
             return false
         }
     }

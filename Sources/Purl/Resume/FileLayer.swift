@@ -25,6 +25,7 @@ protocol OpenFile: AnyObject, Sendable {
     func size() throws(SystemError) -> Int64
     func isFound(at path: String) -> Bool
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError)
+    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError)
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int
     func truncate(to length: Int64) throws(SystemError)
     func synchronize() throws(SystemError)
@@ -65,6 +66,10 @@ private final class SystemFile: OpenFile {
         try file.write(bytes, at: offset)
     }
 
+    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
+        try file.write(count, from: pipe, at: offset)
+    }
+
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
         try file.read(into: buffer, at: offset)
     }
@@ -87,6 +92,12 @@ extension FileLayer {
 }
 
 extension OpenFile {
+    /// Writes `count` bytes of the pipe like others.
+    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
+        let content = try pipe.bytes(count)
+        try content.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try write(bytes, at: offset) }
+    }
+
     /// The bytes from `offset`, at most `count`; fewer where the file ends.
     func read(_ count: Int, at offset: Int64) throws -> Data {
         var data = Data(count: count)

@@ -3,7 +3,7 @@ internal import PurlIO
 import Synchronization
 
 /// The file of an unfinished download.
-final class PartialFile: BodySink {
+final class PartialFile: PipedSink {
     let location: URL
     private let file: any OpenFile
     private let files: any FileLayer
@@ -80,13 +80,21 @@ final class PartialFile: BodySink {
     }
 
     func append(_ data: Data) throws {
+        try append(data.count) { offset throws(SystemError) in try file.write(data, at: offset) }
+    }
+
+    func append(_ count: Int, from pipe: ContentPipe) throws {
+        try append(count) { offset throws(SystemError) in try file.write(count, from: pipe, at: offset) }
+    }
+
+    private func append(_ count: Int, by write: (Int64) throws(SystemError) -> Void) throws {
         let offset = state.withLock { $0.written }
         do {
-            try file.write(data, at: offset)
+            try write(offset)
         } catch {
             throw FileFailure(.write, location, error)
         }
-        state.withLock { $0.written = offset + Int64(data.count) }
+        state.withLock { $0.written = offset + Int64(count) }
     }
 
     func truncate(to length: Int64) throws {

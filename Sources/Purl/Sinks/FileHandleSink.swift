@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// A sink that appends to a file through a `FileHandle`.
@@ -11,7 +12,7 @@ import Synchronization
 ///
 /// While a task writes to it, the file is locked: a second sink on the same file, in this process or another, fails
 /// with `URLError.cannotOpenFile`.
-public final class FileHandleSink: BodySink {
+public final class FileHandleSink: PipedSink {
     /// The file written to; `nil` for a sink made from a handle.
     public var fileURL: URL? { state.withLock { $0.url } }
 
@@ -86,6 +87,13 @@ public final class FileHandleSink: BodySink {
         try withHandle { handle in
             try handle.seekToEnd()
             try handle.write(contentsOf: data)
+        }
+    }
+
+    func append(_ count: Int, from pipe: ContentPipe) throws {
+        try withHandle { handle in
+            let offset = try handle.seekToEnd()
+            try pipe.empty(count, into: handle.fileDescriptor, at: Int64(offset))
         }
     }
 

@@ -39,6 +39,8 @@ final class SinkWriter: Sendable {
         var failure: (any Error)?
         var schedule = CheckpointSchedule()
         var isClosed = false
+        /// How many bytes wait in the pipe.
+        var piped = 0
     }
 
     let sink: any BodySink
@@ -73,9 +75,31 @@ final class SinkWriter: Sendable {
                 // A user's stream may lead into a pipe whose reader has gone.
                 try BrokenPipe.withoutSignal { try sink.append(data) }
                 try saveCheckpointIfDue(adding: data.count)
-                tell(.wrote(data.count, mayReadOn: mailbox.done(data.count)))
+                let hasRoom = mailbox.done(data.count)
+                tell(.wrote(data.count, mayReadOn: hasRoom && state.withLock { $0.piped == 0 }))
             } catch {
                 return fail(error)
+            }
+        }
+    }
+
+    /// Hands over bytes that are in the pipe, after those handed over before. Reading must stop until an event says
+    /// otherwise: a full pipe cannot be told from an idle socket.
+    func put(_ count: Int, from pipe: ContentPipe) {
+        state.withLock { $0.piped += count }
+        queue.async { [self] in
+            do {
+                if let failure = state.withLock({ $0.failure }) { throw failure }
+                guard let sink = sink as? any PipedSink else { return }
+                try sink.append(count, from: pipe)
+                try saveCheckpointIfDue(adding: count)
+                let isEmpty = state.withLock { state in
+                    state.piped -= count
+                    return state.piped == 0
+                }
+                tell(.wrote(count, mayReadOn: isEmpty))
+            } catch {
+                fail(error)
             }
         }
     }

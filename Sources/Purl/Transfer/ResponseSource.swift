@@ -27,6 +27,8 @@ protocol ExchangeClient: AnyObject {
     func exchange(_ source: any ResponseSource, didReceiveInterim head: ResponseHead)
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming)
     func exchange(_ source: any ResponseSource, didReceive bytes: UnsafeRawBufferPointer)
+    /// Content went into the pipe that the client gave for it.
+    func exchange(_ source: any ResponseSource, didMoveContent count: Int)
     func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int)
     func exchangeDidFinish(_ source: any ResponseSource)
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure)

@@ -268,7 +268,7 @@ extension Transfer {
         case .isComplete:
             total = rest.offset
             publish(answer.response, received: rest.offset, expected: rest.offset)
-            try openStorage(answer.head, startingOver: false)
+            try openStorage(answer, startingOver: false)
             // There is nothing to decide, and the body of a 416 is not the resource.
             completeDiscardingBody(of: answer)
         case .isUnusable:
@@ -344,7 +344,7 @@ extension Transfer {
     }
 
     private func store(_ answer: Answer, startingOver: Bool) throws(TransferFailure) {
-        guard downloadTask == nil else { return try openStorage(answer.head, startingOver: startingOver) }
+        guard downloadTask == nil else { return try openStorage(answer, startingOver: startingOver) }
         // What the sink holds is not touched before the delegate has said that it wants the response.
         storesFromStart = startingOver
         if hearsOfData { askDisposition(answer) } else { allow(answer) }
@@ -380,7 +380,7 @@ extension Transfer {
         if let startingOver = storesFromStart {
             storesFromStart = nil
             do throws(TransferFailure) {
-                try openStorage(answer.head, startingOver: startingOver)
+                try openStorage(answer, startingOver: startingOver)
             } catch {
                 return fail(error)
             }

@@ -125,17 +125,39 @@ extension Transfer {
     /// The response is the resource: makes ready to store it.
     ///
     /// - Parameter startingOver: The bytes there are, if any, belong to another version.
-    func openStorage(_ head: ResponseHead, startingOver: Bool) throws(TransferFailure) {
+    func openStorage(_ answer: Answer, startingOver: Bool) throws(TransferFailure) {
         if writer == nil { try makePartialWriter() }
         guard let writer else { return }
         untouched = nil
-        let validator = startingOver ? newValidator(head) : rest?.validator
+        let validator = startingOver ? newValidator(answer.head) : rest?.validator
         writer.begin(
             ResumeTemplate(
                 originalRequest: originalRequest, currentRequest: request, validator: validator, total: total),
             startingOver: startingOver)
         destination = .sink(writer)
+        movePlainContent(of: answer, to: writer.sink)
         if isResumedDownload { reportResumed(at: startingOver ? 0 : rest?.offset ?? 0) }
+    }
+
+    /// Plain content of known length need not pass through the process on its way into a file.
+    private func movePlainContent(of answer: Answer, to sink: any BodySink) {
+        guard coded == nil, case .length(let length) = answer.framing, length >= Self.leastMovedContent,
+            sink is any PipedSink, let connection = answer.source as? HTTPConnection
+        else { return }
+        // Without a pipe it comes as bytes.
+        pipe = try? ContentPipe()
+        if let pipe { connection.moveContent(into: pipe) }
+    }
+
+    /// For less than this many bytes a pipe is not worth making.
+    private static let leastMovedContent: Int64 = 1 << 20
+
+    func exchange(_ source: any ResponseSource, didMoveContent count: Int) {
+        guard case .sink(let writer) = destination, let pipe else { return }
+        writer.put(count, from: pipe)
+        received += Int64(count)
+        task.updateCounts { $0.received = received }
+        hold(.full)
     }
 
     private func newValidator(_ head: ResponseHead) -> String? {

@@ -109,6 +109,8 @@ final class Transfer: ExchangeClient {
     var untouched: ResumeData?
     var writer: SinkWriter?
     var destination = Destination.nowhere
+    /// The way of plain content into the sink's file.
+    var pipe: ContentPipe?
     /// A sink's response waits for the delegate's word; then the sink is emptied first, or not.
     var storesFromStart: Bool?
     var collected = Data()

@@ -42,6 +42,17 @@ package struct BodyDecoder: Sendable {
         if case .ended = state { true } else { false }
     }
 
+    /// How many bytes the body still has, where that is all there is to know of it.
+    package var plainRemainder: Int64? {
+        if case .length(let remaining) = state, remaining > 0 { remaining } else { nil }
+    }
+
+    /// Some bytes of the plain remainder have gone another way.
+    package mutating func skip(_ count: Int) {
+        guard let remaining = plainRemainder, count > 0 else { return }
+        state = .length(max(0, remaining - Int64(count)))
+    }
+
     /// Takes bytes from `offset` on and moves `offset` past what it took. nil: needs more input, all of this one is
     /// taken. A body of no bytes gives `.end` at once, on empty input too. After `.end`: nil, takes nothing.
     package mutating func decode(_ input: RawSpan, from offset: inout Int) throws(ParseError) -> BodyEvent? {

@@ -1,5 +1,13 @@
 /// Keeps a write onto a pipe without a reader from ending the process: it fails with EPIPE and nothing else happens.
 package enum BrokenPipe {
+    /// Holds SIGPIPE back on this thread, for as long as there is one.
+    static func holdBackSignalForGood() {
+        var pipeOnly = sigset_t()
+        sigemptyset(&pipeOnly)
+        sigaddset(&pipeOnly, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &pipeOnly, nil)
+    }
+
     /// Runs `body` with SIGPIPE held back on this thread, and takes the signal away that `body` has caused.
     ///
     /// The process's own way with the signal is not touched, as it would be by ignoring it.

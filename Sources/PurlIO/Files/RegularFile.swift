@@ -78,11 +78,32 @@ package struct RegularFile: ~Copyable, Sendable {
 
     /// Writes all of `bytes` at `offset`.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        try Self.write(bytes, to: descriptor.rawValue, at: offset)
+    }
+
+    /// Moves `count` bytes, which are in the pipe, to `offset`.
+    package func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
+        try pipe.empty(count, into: descriptor.rawValue, at: offset)
+    }
+
+    /// Sends bytes from `offset` on; returns what `StreamSocket.send` returns, or nil when there are none: the file ends.
+    @NetworkActor package func send(_ count: Int, from offset: Int64, through socket: StreamSocket) throws(SystemError)
+        -> Int?
+    {
+        try socket.send(count, of: descriptor.rawValue, from: offset)
+    }
+
+    /// Asks the system to have these bytes in memory soon.
+    package func prefetch(_ count: Int, at offset: Int64) {
+        Platform.prefetch(descriptor.rawValue, count: count, at: offset)
+    }
+
+    static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
             let position = off_t(offset) + off_t(done)
-            let count = Self.retrying { pwrite(descriptor.rawValue, rest.baseAddress, rest.count, position) }
+            let count = retrying { pwrite(file, rest.baseAddress, rest.count, position) }
             guard count > 0 else { throw count < 0 ? .last("pwrite") : SystemError(code: EIO, operation: "pwrite") }
             done += count
         }

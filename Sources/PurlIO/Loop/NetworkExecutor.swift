@@ -52,6 +52,8 @@ final class NetworkExecutor: SerialExecutor {
 
     private func run() {
         thread.store(NativeThread.current, ordering: .relaxed)
+        // Sending from a file has no flag that says so.
+        BrokenPipe.holdBackSignalForGood()
         NetworkActor.assumeIsolated {
             let loop = EventLoop.shared
             let executor = asUnownedSerialExecutor()

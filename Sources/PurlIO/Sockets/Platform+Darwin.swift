@@ -41,6 +41,35 @@
             send(socket, bytes.baseAddress, bytes.count, 0)
         }
 
+        /// Sends bytes of a file. Returns how many went out, 0 at the file's end, -1 with `errno`.
+        static func sendFile(_ file: Int32, from offset: Int64, count: Int, to socket: Int32) -> Int {
+            var sent = off_t(count)
+            let result = sendfile(file, socket, off_t(offset), &sent, nil, 0)
+            // Here a part that went out comes with EAGAIN.
+            return result == 0 || sent > 0 ? Int(sent) : -1
+        }
+
+        /// Asks the system to read ahead.
+        static func prefetch(_ file: Int32, count: Int, at offset: Int64) {
+            var advice = radvisory(ra_offset: off_t(offset), ra_count: Int32(clamping: count))
+            _ = fcntl(file, F_RDADVISE, &advice)
+        }
+
+        /// There is no such pipe here.
+        static func splicingPipe(capacity: Int32) throws(SystemError) -> (exit: Int32, entrance: Int32) {
+            throw SystemError(code: ENOSYS, operation: "splice")
+        }
+
+        static func splice(_ socket: Int32, to pipe: Int32, count: Int) -> Int {
+            errno = ENOSYS
+            return -1
+        }
+
+        static func splice(_ pipe: Int32, to file: Int32, at offset: Int64, count: Int) -> Int {
+            errno = ENOSYS
+            return -1
+        }
+
         /// Closes a descriptor. Returns what `close` returns.
         static func closeDescriptor(_ descriptor: Int32) -> Int32 {
             close(descriptor)

@@ -40,6 +40,37 @@
             send(socket, bytes.baseAddress, bytes.count, CLINUX_MSG_NOSIGNAL)
         }
 
+        /// Sends bytes of a file. SIGPIPE is for the thread to hold back. Returns what `sendfile` returns.
+        static func sendFile(_ file: Int32, from offset: Int64, count: Int, to socket: Int32) -> Int {
+            var position = off_t(offset)
+            return sendfile(socket, file, &position, count)
+        }
+
+        /// Asks the system to read ahead.
+        static func prefetch(_ file: Int32, count: Int, at offset: Int64) {
+            posix_fadvise(file, off_t(offset), off_t(count), Int32(POSIX_FADV_WILLNEED))
+        }
+
+        /// A pipe that content can be spliced through, its entrance non-blocking; the caller owns both ends.
+        static func splicingPipe(capacity: Int32) throws(SystemError) -> (exit: Int32, entrance: Int32) {
+            var ends: [Int32] = [-1, -1]
+            if pipe2(&ends, O_CLOEXEC) != 0 { throw SystemError.last("pipe2") }
+            // Whoever has many pipes already gets small ones.
+            _ = fcntl(ends[1], CLINUX_F_SETPIPE_SZ, capacity)
+            return (ends[0], ends[1])
+        }
+
+        /// Moves bytes from a socket into a pipe without waiting for either. Returns what `splice` returns.
+        static func splice(_ socket: Int32, to pipe: Int32, count: Int) -> Int {
+            CLinux.splice(socket, nil, pipe, nil, count, CLINUX_SPLICE_F_MOVE | CLINUX_SPLICE_F_NONBLOCK)
+        }
+
+        /// Moves bytes from a pipe to a place in a file. Returns what `splice` returns.
+        static func splice(_ pipe: Int32, to file: Int32, at offset: Int64, count: Int) -> Int {
+            var position = off_t(offset)
+            return CLinux.splice(pipe, nil, file, &position, count, CLINUX_SPLICE_F_MOVE)
+        }
+
         /// Closes a descriptor. Returns what `close` returns.
         static func closeDescriptor(_ descriptor: Int32) -> Int32 {
             close(descriptor)

@@ -101,6 +101,21 @@
         }
     }
 
+    /// Sends `count` bytes of a file from `offset` on. Returns how many the system took, 0 when there is no room; nil when
+    /// the file ends there.
+    func send(_ count: Int, of file: Int32, from offset: Int64) throws(SystemError) -> Int? {
+        while true {
+            let sent = Platform.sendFile(file, from: offset, count: count, to: channel.descriptor.rawValue)
+            if sent > 0 { return sent }
+            if sent == 0 { return nil }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, EWOULDBLOCK: return 0
+            default: throw SystemError.last("sendfile")
+            }
+        }
+    }
+
     /// Ends this side's stream once what was sent has gone; receiving goes on.
     package func shutdownWrite() {
         _ = shutdown(channel.descriptor.rawValue, Platform.shutdownWrite)
