@@ -37,6 +37,26 @@ struct BodyDecoderTests {
         #expect(body(.untilClose, [], atEnd: true).found == [Body(trailers: [:])])
     }
 
+    @Test("What is left of a plain body may go another way, in part or whole")
+    func skipping() throws {
+        var decoder = BodyDecoder(.length(10))
+        var offset = 0
+        #expect(decoder.plainRemainder == 10)
+        #expect(try decoder.decode("abc".bytes.span.bytes, from: &offset) == .bytes(0..<3))
+        decoder.skip(5)
+        #expect(decoder.plainRemainder == 2)
+        decoder.skip(2)
+        #expect(decoder.plainRemainder == nil)
+        #expect(try decoder.decode([UInt8]().span.bytes, from: &offset) == .end(trailers: [:]))
+    }
+
+    @Test("Of other bodies nobody knows what is left", arguments: [BodyFraming.none, .chunked, .untilClose])
+    func noPlainRemainder(framing: BodyFraming) {
+        var decoder = BodyDecoder(framing)
+        decoder.skip(1)
+        #expect(decoder.plainRemainder == nil)
+    }
+
     @Test("Events name places in the input, and the end follows the last byte")
     func events() throws {
         var decoder = BodyDecoder(.length(5))

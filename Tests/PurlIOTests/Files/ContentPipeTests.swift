@@ -1,0 +1,148 @@
+import Testing
+
+@testable import PurlIO
+
+#if os(Linux)
+    @Suite("Content goes from a socket into a file without passing through the process")
+    @NetworkActor struct ContentPipeTests {
+        private let loop = PollerKind.native.makeLoop()
+        private let file = ScratchFile()
+
+        @Test func bytesArriveInTheirOrderAtTheirPlace() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            let pipe = try ContentPipe()
+            try near.send("onetwothree")
+            #expect(try pipe.fill(from: far, limit: 6) == 6)
+            try pipe.empty(6, into: file.descriptor, at: 4)
+            #expect(try pipe.fill(from: far, limit: 100) == 5)
+            try pipe.empty(5, into: file.descriptor, at: 10)
+            #expect(file.content == "\0\0\0\0onetwothree")
+        }
+
+        @Test func nothingYetIsNotTheEnd() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            let pipe = try ContentPipe()
+            #expect(try pipe.fill(from: far, limit: 100) == nil)
+            near.shutdownWrite()
+            #expect(try pipe.fill(from: far, limit: 100) == 0)
+        }
+
+        @Test func aFullPipeTakesNoMore() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            let pipe = try ContentPipe()
+            let piece = String(repeating: "x", count: 60_000)
+            var moved = 0
+            var wasFull = false
+            while !wasFull {
+                try near.send(piece)
+                let count = try pipe.fill(from: far, limit: .max)
+                moved += count ?? 0
+                wasFull = count == nil
+            }
+            try pipe.empty(moved, into: file.descriptor, at: 0)
+            #expect(file.content.utf8.count == moved)
+            #expect(try pipe.fill(from: far, limit: 1) == 1)
+        }
+
+        @Test("A file opened for appending takes copies")
+        func appending() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            let pipe = try ContentPipe()
+            file.write("before ")
+            try near.send("after")
+            #expect(try pipe.fill(from: far, limit: 100) == 5)
+            let appending = try file.openForAppending()
+            try pipe.empty(5, into: appending.rawValue, at: 7)
+            #expect(file.content == "before after")
+        }
+
+        @Test func aFullDiskSaysSo() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            let pipe = try ContentPipe()
+            try near.send("lost")
+            #expect(try pipe.fill(from: far, limit: 100) == 4)
+            let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+            defer { close(full) }
+            let error = #expect(throws: SystemError.self) { try pipe.empty(4, into: full, at: 0) }
+            #expect(error?.code == ENOSPC)
+        }
+
+        @Test func whatIsInThePipeCanBeTakenAsBytes() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            let pipe = try ContentPipe()
+            try near.send("hello")
+            #expect(try pipe.fill(from: far, limit: 100) == 5)
+            #expect(try pipe.bytes(4) == Array("hell".utf8))
+            #expect(try pipe.bytes(1) == Array("o".utf8))
+        }
+    }
+
+    @Suite("A file goes out through a socket")
+    @NetworkActor struct FileSendingTests {
+        private let loop = PollerKind.native.makeLoop()
+        private let file = ScratchFile()
+
+        @Test func fromAnyPlaceToItsEnd() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            file.write("onetwothree")
+            #expect(try near.send(3, of: file.descriptor, from: 3) == 3)
+            #expect(try far.receive() == "two")
+            #expect(try near.send(100, of: file.descriptor, from: 6) == 5)
+            #expect(try far.receive() == "three")
+            #expect(try near.send(100, of: file.descriptor, from: 11) == nil)
+        }
+
+        @Test func aFullSocketTakesAPartThenNothing() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            file.write(String(repeating: "x", count: 4_000_000))
+            var sent = 0
+            while let count = try near.send(4_000_000 - sent, of: file.descriptor, from: Int64(sent)), count > 0 {
+                sent += count
+            }
+            #expect(sent > 0 && sent < 4_000_000)
+            #expect(try far.receive()?.isEmpty == false)
+            #expect(try near.send(1, of: file.descriptor, from: 0) == 1)
+        }
+
+        @Test("To nobody: an error, and on the network thread no signal")
+        func toNobody() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            file.write("x")
+            far.close()
+            #expect(throws: SystemError(code: EPIPE, operation: "sendfile")) {
+                try near.send(1, of: file.descriptor, from: 0)
+            }
+        }
+    }
+
+    /// A file without a name.
+    private final class ScratchFile {
+        let descriptor: Int32
+
+        init() {
+            var template = Array("/tmp/purl-io-XXXXXX".utf8CString)
+            descriptor = mkstemp(&template)
+            unlink(template)
+        }
+
+        deinit { close(descriptor) }
+
+        /// The same file, opened anew.
+        func openForAppending() throws -> Descriptor {
+            try Descriptor(checking: open("/proc/self/fd/\(descriptor)", O_WRONLY | O_APPEND | O_CLOEXEC), "open")
+        }
+
+        func write(_ text: String) {
+            let bytes = Array(text.utf8)
+            #expect(pwrite(descriptor, bytes, bytes.count, 0) == bytes.count)
+        }
+
+        var content: String {
+            var status = stat()
+            fstat(descriptor, &status)
+            var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+            #expect(pread(descriptor, &bytes, bytes.count, 0) == bytes.count)
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+#endif
