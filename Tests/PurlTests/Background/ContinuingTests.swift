@@ -149,10 +149,11 @@ import Testing
 
     @Test func aServerThatIsDownEndsItWithResumeData() async throws {
         let killed = try await KilledDownload()
-        killed.server.stop()
+        let port = try DeadPort(stopping: killed.server)
         let launch = await Launch(killed.home, continuing: true)
         let task = try #require(launch.downloads.first)
         #expect(await launch.events() == [.completed(.cannotConnectToHost), .eventsFinished])
+        withExtendedLifetime(port) {}
         let error = try #require(launch.witness.error(of: task))
         #expect(error.backgroundTaskCancelledReason == nil)
         #expect(error.downloadTaskResumeData.flatMap { ResumeRecord($0) }?.bytesReceived == task.countOfBytesReceived)

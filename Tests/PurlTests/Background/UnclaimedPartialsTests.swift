@@ -59,14 +59,18 @@ import Testing
     }
 
     /// A transfer may be waiting for its server for longer than that.
-    @Test func lockedOnesStay() throws {
-        let file = try PartialFile(creatingIn: folder)
+    @Test func lockedOnesStay() async throws {
+        let file = PartialFile(creatingIn: folder)
         try file.append(Data("bytes".utf8))
         try age(file.location, days: 400)
         folder.removeUnclaimed(except: [], at: now)
         #expect(sandbox.partialNames == [file.name])
         file.close()
-        folder.removeUnclaimed(except: [], at: now)
+        // For a moment somebody else may hold it: the process looks through the folder by itself, too.
+        while !sandbox.partialNames.isEmpty, !Task.isCancelled {
+            folder.removeUnclaimed(except: [], at: now)
+            await Task.yield()
+        }
         #expect(sandbox.partialNames == [])
     }
 

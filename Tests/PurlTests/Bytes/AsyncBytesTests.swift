@@ -70,12 +70,11 @@ struct AsyncBytesTests {
 
     @Test("A failure before the response is thrown by the call")
     func refused() async throws {
-        let url = server.url("/")
-        server.stop()
+        let port = try DeadPort()
         let session = sandbox.session()
-        let error = await #expect(throws: URLError.self) { try await session.bytes(from: url) }
+        let error = await #expect(throws: URLError.self) { try await session.bytes(from: port.url("/")) }
         #expect(error?.code == .cannotConnectToHost)
-        #expect(error?.failingURL == url)
+        #expect(error?.failingURL == port.url("/"))
         session.finishTasksAndInvalidate()
     }
 

@@ -171,7 +171,8 @@ struct CacheTransferTests {
         let session = home.session(cache)
         defer { session.invalidateAndCancel() }
         _ = try await session.data(from: url)
-        server.stop()
+        let port = try DeadPort(stopping: server)
+        defer { withExtendedLifetime(port) {} }
         home.clock.advance(by: 10)
         let (data, response) = try await session.data(from: url)
         #expect(data == Data("one".utf8))

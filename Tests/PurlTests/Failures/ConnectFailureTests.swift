@@ -7,11 +7,9 @@ import Testing
 struct ConnectFailureTests {
     @Test("A port where nobody listens: cannotConnectToHost", arguments: LoadForm.allCases)
     func refused(form: LoadForm) async throws {
-        let server = try LoopbackServer()
-        let url = server.url("/file")
-        server.stop()
-        let outcome = try await form.load(url)
-        outcome.expectFailure(.cannotConnectToHost, at: url)
+        let port = try DeadPort()
+        let outcome = try await form.load(port.url("/file"))
+        outcome.expectFailure(.cannotConnectToHost, at: port.url("/file"))
         #expect(outcome.error?.userInfo[NSUnderlyingErrorKey] is NSError)
         #expect(outcome.events.filter { if case .response = $0 { true } else { false } } == [])
     }
@@ -58,14 +56,13 @@ struct ConnectFailureTests {
 
     @Test("A failed connection gives its place to the next one that waits")
     func failedConnectionsFreeTheirPlaces() async throws {
-        let server = try LoopbackServer()
-        let url = server.url("/file")
-        server.stop()
+        let port = try DeadPort()
         let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
-        for _ in 0..<5 { session.dataTask(with: url).resume() }
+        for _ in 0..<5 { session.dataTask(with: port.url("/file")).resume() }
         await witness.completion(of: 5)
+        withExtendedLifetime(port) {}
         #expect(witness.events == Array(repeating: .completed(.cannotConnectToHost), count: 5))
         session.invalidateAndCancel()
     }

@@ -158,11 +158,11 @@ struct MetricsTests {
 
     @Test("A connection that was not made: what went on until then")
     func refused() async throws {
-        let url = server.url("/")
-        server.stop()
+        let port = try DeadPort()
         let observer = Observer()
-        sandbox.session(observer).dataTask(with: url).resume()
+        sandbox.session(observer).dataTask(with: port.url("/")).resume()
         await observer.completion()
+        withExtendedLifetime(port) {}
         #expect(observer.events == [.created, .metrics(transactions: 1), .completed(.cannotConnectToHost)])
         let transaction = try #require(observer.metrics.first?.transactionMetrics.first)
         #expect(transaction.fetchStartDate != nil)

@@ -7,11 +7,14 @@ enum Proxy {
     static let asksBasic = #"Basic realm="way out""#
 
     static func dictionary(_ server: LoopbackServer, _ more: [AnyHashable: Any] = [:]) -> [AnyHashable: Any] {
-        let own: [AnyHashable: Any] = [
+        dictionary(port: server.port).merging(more) { $1 }
+    }
+
+    static func dictionary(port: UInt16) -> [AnyHashable: Any] {
+        [
             kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: "127.0.0.1",
-            kCFNetworkProxiesHTTPPort: Int(server.port),
+            kCFNetworkProxiesHTTPPort: Int(port),
         ]
-        return own.merging(more) { $1 }
     }
 
     /// Lets whoever knows the word through to `inside`.

@@ -115,12 +115,11 @@ struct ProxyWireTests {
 
     @Test("says that it was the proxy that could not be reached", arguments: LoadForm.allCases)
     func unreachable(form: LoadForm) async throws {
-        let proxy = try LoopbackServer()
-        proxy.stop()
+        let port = try DeadPort()
         let url = try #require(URL(string: "http://example.invalid/file"))
-        let outcome = try await form.load(url) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
+        let outcome = try await form.load(url) { $0.connectionProxyDictionary = Proxy.dictionary(port: port.number) }
         outcome.expectFailure(.cannotConnectToHost, at: url)
-        #expect(outcome.sentence.hasPrefix("The proxy “127.0.0.1:\(proxy.port)” cannot be reached: "))
+        #expect(outcome.sentence.hasPrefix("The proxy “127.0.0.1:\(port.number)” cannot be reached: "))
     }
 
     @Test("says what is wrong with the configuration", arguments: LoadForm.allCases)

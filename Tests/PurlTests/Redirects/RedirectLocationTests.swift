@@ -137,12 +137,10 @@ struct RedirectFailureTests {
 
     @Test("To a port where nobody listens", arguments: LoadForm.allCases)
     func refused(form: LoadForm) async throws {
-        let gone = try LoopbackServer()
-        let target = gone.url("/end")
-        gone.stop()
+        let port = try DeadPort()
         let server = try LoopbackServer()
-        let url = server.route("/start", .redirect(to: target.absoluteString))
-        try await form.load(url).expectFailure(.cannotConnectToHost, at: target)
+        let url = server.route("/start", .redirect(to: port.url("/end").absoluteString))
+        try await form.load(url).expectFailure(.cannotConnectToHost, at: port.url("/end"))
     }
 
     @Test("20 are followed", arguments: LoadForm.allCases)

@@ -41,8 +41,9 @@ import Testing
     @Test func aRefusedConnectionLosesNothing() async throws {
         let paused = try await PausedDownload()
         let url = paused.server.url(PausedDownload.path)
-        paused.server.stop()
+        let port = try DeadPort(stopping: paused.server)
         let outcome = await paused.resume()
+        withExtendedLifetime(port) {}
         expectError(outcome.error, .cannotConnectToHost, about: url)
         #expect(outcome.events == [.completed(.cannotConnectToHost)])
         #expect(posixCode(outcome.error) == Int(ECONNREFUSED))

@@ -10,8 +10,13 @@ struct ConnectivityTests {
     private let sandbox: Sandbox
     private let observer = Observer()
 
+    /// Where nobody listens at first.
+    private let port: DeadPort
+    private var url: URL { port.url("/file") }
+
     init() throws {
         sandbox = try Sandbox()
+        port = try DeadPort()
     }
 
     private func session(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSession {
@@ -21,32 +26,20 @@ struct ConnectivityTests {
         }
     }
 
-    /// A URL where nobody listens now, at a port that the system gives to nobody by itself.
-    private func nowhere() throws -> URL {
-        while true {
-            if let server = try? LoopbackServer(port: .random(in: 20_000..<32_000)) {
-                defer { server.stop() }
-                return server.url("/file")
-            }
-        }
-    }
-
     @Test("A task that cannot connect fails, unless its session waits")
     func withoutWaiting() async throws {
         #expect(!URLSessionConfiguration.default.waitsForConnectivity)
-        sandbox.session(observer).dataTask(with: try nowhere()).resume()
+        sandbox.session(observer).dataTask(with: url).resume()
         await observer.completion()
         #expect(observer.events == [.created, .metrics(transactions: 1), .completed(.cannotConnectToHost)])
     }
 
     @Test("It waits, says so once, and is served as soon as somebody listens")
     func waits() async throws {
-        let url = try nowhere()
-        let port = try #require(url.port.flatMap { UInt16(exactly: $0) })
         let session = session()
         session.dataTask(with: url).resume()
         await observer.wait { $0.contains(.waiting) }
-        let server = try LoopbackServer(port: port)
+        let server = try LoopbackServer(port: port.number)
         server.route("/file", .text("hello"))
         await observer.completion()
         #expect(
@@ -62,7 +55,7 @@ struct ConnectivityTests {
             $0.timeoutIntervalForRequest = 0.1
             $0.timeoutIntervalForResource = 1.5
         }
-        session.dataTask(with: try nowhere()).resume()
+        session.dataTask(with: url).resume()
         await observer.completion()
         #expect(observer.events == [.created, .waiting, .metrics(transactions: 1), .completed(.timedOut)])
     }
@@ -79,7 +72,7 @@ struct ConnectivityTests {
     @Test("Cancelling ends it at once")
     func cancel() async throws {
         let session = session()
-        let task = session.dataTask(with: try nowhere())
+        let task = session.dataTask(with: url)
         task.resume()
         await observer.wait { $0.contains(.waiting) }
         task.cancel()
@@ -89,14 +82,12 @@ struct ConnectivityTests {
 
     @Test("A suspended task does not try; resuming tries at once")
     func suspend() async throws {
-        let url = try nowhere()
-        let port = try #require(url.port.flatMap { UInt16(exactly: $0) })
         let session = session()
         let task = session.dataTask(with: url)
         task.resume()
         await observer.wait { $0.contains(.waiting) }
         task.suspend()
-        let server = try LoopbackServer(port: port)
+        let server = try LoopbackServer(port: port.number)
         server.route("/file", .text("hello"))
         task.resume()
         await observer.completion()

@@ -99,6 +99,7 @@ import Testing
         var request = URLRequest(url: bench.url)
         var disposition = URLSession.ResponseDisposition.allow
         var expected: URLError.Code?
+        var port: DeadPort?
         switch end {
         case .success:
             bench.answer(bench.good)
@@ -114,7 +115,7 @@ import Testing
             try sink.append(other.bytes)
             try sink.saveRecord(other.record)
         case .refused:
-            bench.server.stop()
+            port = try DeadPort(stopping: bench.server)
             expected = .cannotConnectToHost
         case .cancelled:
             bench.answer(bench.good)
@@ -129,6 +130,7 @@ import Testing
             expected = .unsupportedURL
         }
         let outcome = await bench.run(into: sink, request: request, disposition: disposition)
+        withExtendedLifetime(port) {}
         #expect(outcome.events.last == .completed(expected))
         #expect(sink.timesClosed == 1)
         #expect(sink.calls.last == .close)
