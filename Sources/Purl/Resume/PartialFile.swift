@@ -5,29 +5,50 @@ import Synchronization
 /// The file of an unfinished download.
 final class PartialFile: PipedSink {
     let location: URL
-    private let file: any OpenFile
     private let files: any FileLayer
     private let state: Mutex<State>
 
+    private enum Handle {
+        /// To be made in the folder.
+        case missing(PartialsFolder)
+        case open(any OpenFile)
+        case removed
+    }
+
     private struct State {
+        var handle: Handle
         /// What was appended whole. After a write that failed half-way the file itself may be longer.
         var written: Int64
         /// The folder says on disk, too, that the file exists.
         var isNameSafe: Bool
     }
 
-    /// Makes a new, empty file in `folder`.
-    init(creatingIn folder: PartialsFolder) throws(FileFailure) {
+    /// A new, empty file in `folder`. It is made when it is first written to or cut: that may take the disk a while, and
+    /// is not for the network thread to wait for.
+    init(creatingIn folder: PartialsFolder) {
         location = folder.url.appendingPathComponent("\(Self.prefix)\(UUID().uuidString.lowercased())\(Self.suffix)")
         files = folder.files
-        do {
-            file = try Self.create(location.path, in: folder)
-            _ = try file.lock()
-        } catch {
-            throw FileFailure(.create, location, error)
+        state = Mutex(State(handle: .missing(folder), written: 0, isNameSafe: false))
+    }
+
+    /// The open file, which is made first where it has to be.
+    private func opened() throws(FileFailure) -> any OpenFile {
+        try state.withLock { state throws(FileFailure) in
+            switch state.handle {
+            case .open(let file): return file
+            case .removed: throw FileFailure(.open, location, SystemError(code: ENOENT, operation: "open"))
+            case .missing(let folder):
+                do {
+                    let file = try Self.create(location.path, in: folder)
+                    _ = try file.lock()
+                    state.handle = .open(file)
+                    folder.removeUnclaimedOnce()
+                    return file
+                } catch {
+                    throw FileFailure(.create, location, error)
+                }
+            }
         }
-        state = Mutex(State(written: 0, isNameSafe: false))
-        folder.removeUnclaimedOnce()
     }
 
     /// The folder is made only when it turns out to be missing.
@@ -46,9 +67,8 @@ final class PartialFile: PipedSink {
         guard let file = try? folder.files.open(location.path, .existing), (try? file.lock()) == true,
             let size = try? file.size()
         else { return nil }
-        self.file = file
         files = folder.files
-        state = Mutex(State(written: size, isNameSafe: true))
+        state = Mutex(State(handle: .open(file), written: size, isNameSafe: true))
     }
 
     var name: String { location.lastPathComponent }
@@ -62,9 +82,15 @@ final class PartialFile: PipedSink {
             && UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(suffix.count))) != nil
     }
 
-    /// Removes the file. What is open of it stays readable until it is closed.
+    /// Removes the file, and closes it: its room on the disk is given back here and now, not on the thread that happens
+    /// to be its last owner's.
     func remove() {
         files.remove(location.path)
+        let last = state.withLock { state in
+            defer { state.handle = .removed }
+            return state.handle
+        }
+        withExtendedLifetime(last) {}
     }
 
     // MARK: BodySink
@@ -72,7 +98,7 @@ final class PartialFile: PipedSink {
     /// Throws when the file is no longer where it was: bytes that nobody can find do not count.
     var length: Int64 {
         get throws {
-            guard file.isFound(at: location.path) else {
+            guard try opened().isFound(at: location.path) else {
                 throw FileFailure(.open, location, SystemError(code: ENOENT, operation: "stat"))
             }
             return state.withLock { $0.written }
@@ -80,17 +106,17 @@ final class PartialFile: PipedSink {
     }
 
     func append(_ data: Data) throws {
-        try append(data.count) { offset throws(SystemError) in try file.write(data, at: offset) }
+        try append(data.count) { (file, offset) throws(SystemError) in try file.write(data, at: offset) }
     }
 
     func append(_ count: Int, from pipe: ContentPipe) throws {
-        try append(count) { offset throws(SystemError) in try file.write(count, from: pipe, at: offset) }
+        try append(count) { (file, offset) throws(SystemError) in try file.write(count, from: pipe, at: offset) }
     }
 
-    private func append(_ count: Int, by write: (Int64) throws(SystemError) -> Void) throws {
+    private func append(_ count: Int, by write: (any OpenFile, Int64) throws(SystemError) -> Void) throws {
         let offset = state.withLock { $0.written }
         do {
-            try write(offset)
+            try write(opened(), offset)
         } catch {
             throw FileFailure(.write, location, error)
         }
@@ -99,7 +125,7 @@ final class PartialFile: PipedSink {
 
     func truncate(to length: Int64) throws {
         do {
-            try file.truncate(to: length)
+            try opened().truncate(to: length)
         } catch {
             throw FileFailure(.write, location, error)
         }
@@ -107,12 +133,12 @@ final class PartialFile: PipedSink {
     }
 
     func bytes(in range: Range<Int64>) throws -> Data {
-        try file.read(range.count, at: range.lowerBound)
+        try opened().read(range.count, at: range.lowerBound)
     }
 
     func synchronize() throws {
         do {
-            try file.synchronize()
+            try opened().synchronize()
             guard !state.withLock({ $0.isNameSafe }) else { return }
             try files.synchronizeFolder(location.deletingLastPathComponent().path)
             state.withLock { $0.isNameSafe = true }
@@ -125,5 +151,8 @@ final class PartialFile: PipedSink {
     func saveRecord(_ record: Data?) {}
 
     /// The next task may go on with the file, before the last call about this one is out.
-    func close() { file.unlock() }
+    func close() {
+        let handle = state.withLock { $0.handle }
+        if case .open(let file) = handle { file.unlock() }
+    }
 }

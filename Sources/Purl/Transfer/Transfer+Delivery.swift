@@ -197,18 +197,27 @@ extension Transfer {
     ) {
         // A sink's bytes stay where they are; resume data is for downloads, whose file nobody else can name.
         let blob = downloadTask == nil || !failure.canCarryResumeData ? nil : try? resume?.encoded()
-        if blob == nil { removePartial() }
-        if let resumeHandler { session.queue.enqueue { resumeHandler(blob) } }
-        conclude(.failure(failure.error(for: request.url, resumeData: blob)))
+        let error = failure.error(for: request.url, resumeData: blob)
+        afterRemoving(blob == nil ? unwantedPartial : nil) { [self] in
+            if let resumeHandler { session.queue.enqueue { resumeHandler(blob) } }
+            conclude(.failure(error))
+        }
     }
 
-    /// Nobody will go on with the partial file. What a task was made from that never began is still its maker's, unless
-    /// that was the journal.
-    private func removePartial() {
-        if let partial {
-            partial.remove()
-        } else if case .restored(let resume) = origin {
-            PartialFile(named: resume.partialName, in: session.partials)?.remove()
+    /// The partial file with which nobody will go on. What a task was made from that never began is still its maker's,
+    /// unless that was the journal.
+    private var unwantedPartial: PartialFile? {
+        if let partial { return partial }
+        guard case .restored(let resume) = origin else { return nil }
+        return PartialFile(named: resume.partialName, in: session.partials)
+    }
+
+    /// Goes on when the file is gone. The disk may take a while for that, and others' bytes must not wait for it.
+    private func afterRemoving(_ file: PartialFile?, _ goOn: @escaping @Sendable @NetworkActor () -> Void) {
+        guard let file else { return goOn() }
+        DispatchQueue.global().async {
+            file.remove()
+            NetworkActor.post { goOn() }
         }
     }
 

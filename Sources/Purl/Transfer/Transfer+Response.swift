@@ -261,14 +261,14 @@ extension Transfer {
         case .goesOn(let total):
             self.total = total
             publish(answer.response, received: rest.offset, expected: total)
-            try store(answer, startingOver: false)
+            store(answer, startingOver: false)
         case .startsOver:
             self.rest = nil
             try acceptWhole(answer)
         case .isComplete:
             total = rest.offset
             publish(answer.response, received: rest.offset, expected: rest.offset)
-            try openStorage(answer, startingOver: false)
+            openStorage(answer, startingOver: false)
             // There is nothing to decide, and the body of a 416 is not the resource.
             completeDiscardingBody(of: answer)
         case .isUnusable:
@@ -293,7 +293,7 @@ extension Transfer {
         if untouched != nil, status != 200 { throw .cannotGoOn(status: status) }
         if downloadTask != nil || (writer != nil && status == 200) {
             publish(answer.response, received: 0, expected: total ?? NSURLSessionTransferSizeUnknown)
-            try store(answer, startingOver: true)
+            store(answer, startingOver: true)
         } else {
             acceptForDelegate(answer)
         }
@@ -343,8 +343,8 @@ extension Transfer {
         }
     }
 
-    private func store(_ answer: Answer, startingOver: Bool) throws(TransferFailure) {
-        guard downloadTask == nil else { return try openStorage(answer, startingOver: startingOver) }
+    private func store(_ answer: Answer, startingOver: Bool) {
+        guard downloadTask == nil else { return openStorage(answer, startingOver: startingOver) }
         // What the sink holds is not touched before the delegate has said that it wants the response.
         storesFromStart = startingOver
         if hearsOfData { askDisposition(answer) } else { allow(answer) }
@@ -379,11 +379,7 @@ extension Transfer {
     private func allow(_ answer: Answer) {
         if let startingOver = storesFromStart {
             storesFromStart = nil
-            do throws(TransferFailure) {
-                try openStorage(answer, startingOver: startingOver)
-            } catch {
-                return fail(error)
-            }
+            openStorage(answer, startingOver: startingOver)
         }
         updateFlow()
     }

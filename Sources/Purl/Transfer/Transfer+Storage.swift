@@ -125,9 +125,8 @@ extension Transfer {
     /// The response is the resource: makes ready to store it.
     ///
     /// - Parameter startingOver: The bytes there are, if any, belong to another version.
-    func openStorage(_ answer: Answer, startingOver: Bool) throws(TransferFailure) {
-        if writer == nil { try makePartialWriter() }
-        guard let writer else { return }
+    func openStorage(_ answer: Answer, startingOver: Bool) {
+        let writer = writer ?? makePartialWriter()
         untouched = nil
         let validator = startingOver ? newValidator(answer.head) : rest?.validator
         writer.begin(
@@ -164,14 +163,10 @@ extension Transfer {
         isUpload ? nil : Resumability.validator(for: originalRequest, answeredBy: head)
     }
 
-    private func makePartialWriter() throws(TransferFailure) {
-        do throws(FileFailure) {
-            let partial = try PartialFile(creatingIn: session.partials)
-            self.partial = partial
-            makeWriter(partial, bookkeeping(of: partial))
-        } catch {
-            throw .file(error)
-        }
+    private func makePartialWriter() -> SinkWriter {
+        let partial = PartialFile(creatingIn: session.partials)
+        self.partial = partial
+        return makeWriter(partial, bookkeeping(of: partial))
     }
 
     /// The request the transfer began with, which resume data begins with again.
