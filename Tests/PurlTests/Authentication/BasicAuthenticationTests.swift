@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A 401 is answered with a user and a password", .timeLimit(.minutes(1)))
+@Suite("A 401 is answered with a user and a password", .timeLimit(.minutes(5)))
 struct BasicAuthenticationTests {
     @Test("The delegate's credential opens the place", arguments: LoadForm.allCases)
     func delegate(form: LoadForm) async throws {

@@ -4,7 +4,7 @@ import PurlTesting
 import Synchronization
 import Testing
 
-@Suite("The delegate's answer to a challenge", .timeLimit(.minutes(1)))
+@Suite("The delegate's answer to a challenge", .timeLimit(.minutes(5)))
 struct ChallengeDispositionTests {
     static let twoSpaces = [#"Basic realm="hall", Digest realm="vault", nonce="n", qop=auth, Basic realm="yard""#]
 

@@ -4,7 +4,7 @@ import PurlHTTP
 import PurlTesting
 import Testing
 
-@Suite("Digest authentication", .timeLimit(.minutes(1)))
+@Suite("Digest authentication", .timeLimit(.minutes(5)))
 struct DigestAuthenticationTests {
     @Test(
         "Every algorithm, with quality of protection and without", arguments: [nil] + DigestAlgorithm.allCases,

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Redirects and authentication", .timeLimit(.minutes(1)))
+@Suite("Redirects and authentication", .timeLimit(.minutes(5)))
 struct RedirectAuthenticationTests {
     @Test("Within an origin the proof goes along, even one for the task alone", arguments: LoadForm.allCases)
     func sameOrigin(form: LoadForm) async throws {

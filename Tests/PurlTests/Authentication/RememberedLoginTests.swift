@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Who has been let in is remembered", .timeLimit(.minutes(1)))
+@Suite("Who has been let in is remembered", .timeLimit(.minutes(5)))
 struct RememberedLoginTests {
     /// A server with one closed place, and a session that may know the word.
     private struct House {

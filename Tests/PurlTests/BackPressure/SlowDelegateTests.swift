@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// A slow consumer costs time, not memory. Each runs in a process of its own, so that the memory is its alone.
-@Suite(.timeLimit(.minutes(2))) struct SlowDelegateTests {
+@Suite(.timeLimit(.minutes(5))) struct SlowDelegateTests {
     @Test func aSlowDelegateReadsAGibibyteInLittleMemory() async {
         await #expect(processExitsWith: .success) {
             let content = GeneratedContent(size: 1 << 30, seed: 51)

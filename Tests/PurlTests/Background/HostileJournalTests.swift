@@ -6,7 +6,7 @@ import Testing
 
 /// A journal somebody else wrote, with digests that fit: never a crash, never a file touched outside the session's
 /// folder, never a wrong file.
-@Suite(.timeLimit(.minutes(2))) struct HostileJournalTests {
+@Suite(.timeLimit(.minutes(5))) struct HostileJournalTests {
     private let content = GeneratedContent(size: 100_000, seed: 31)
     private let canary = Data("canary".utf8)
     private let server: LoopbackServer

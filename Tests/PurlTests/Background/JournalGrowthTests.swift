@@ -6,7 +6,7 @@ import Testing
 @testable import Purl
 
 /// A journal does not grow for ever: it is written anew when most of it is history.
-@Suite(.timeLimit(.minutes(2))) struct JournalGrowthTests {
+@Suite(.timeLimit(.minutes(5))) struct JournalGrowthTests {
     /// What it may grow to when its tasks need little: the history it is allowed, and one entry.
     private static let bound = 300_000
 

@@ -4,7 +4,7 @@ import PurlTesting
 import Testing
 
 /// Transfers leave no descriptors behind, however they end. Runs in a process of its own, so that it can count all.
-@Suite(.timeLimit(.minutes(2))) struct DescriptorTests {
+@Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
     @Test func threeHundredMixedTransfersLeaveNone() async {
         await #expect(processExitsWith: .success) {
             let server = try LoopbackServer()
