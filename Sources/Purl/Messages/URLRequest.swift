@@ -28,12 +28,15 @@ public struct URLRequest: Hashable, Sendable {
 
     /// The kind of traffic a request belongs to. A hint only: plain sockets make no difference between them.
     public enum NetworkServiceType: UInt, Sendable {
-        case networkServiceTypeDefault = 0
-        case networkServiceTypeVoIP = 1
-        case networkServiceTypeVideo = 2
-        case networkServiceTypeBackground = 3
-        case networkServiceTypeVoice = 4
+        case `default` = 0
+        case voip = 1
+        case video = 2
+        case background = 3
+        case voice = 4
         case networkServiceTypeCallSignaling = 11
+
+        /// The newer name of ``networkServiceTypeCallSignaling``.
+        public static var callSignaling: NetworkServiceType { .networkServiceTypeCallSignaling }
     }
 
     /// The time-out a request has when nobody chose one, in seconds.
@@ -49,7 +52,7 @@ public struct URLRequest: Hashable, Sendable {
     /// The document this request is part of. Kept, not interpreted.
     public var mainDocumentURL: URL?
     /// The kind of traffic. A hint only.
-    public var networkServiceType: NetworkServiceType = .networkServiceTypeDefault
+    public var networkServiceType: NetworkServiceType = .default
     /// Whether a cellular interface may be used. Kept; a socket on Linux does not tell interfaces apart.
     public var allowsCellularAccess: Bool = true
     /// Whether cookies are sent with the request and taken from its response. `true` by default.

@@ -158,7 +158,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
         timeoutInterval = request.timeoutInterval
         body = request.httpBody
         if request.cachePolicy != .useProtocolCachePolicy { cachePolicy = request.cachePolicy.rawValue }
-        if request.networkServiceType != .networkServiceTypeDefault {
+        if request.networkServiceType != .default {
             networkServiceType = request.networkServiceType.rawValue
         }
         if !request.allowsCellularAccess { forbidsCellularAccess = true }
@@ -178,7 +178,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
         request.allHTTPHeaderFields = headers
         request.httpBody = body
         request.networkServiceType =
-            networkServiceType.flatMap(URLRequest.NetworkServiceType.init) ?? .networkServiceTypeDefault
+            networkServiceType.flatMap(URLRequest.NetworkServiceType.init) ?? .default
         request.allowsCellularAccess = forbidsCellularAccess != true
         request.httpShouldHandleCookies = handlesNoCookies != true
         request.mainDocumentURL = mainDocumentURL.flatMap { URL(string: $0) }

@@ -12,7 +12,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var requestCachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy
         var timeoutIntervalForRequest: TimeInterval = 60
         var timeoutIntervalForResource: TimeInterval = 604_800
-        var networkServiceType: URLRequest.NetworkServiceType = .networkServiceTypeDefault
+        var networkServiceType: URLRequest.NetworkServiceType = .default
         var allowsCellularAccess = true
         var httpAdditionalHeaders: [String: String] = [:]
         var httpCookieStorage: HTTPCookieStorage? = .shared

@@ -98,14 +98,14 @@ import Testing
         let killed = try await KilledDownload(request: { url in
             var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
             request.allowsCellularAccess = false
-            request.networkServiceType = .networkServiceTypeBackground
+            request.networkServiceType = .background
             return request
         })
         let launch = await Launch(killed.home)
         let request = try #require(launch.tasks.first?.originalRequest)
         #expect(request.cachePolicy == .reloadIgnoringLocalCacheData)
         #expect(!request.allowsCellularAccess)
-        #expect(request.networkServiceType == .networkServiceTypeBackground)
+        #expect(request.networkServiceType == .background)
         await launch.end()
     }
 

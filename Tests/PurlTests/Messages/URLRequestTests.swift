@@ -16,7 +16,7 @@ struct URLRequestTests {
         #expect(request.cachePolicy == .useProtocolCachePolicy)
         #expect(request.timeoutInterval == 60)
         #expect(request.mainDocumentURL == nil)
-        #expect(request.networkServiceType == .networkServiceTypeDefault)
+        #expect(request.networkServiceType == .default)
         #expect(request.allowsCellularAccess)
         #expect(request.httpBody == nil)
         #expect(request.allHTTPHeaderFields == nil)
@@ -42,7 +42,7 @@ struct URLRequestTests {
         ("method", { $0.httpMethod = "POST" }), ("body", { $0.httpBody = Data("hello".utf8) }),
         ("cache policy", { $0.cachePolicy = .reloadIgnoringLocalCacheData }), ("time-out", { $0.timeoutInterval = 5 }),
         ("document", { $0.mainDocumentURL = URL(string: "http://a.example/") }),
-        ("service", { $0.networkServiceType = .networkServiceTypeVideo }),
+        ("service", { $0.networkServiceType = .video }),
         ("cellular", { $0.allowsCellularAccess = false }),
         ("field", { $0.setValue("1", forHTTPHeaderField: "X") }),
     ]
@@ -160,7 +160,7 @@ struct ConfigurationTests {
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.timeoutIntervalForRequest = 5
         configuration.timeoutIntervalForResource = 6
-        configuration.networkServiceType = .networkServiceTypeVoice
+        configuration.networkServiceType = .voice
         configuration.allowsCellularAccess = false
         configuration.httpMaximumConnectionsPerHost = 2
         configuration.httpAdditionalHeaders = ["X": "1"]
@@ -173,7 +173,7 @@ struct ConfigurationTests {
             configuration.requestCachePolicy == .reloadIgnoringLocalCacheData,
             configuration.timeoutIntervalForRequest == 5,
             configuration.timeoutIntervalForResource == 6,
-            configuration.networkServiceType == .networkServiceTypeVoice, !configuration.allowsCellularAccess,
+            configuration.networkServiceType == .voice, !configuration.allowsCellularAccess,
             configuration.httpMaximumConnectionsPerHost == 2,
             configuration.httpAdditionalHeaders as? [String: String] == ["X": "1"],
             configuration.partialDownloadsDirectory?.path == "/tmp/partials",
