@@ -10,13 +10,29 @@ struct CacheKey: Hashable, Sendable {
 
     init(_ url: URL) {
         let text = url.absoluteString
-        self.init(text: text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text)
+        let whole = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { text[..<$0] } ?? text[...]
+        self.init(text: Self.normal(whole))
     }
 
     /// `nil` for a request that no stored response answers: another method than GET.
     init?(_ request: URLRequest) {
         guard let url = request.url, request.httpMethod ?? "GET" == "GET" else { return nil }
         self.init(url)
+    }
+
+    // RFC 9110 §4.2.3: capitals in scheme and host, the scheme's own port and an empty path make no other URL.
+    private static func normal(_ text: Substring) -> String {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://"),
+            text[..<colon].lowercased() == "http"
+        else { return String(text) }
+        let start = text.utf8.index(colon, offsetBy: 3)
+        let end =
+            text.utf8[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? text.endIndex
+        let host = text.utf8[start..<end].lastIndex(of: UInt8(ascii: "@")).map { text.utf8.index(after: $0) } ?? start
+        var authority = text[start..<host] + text[host..<end].lowercased()
+        if authority.hasSuffix(":80") { authority.removeLast(3) }
+        let hasPath = end < text.endIndex && text.utf8[end] == UInt8(ascii: "/")
+        return "http://\(authority)\(hasPath ? "" : "/")\(text[end...])"
     }
 
     private init(text: String) {

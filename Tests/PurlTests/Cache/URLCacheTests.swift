@@ -78,6 +78,33 @@ struct URLCacheTests {
         #expect(cache.cachedResponse(for: URLRequest(url: cacheURL("a?x=1")))?.response.url == cacheURL("a?x=1#top"))
     }
 
+    @Test(
+        "URLs that HTTP says are the same have the same response",
+        arguments: [
+            ("http://EXAMPLE.com/file", true), ("HTTP://example.com/file", true), ("http://example.com:80/file", true),
+            ("http://example.com/FILE", false), ("http://example.com:8080/file", false),
+            ("http://me@example.com/file", false), ("http://example.com/file/", false),
+            ("http+unix://example.com/file", false),
+        ])
+    func sameURL(text: String, isSame: Bool) throws {
+        let cache = try CacheHome().cache()
+        let url = try #require(URL(string: "http://example.com/file"))
+        cache.storeCachedResponse(serverResponse("file"), for: URLRequest(url: url))
+        let other = try #require(URL(string: text))
+        #expect((cache.cachedResponse(for: URLRequest(url: other)) != nil) == isSame)
+    }
+
+    @Test(
+        "An empty path is the root",
+        arguments: ["http://example.com", "http://example.com/", "http://EXAMPLE.com:80#top"])
+    func emptyPath(text: String) throws {
+        let cache = try CacheHome().cache()
+        let url = try #require(URL(string: "http://example.com"))
+        cache.storeCachedResponse(serverResponse("file"), for: URLRequest(url: url))
+        let other = try #require(URL(string: text))
+        #expect(cache.cachedResponse(for: URLRequest(url: other)) != nil)
+    }
+
     @Test("Variants live side by side; without the field in the request, the newest is meant")
     func variants() throws {
         let home = try CacheHome()
