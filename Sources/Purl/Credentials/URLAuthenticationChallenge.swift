@@ -3,7 +3,7 @@ import Foundation
 /// A server or proxy wants to know who is asking.
 ///
 /// `@unchecked Sendable` because the class is open; it is immutable.
-open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
+open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Sendable {
     /// What the credential is to open.
     public let protectionSpace: URLProtectionSpace
     /// The credential that was refused last; `nil` when none has been tried. What the URL and the credential storage
@@ -42,6 +42,48 @@ open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
         failureResponse = challenge.failureResponse
         error = challenge.error
         self.sender = sender
+    }
+
+    // MARK: NSSecureCoding
+
+    /// Challenges may be archived.
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Reads a challenge from an archive. It has no sender: nobody waits for its answer any more.
+    public required init?(coder aDecoder: NSCoder) {
+        guard let space = aDecoder.decodeObject(of: URLProtectionSpace.self, forKey: "protectionSpace") else {
+            return nil
+        }
+        protectionSpace = space
+        proposedCredential = aDecoder.decodeObject(of: URLCredential.self, forKey: "proposedCredential")
+        previousFailureCount = max(0, aDecoder.decodeInteger(forKey: "previousFailureCount"))
+        failureResponse =
+            aDecoder.decodeObject(of: [URLResponse.self, HTTPURLResponse.self], forKey: "failureResponse")
+            as? URLResponse
+        let domain = aDecoder.decodeObject(of: NSString.self, forKey: "errorDomain") as String?
+        let sentence = aDecoder.decodeObject(of: NSString.self, forKey: "errorSentence") as String?
+        let code = aDecoder.decodeInteger(forKey: "errorCode")
+        let userInfo = sentence.map { [NSLocalizedDescriptionKey: $0] } ?? [:]
+        error = domain.map { domain -> any Error in
+            guard domain == NSURLErrorDomain, let code = URLError.Code(rawValue: code) else {
+                return NSError(domain: domain, code: code, userInfo: userInfo)
+            }
+            return URLError(code, userInfo: userInfo)
+        }
+        sender = nil
+    }
+
+    /// Writes the challenge to an archive, the proposed credential's password as it is, and of the error its domain,
+    /// code and sentence.
+    open func encode(with aCoder: NSCoder) {
+        aCoder.encode(protectionSpace, forKey: "protectionSpace")
+        aCoder.encode(proposedCredential, forKey: "proposedCredential")
+        aCoder.encode(previousFailureCount, forKey: "previousFailureCount")
+        aCoder.encode(failureResponse, forKey: "failureResponse")
+        let error = error as NSError?
+        aCoder.encode(error.map { NSString(string: $0.domain) }, forKey: "errorDomain")
+        aCoder.encode(error?.code ?? 0, forKey: "errorCode")
+        aCoder.encode(error.map { NSString(string: $0.localizedDescription) }, forKey: "errorSentence")
     }
 
     open override var description: String {
