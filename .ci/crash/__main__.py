@@ -21,10 +21,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from memory import folder_in_memory
-from ordeal import FigureMissed, Ordeal, OrdealFailed
-from server import Server
-from ways import WAYS
+# What the scripts share.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from memory import folder_in_memory  # noqa: E402
+from ordeal import FigureMissed, Ordeal, OrdealFailed  # noqa: E402
+from server import Server  # noqa: E402
+from ways import WAYS  # noqa: E402
 
 
 def main():

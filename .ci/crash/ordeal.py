@@ -1,12 +1,12 @@
 """One way to download, killed again and again, and what has to be true of it in the end."""
 
-import os
 import shutil
 import subprocess
 import tempfile
 import time
 
 from server import digest_of_file
+from surroundings import environment
 
 
 class OrdealFailed(Exception):
@@ -123,7 +123,3 @@ def expect(condition, otherwise):
 def hope(condition, otherwise):
     if not condition:
         raise FigureMissed(otherwise)
-
-
-def environment():
-    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}

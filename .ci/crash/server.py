@@ -5,6 +5,8 @@ import subprocess
 import urllib.request
 from dataclasses import dataclass
 
+from surroundings import environment
+
 
 @dataclass
 class File:
@@ -33,7 +35,8 @@ class Server:
 
     def __init__(self, subject, rate):
         self.process = subprocess.Popen(
-            [subject, "serve", str(rate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [subject, "serve", str(rate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=environment())
 
     def __enter__(self):
         return self

@@ -20,12 +20,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from downloads import CANNOT_CREATE, CANNOT_OPEN, CANNOT_WRITE, PurlDownload, SubjectDownload
-from small_disk import NotPermitted, SmallDisk
-
-# The server is that of the crash script.
-sys.path.append(str(Path(__file__).resolve().parent.parent / "crash"))
+# What the scripts share, and the server, which is that of the crash script.
+CI = Path(__file__).resolve().parent.parent
+sys.path += [str(CI), str(CI / "crash")]
+from downloads import CANNOT_CREATE, CANNOT_OPEN, CANNOT_WRITE, PurlDownload, SubjectDownload  # noqa: E402
 from server import Server, digest_of_file  # noqa: E402
+from small_disk import NotPermitted, SmallDisk  # noqa: E402
 
 MIB = 1 << 20
 RATE = 20_000_000

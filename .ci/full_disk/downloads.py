@@ -1,10 +1,11 @@
 """Downloads that can be tried again: by CrashSubject, and by purl."""
 
-import os
 import plistlib
 import select
 import subprocess
 from dataclasses import dataclass
+
+from surroundings import environment
 
 CANNOT_CREATE, CANNOT_OPEN, CANNOT_WRITE = -3000, -3001, -3003
 
@@ -80,7 +81,3 @@ class PurlDownload:
 
     def close(self):
         pass
-
-
-def environment():
-    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}

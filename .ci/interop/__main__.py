@@ -15,12 +15,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from checks import Checks, make_random_file
-from client import Purl
-from httpbin_server import check_httpbin
-from interruptions import InterruptedDownload
-from report import Report
-from servers import Lighttpd, Nginx
+# What the scripts share.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from checks import Checks, make_random_file  # noqa: E402
+from client import Purl  # noqa: E402
+from httpbin_server import check_httpbin  # noqa: E402
+from interruptions import InterruptedDownload  # noqa: E402
+from report import Report  # noqa: E402
+from servers import Lighttpd, Nginx  # noqa: E402
 
 
 def main():

@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 
 from report import expect, wait_until
+from surroundings import environment
 
 
 @dataclass
@@ -30,9 +31,7 @@ class Purl:
         self.program = program
         self.folder = folder
         self.runs = []
-        names = [name for name in os.environ if name.lower().endswith("_proxy")]
-        self.environment = {name: value for name, value in os.environ.items() if name not in names}
-        self.environment.update(HOME=str(folder), XDG_CACHE_HOME=str(folder / "cache"))
+        self.environment = environment(HOME=str(folder), XDG_CACHE_HOME=str(folder / "cache"))
 
     def start(self, *arguments, folder=None):
         run = Run([self.program, *map(str, arguments)], self.environment, folder or self.folder)

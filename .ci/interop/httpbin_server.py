@@ -6,6 +6,7 @@ import subprocess
 
 from report import CheckFailed, expect, wait_until
 from servers import free_port
+from surroundings import environment
 
 # Above what the checks take one by one: 5 s.
 LIMIT = 60
@@ -63,7 +64,7 @@ def check_httpbin(report, folder, gunicorn, scenarios):
 def made_checks(report, server, scenarios):
     run = subprocess.run(
         [scenarios, "httpbin", f"http://127.0.0.1:{server.port}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        timeout=LIMIT, text=True)
+        env=environment(), timeout=LIMIT, text=True)
     lines = run.stdout.splitlines()
     for line in lines:
         report.relay(line)
