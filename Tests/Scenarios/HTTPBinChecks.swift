@@ -18,7 +18,7 @@ struct HTTPBinChecks: Sendable {
 
     static let all =
         HTTPBinRedirects.all + HTTPBinAuthentication.all + HTTPBinCookies.all + HTTPBinBodies.all + HTTPBinContents.all
-        + HTTPBinTimes.all
+        + HTTPBinCaching.all + HTTPBinTimes.all
 
     /// Runs all checks and says how many failed.
     static func run(at url: URL) async -> Bool {

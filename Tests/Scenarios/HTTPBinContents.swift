@@ -47,18 +47,6 @@ enum HTTPBinContents {
                 try expect("status", try await bin.get("/status/\(status)").status, status)
             }
         },
-        HTTPBinChecks.Check("/etag with conditions") { bin in
-            let answer = try await bin.get("/etag/v1")
-            try expect("tag", answer.field("ETag"), "v1")
-            try expect("If-None-Match", try await bin.get("/etag/v1", fields: ["If-None-Match": "v1"]).status, 304)
-            try expect("If-Match", try await bin.get("/etag/v1", fields: ["If-Match": "v2"]).status, 412)
-        },
-        HTTPBinChecks.Check("/cache with a condition of one's own") { bin in
-            try expect("status", try await bin.get("/cache").status, 200)
-            let fields = ["If-Modified-Since": "Wed, 09 Jun 2021 10:18:14 GMT"]
-            try expect("status", try await bin.get("/cache", fields: fields).status, 304)
-            try expect("lifetime", try await bin.get("/cache/60").field("Cache-Control"), "public, max-age=60")
-        },
         HTTPBinChecks.Check("/range with a Range of one's own") { bin in
             let answer = try await bin.get("/range/1000", fields: ["Range": "bytes=10-19"])
             try expect("status", answer.status, 206)

@@ -11,6 +11,8 @@ enum Main {
         LoadingScenarios.all + HeaderScenarios.all + RedirectScenarios.all + UploadScenarios.all
         + DownloadScenarios.all + CookieScenarios.all + AuthenticationScenarios.all + FailureScenarios.all
         + RequestScenarios.all + ResponseScenarios.all + TaskScenarios.all + CredentialScenarios.all
+        + CacheScenarios.all + StorageScenarios.all + ProtocolScenarios.all + PlaceScenarios.all
+        + RawValueScenarios.all
 
     static func main() async {
         let words = CommandLine.arguments.dropFirst()

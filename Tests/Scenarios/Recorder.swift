@@ -10,6 +10,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         var calls: [String] = []
         var body = Data()
         var error: (any Error)?
+        var metrics: [URLSessionTaskMetrics] = []
         var completions = 0
         var isInvalid = false
         var waiters: [(isReady: @Sendable (borrowing State) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
@@ -21,25 +22,30 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     private let challenge: ChallengeAnswer
     private let stream: @Sendable () -> InputStream?
     private let onData: @Sendable (URLSessionTask) -> Void
+    private let keeping: @Sendable (CachedURLResponse) -> CachedURLResponse?
 
     init(
         disposition: URLSession.ResponseDisposition = .allow,
         redirect: @escaping @Sendable (URLRequest) -> URLRequest? = { $0 },
         challenge: @escaping ChallengeAnswer = { _ in (.performDefaultHandling, nil) },
         stream: @escaping @Sendable () -> InputStream? = { nil },
-        onData: @escaping @Sendable (URLSessionTask) -> Void = { _ in }
+        onData: @escaping @Sendable (URLSessionTask) -> Void = { _ in },
+        keeping: @escaping @Sendable (CachedURLResponse) -> CachedURLResponse? = { $0 }
     ) {
         self.disposition = disposition
         self.redirect = redirect
         self.challenge = challenge
         self.stream = stream
         self.onData = onData
+        self.keeping = keeping
     }
 
     var calls: [String] { state.withLock { $0.calls } }
     var text: String { state.withLock { String(decoding: $0.body, as: UTF8.self) } }
     var byteCount: Int { state.withLock { $0.body.count } }
     var error: (any Error)? { state.withLock { $0.error } }
+    /// The metrics of all tasks, in the order in which they came.
+    var metrics: [URLSessionTaskMetrics] { state.withLock { $0.metrics } }
 
     /// Returns when so many tasks have completed.
     func completion(of count: Int = 1) async {
@@ -143,6 +149,18 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         add("data", joining: "data") { $0.body.append(data) }
         onData(dataTask)
+    }
+
+    /// Not among the calls: nobody sees them where nothing is stored.
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        completionHandler(keeping(proposedResponse))
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        state.withLock { $0.metrics.append(metrics) }
     }
 
     func urlSession(
