@@ -56,7 +56,7 @@ def parse_arguments():
     parser.add_argument("--pause", type=float, default=0.4, help="seconds between two kills, on average (0.4)")
     parser.add_argument("--rate", type=int, default=20_000_000, help="bytes per second of each file (20000000)")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="what the delays follow")
-    parser.add_argument("--limit", type=int, default=380, help="seconds that all may take (380)")
+    parser.add_argument("--limit", type=int, default=250, help="seconds that all may take (250)")
     parser.add_argument("--only", nargs="+", default=["session", "manager"], help="kinds to try (session manager)")
     options = parser.parse_args()
     if not options.subject.is_file():
