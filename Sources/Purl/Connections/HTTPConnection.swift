@@ -213,6 +213,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
                 return true
             }
             exchange?.client.exchangeMadeProgress(self)
+            exchange?.record?.noteBodyBytes(count)
             exchange?.decoder.skip(count)
             exchange?.client.exchange(self, didMoveContent: count)
             // That may have been the last of it.

@@ -154,6 +154,7 @@ extension Transfer {
     func exchange(_ source: any ResponseSource, didMoveContent count: Int) {
         guard case .sink(let writer) = destination, let pipe else { return }
         writer.put(count, from: pipe)
+        metrics?.current.noteContent(count)
         received += Int64(count)
         task.updateCounts { $0.received = received }
         hold(.full)

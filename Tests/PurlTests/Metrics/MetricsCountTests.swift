@@ -73,6 +73,21 @@ struct MetricsCountTests {
         session.finishTasksAndInvalidate()
     }
 
+    @Test("Of an upload from a file: its bytes")
+    func fileUpload() async throws {
+        let server = try LoopbackServer()
+        let file = sandbox.folder.appendingPathComponent("upload")
+        try Data(count: 3_000_000).write(to: file)
+        var request = URLRequest(url: server.route("/upload", .text("thanks")))
+        request.httpMethod = "PUT"
+        let session = sandbox.session(observer)
+        let transaction = try await transaction(session.uploadTask(with: request, fromFile: file))
+        #expect(transaction.countOfRequestBodyBytesBeforeEncoding == 3_000_000)
+        #expect(transaction.countOfRequestBodyBytesSent == 3_000_000)
+        #expect(server.requests.first?.body.count == 3_000_000)
+        session.finishTasksAndInvalidate()
+    }
+
     @Test("Of a body in chunks: what was read, and what was sent of it")
     func chunks() async throws {
         let server = try LoopbackServer()
@@ -91,14 +106,15 @@ struct MetricsCountTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Of a download: the bytes of its file")
-    func download() async throws {
+    /// The longer one does not pass through the process.
+    @Test("Of a download: the bytes of its file", arguments: [300_000, 3_000_000])
+    func download(size: Int) async throws {
         let server = try LoopbackServer()
-        let url = server.route("/file", .generated(size: 300_000))
+        let url = server.route("/file", .generated(size: size))
         let session = sandbox.session(observer)
         let transaction = try await transaction(session.downloadTask(with: url))
-        #expect(transaction.countOfResponseBodyBytesReceived == 300_000)
-        #expect(transaction.countOfResponseBodyBytesAfterDecoding == 300_000)
+        #expect(transaction.countOfResponseBodyBytesReceived == Int64(size))
+        #expect(transaction.countOfResponseBodyBytesAfterDecoding == Int64(size))
         #expect(observer.events == [.created, .file, .metrics(transactions: 1), .completed(nil)])
         session.finishTasksAndInvalidate()
     }
