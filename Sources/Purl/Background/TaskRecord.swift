@@ -31,6 +31,8 @@ struct TaskRecord: Codable, Sendable, Equatable {
     /// What it takes to go on; absent until a byte is safe, and when the response cannot be resumed.
     var resume: ResumeData?
     var finished: Finished?
+    /// The name of the partial file that was begun. Until there is more to say of it, it is of use to nobody.
+    var begun: String?
     /// The path of the file that an upload sends; absent for downloads.
     var uploadedFile: String?
     /// Before that it does not begin.
@@ -40,7 +42,7 @@ struct TaskRecord: Codable, Sendable, Equatable {
     static let identifiers = 1..<Int.max / 2
 
     /// The partial file it speaks of.
-    var partialName: String? { finished?.partialName ?? resume?.partialName }
+    var partialName: String? { finished?.partialName ?? resume?.partialName ?? begun }
 
     /// A journal is read back from disk, where anything may have happened to it: only what this code would have
     /// written counts. Resume data that does not pass is dropped, so that the task starts over.
@@ -55,6 +57,7 @@ struct TaskRecord: Codable, Sendable, Equatable {
         }
         var record = self
         record.priority = URLSessionTask.clampedPriority(priority)
+        if let begun, !PartialFile.isName(begun) { record.begun = nil }
         if let resume, !resume.isSound || resume.originalRequest.url != originalRequest.url { record.resume = nil }
         return record
     }

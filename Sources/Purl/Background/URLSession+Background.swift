@@ -103,6 +103,7 @@ extension URLSession {
     }
 
     private func restoreUnfinished(_ record: TaskRecord) {
+        if record.resume == nil { record.begun.flatMap { PartialFile(named: $0, in: partials) }?.remove() }
         switch record.ending {
         case nil where settings.continuesDownloadsAfterRelaunch: restoreRunning(record)
         case nil: restoreEnded(record, .endedWithProcess, record.resume)

@@ -100,6 +100,7 @@ extension Transfer {
                     record.resume = nil
                     record.finished = nil
                 }
+                try background.update(identifier) { $0.begun = partial.name }
             case .holds(let resume):
                 try background.update(identifier) { $0.resume = resume }
             case .isWhole(let length):

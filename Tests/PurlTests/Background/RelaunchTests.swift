@@ -40,6 +40,29 @@ import Testing
         #expect(killed.home.partialNames == [])
     }
 
+    /// The process was killed before anything could be said of the first bytes: nobody could go on with them.
+    @Test(arguments: [false, true]) func aFileThatWasOnlyBegunIsRemoved(continuing: Bool) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let content = GeneratedContent(size: 4_000, seed: 3)
+        let url = server.route(
+            "/film", .generated(content).entityTag(KilledDownload.tag).stalled(afterBytes: 1_000, until: gate))
+        let home = try BackgroundHome()
+        let witness = Witness()
+        let session = home.makeSession(witness)
+        session.downloadTask(with: url).resume()
+        await witness.wait { $0.contains { if case .wrote = $0 { true } else { false } } }
+        let after = try home.afterCrash()
+        #expect(after.partialNames.count == 1)
+        gate.open()
+        let launch = await Launch(after, continuing: continuing)
+        let events = await launch.events()
+        #expect(events.contains(.completed(continuing ? nil : .cancelled)))
+        await launch.end()
+        #expect(after.partialNames == [])
+        session.invalidateAndCancel()
+    }
+
     /// The list holds it by kind, too, and asking twice changes nothing.
     @Test func everyListShowsIt() async throws {
         let killed = try await KilledDownload()
