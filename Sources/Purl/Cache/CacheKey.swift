@@ -22,6 +22,8 @@ struct CacheKey: Hashable, Sendable {
 
     // RFC 9110 §4.2.3: capitals in scheme and host, the scheme's own port and an empty path make no other URL.
     private static func normal(_ text: Substring) -> String {
+        // Most URLs are written so from the start, and this runs once a request.
+        if isNormal(text.utf8) { return String(text) }
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://"),
             text[..<colon].lowercased() == "http"
         else { return String(text) }
@@ -33,6 +35,14 @@ struct CacheKey: Hashable, Sendable {
         if authority.hasSuffix(":80") { authority.removeLast(3) }
         let hasPath = end < text.endIndex && text.utf8[end] == UInt8(ascii: "/")
         return "http://\(authority)\(hasPath ? "" : "/")\(text[end...])"
+    }
+
+    private static func isNormal(_ text: Substring.UTF8View) -> Bool {
+        guard text.starts(with: "http://".utf8) else { return false }
+        let authority = text.dropFirst(7).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        return authority.endIndex < text.endIndex && text[authority.endIndex] == UInt8(ascii: "/")
+            && !authority.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+            && !authority.suffix(3).elementsEqual(":80".utf8)
     }
 
     private init(text: String) {
