@@ -23,7 +23,7 @@ extension Transfer {
         }
         let visit = CacheVisit(cache, key, cachePolicy)
         self.visit = visit
-        guard visit.policy.looksUp, !distrustsCache, !asksAboutOwnCopy else { return judge(nil) }
+        guard visit.policy.looksUp, !distrustsCache, !request.asksAboutOwnCopy else { return judge(nil) }
         if type(of: cache) != URLCache.self, let dataTask = task as? URLSessionDataTask {
             lookUp(dataTask, in: cache)
             return true
@@ -44,12 +44,6 @@ extension Transfer {
     private var usesCache: Bool {
         guard case .request = origin, downloadTask == nil, writer == nil else { return false }
         return request.httpBody == nil && request.bodyStream == nil
-    }
-
-    /// The request speaks of a response that its user has, or of a part: the answer is for him to judge.
-    private var asksAboutOwnCopy: Bool {
-        ["Range", "If-Range", "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since"]
-            .contains { request.value(forHTTPHeaderField: $0) != nil }
     }
 
     /// The fields that the request would be sent with. What proves who asks is not among them: a response that depends on
@@ -243,5 +237,13 @@ extension Transfer {
         } else if let circumstances = response.circumstances {
             visit.cache.store.store(response, circumstances, for: visit.key)
         }
+    }
+}
+
+extension URLRequest {
+    /// It speaks of a response that its user has, or of a part: the answer is for him to judge.
+    fileprivate var asksAboutOwnCopy: Bool {
+        ["Range", "If-Range", "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since"]
+            .contains { value(forHTTPHeaderField: $0) != nil }
     }
 }
