@@ -2,9 +2,10 @@
 
 import contextlib
 import os
-import subprocess
 import tempfile
 from pathlib import Path
+
+import tmpfs
 
 NEEDED = 4 << 30
 
@@ -17,12 +18,11 @@ def folder_in_memory(beside):
 
 
 def mounted(folder, stack):
-    folder.mkdir()
-    options = f"size={NEEDED},mode=700"
-    result = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
-    if result.returncode != 0:
+    try:
+        tmpfs.mount(folder, NEEDED)
+    except tmpfs.NotPermitted:
         return None
-    stack.callback(subprocess.run, ["umount", "--lazy", folder], check=False)
+    stack.callback(tmpfs.unmount, folder)
     return folder
 
 

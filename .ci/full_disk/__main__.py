@@ -25,7 +25,8 @@ CI = Path(__file__).resolve().parent.parent
 sys.path += [str(CI), str(CI / "crash")]
 from downloads import CANNOT_CREATE, CANNOT_OPEN, CANNOT_WRITE, PurlDownload, SubjectDownload  # noqa: E402
 from server import Server, digest_of_file  # noqa: E402
-from small_disk import NotPermitted, SmallDisk  # noqa: E402
+from small_disk import SmallDisk  # noqa: E402
+from tmpfs import NotPermitted  # noqa: E402
 
 MIB = 1 << 20
 RATE = 20_000_000

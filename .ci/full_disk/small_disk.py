@@ -1,10 +1,6 @@
 """A disk that is too small."""
 
-import subprocess
-
-
-class NotPermitted(Exception):
-    """This user may mount nothing here."""
+import tmpfs
 
 
 class SmallDisk:
@@ -12,11 +8,8 @@ class SmallDisk:
 
     def __init__(self, folder, size, filler):
         self.folder = folder
-        self.folder.mkdir()
         self.filler = folder / "filler"
-        result = mount("-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", folder)
-        if result.returncode != 0:
-            raise NotPermitted(result.stderr.strip().partition("\n")[0])
+        tmpfs.mount(folder, size)
         with open(self.filler, "wb") as file:
             file.write(b"x" * filler)
 
@@ -24,23 +17,14 @@ class SmallDisk:
         return self
 
     def __exit__(self, *_):
-        subprocess.run(["umount", "--lazy", self.folder], check=False)
+        tmpfs.unmount(self.folder)
         self.folder.rmdir()
 
     def make_room(self):
         self.filler.unlink()
 
     def make_read_only(self):
-        self._remount("ro")
+        tmpfs.remount(self.folder, "ro")
 
     def make_writable(self):
-        self._remount("rw")
-
-    def _remount(self, mode):
-        result = mount("-o", f"remount,{mode}", self.folder)
-        if result.returncode != 0:
-            raise RuntimeError(f"the small disk could not be made {mode}: {result.stderr.strip()}")
-
-
-def mount(*arguments):
-    return subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True, check=False)
+        tmpfs.remount(self.folder, "rw")
