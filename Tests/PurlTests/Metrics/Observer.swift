@@ -21,13 +21,12 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
     private struct State {
-        var events: [Event] = []
         var tasks: [Int] = []
         var metrics: [URLSessionTaskMetrics] = []
         var informational: [HTTPURLResponse] = []
-        var waiters: [(condition: @Sendable ([Event]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
+    private let log = EventLog<Event>()
     private let state = Mutex(State())
     private let beginning: Beginning
     private let challenge: Challenge
@@ -43,29 +42,14 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         self.redirect = redirect
     }
 
-    var events: [Event] { state.withLock { $0.events } }
+    var events: [Event] { log.events }
     /// Which task each event was about.
     var identifiers: [Int] { state.withLock { $0.tasks } }
     var metrics: [URLSessionTaskMetrics] { state.withLock { $0.metrics } }
     var informational: [HTTPURLResponse] { state.withLock { $0.informational } }
 
     func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isFulfilled = state.withLock { state in
-                    if condition(state.events) || Task.isCancelled { return true }
-                    state.waiters.append((condition, continuation))
-                    return false
-                }
-                if isFulfilled { continuation.resume() }
-            }
-        } onCancel: {
-            let waiters = state.withLock { state in
-                defer { state.waiters = [] }
-                return state.waiters
-            }
-            for waiter in waiters { waiter.continuation.resume() }
-        }
+        await log.wait(until: condition)
     }
 
     func completion(of count: Int = 1) async {
@@ -73,16 +57,11 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     }
 
     private func note(_ event: Event, _ task: URLSessionTask, _ keep: (inout State) -> Void = { _ in }) {
-        let ready = state.withLock { state in
+        state.withLock { state in
             keep(&state)
-            state.events.append(event)
             state.tasks.append(task.taskIdentifier)
-            let events = state.events
-            let ready = state.waiters.filter { $0.condition(events) }.map(\.continuation)
-            state.waiters.removeAll { $0.condition(events) }
-            return ready
         }
-        for continuation in ready { continuation.resume() }
+        log.append(event)
     }
 
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {

@@ -31,13 +31,12 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     typealias Hook = @Sendable (URLSessionTask, Event) -> Void
 
     private struct State {
-        var events: [Event] = []
         var data: [Int: Data] = [:]
         var files: [Int: Data] = [:]
         var errors: [Int: URLError] = [:]
-        var waiters: [(condition: @Sendable ([Event]) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
     }
 
+    private let log = EventLog<Event>()
     private let state = Mutex(State())
     private let disposition: URLSession.ResponseDisposition
     private let redirect: RedirectAnswer
@@ -67,29 +66,14 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
 
     // MARK: What was seen
 
-    var events: [Event] { state.withLock { $0.events } }
+    var events: [Event] { log.events }
     func data(of task: URLSessionTask) -> Data { state.withLock { $0.data[task.taskIdentifier] ?? Data() } }
     func file(of task: URLSessionTask) -> Data? { state.withLock { $0.files[task.taskIdentifier] } }
     func error(of task: URLSessionTask) -> URLError? { state.withLock { $0.errors[task.taskIdentifier] } }
 
     /// Returns when what was seen fulfils the condition, or when the test is cancelled, as a time limit does it.
     func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isFulfilled = state.withLock { state in
-                    if condition(state.events) || Task.isCancelled { return true }
-                    state.waiters.append((condition, continuation))
-                    return false
-                }
-                if isFulfilled { continuation.resume() }
-            }
-        } onCancel: {
-            let waiters = state.withLock { state in
-                defer { state.waiters = [] }
-                return state.waiters
-            }
-            for waiter in waiters { waiter.resume.resume() }
-        }
+        await log.wait(until: condition)
     }
 
     /// Returns when `count` tasks have completed.
@@ -102,21 +86,13 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     private func note(_ event: Event, _ task: URLSessionTask?, keep: (inout State) -> Void = { _ in }) {
         if let task { hook(task, event) }
         state.withLock { keep(&$0) }
-        let ready = state.withLock { state in
-            switch (state.events.last, event) {
-            case (.data(let before), .data(let more)):
-                state.events[state.events.count - 1] = .data(before + more)
-            case (.wrote, .wrote), (.sent, .sent):
-                state.events[state.events.count - 1] = event
-            default:
-                state.events.append(event)
+        log.append(event) { last in
+            switch (last, event) {
+            case (.data(let before), .data(let more)): .data(before + more)
+            case (.wrote, .wrote), (.sent, .sent): event
+            default: nil
             }
-            let events = state.events
-            let ready = state.waiters.filter { $0.condition(events) }.map(\.resume)
-            state.waiters.removeAll { $0.condition(events) }
-            return ready
         }
-        for continuation in ready { continuation.resume() }
     }
 
     // MARK: The calls
