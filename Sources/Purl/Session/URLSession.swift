@@ -160,8 +160,8 @@ open class URLSession: NSObject, @unchecked Sendable {
         becomeInvalidIfDone()
     }
 
-    /// Removes all cookies, credentials and cached responses, and makes later requests use new connections; then calls the handler on the
-    /// delegate queue.
+    /// Removes all cookies, credentials and cached responses, and makes later requests use new connections; then calls
+    /// the handler on the delegate queue.
     open func reset(completionHandler: @escaping @Sendable () -> Void) {
         settings.httpCookieStorage?.removeCookies(since: .distantPast)
         settings.urlCredentialStorage?.removeAll()

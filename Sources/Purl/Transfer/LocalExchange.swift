@@ -21,15 +21,17 @@ final class LocalExchange: ResponseSource {
         case failure(TransferFailure)
     }
 
+    /// No more content at a time than comes from a connection, so that a slow consumer holds it back.
+    private static let portion = 65_536
+
     private weak var transfer: Transfer?
     private var pieces = Queue<Piece>()
     private var isDelivering = false
     /// The transfer wants no more; called once.
     var whenAbandoned: (() -> Void)?
 
-    init(for transfer: Transfer, whenAbandoned: (() -> Void)? = nil) {
+    init(for transfer: Transfer) {
         self.transfer = transfer
-        self.whenAbandoned = whenAbandoned
     }
 
     var isRemote: Bool { false }
@@ -42,7 +44,14 @@ final class LocalExchange: ResponseSource {
 
     func push(_ piece: Piece) {
         guard transfer != nil else { return }
-        pieces.append(piece)
+        if case .content(var rest) = piece {
+            while !rest.isEmpty {
+                pieces.append(.content(rest.prefix(Self.portion)))
+                rest = rest.dropFirst(Self.portion)
+            }
+        } else {
+            pieces.append(piece)
+        }
         deliver()
     }
 

@@ -31,7 +31,12 @@ enum Redirect {
     }
 
     /// What is never told to another origin.
-    static let credentialFields = ["Authorization", "Cookie", "Proxy-Authorization"]
+    private static let credentialFields = ["Authorization", "Cookie", "Proxy-Authorization"]
+
+    /// Whether a field of this name is never told to another origin.
+    static func isCredential(_ name: String) -> Bool {
+        credentialFields.contains { FieldName($0) == FieldName(name) }
+    }
 
     /// Scheme, host and port agree (RFC 9110 §4.3.1).
     static func isSameOrigin(_ one: URL, _ other: URL) -> Bool {

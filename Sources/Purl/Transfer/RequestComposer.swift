@@ -44,8 +44,7 @@ enum RequestComposer {
         // Before the session's own fields, which stand back when there are cookies to send.
         if let cookies { appendDefault(.cookie, cookies, to: &fields) }
         for (name, value) in additional.sorted(by: { $0.key < $1.key }) {
-            let isCredential = Redirect.credentialFields.contains { FieldName($0) == FieldName(name) }
-            guard mayCarryCredentials || !isCredential else { continue }
+            guard mayCarryCredentials || !Redirect.isCredential(name) else { continue }
             if !throughProxy, FieldName(name) == .proxyAuthorization { continue }
             if !hasContent, FieldName(name) == .expect { continue }
             appendDefault(FieldName(name), value, to: &fields)

@@ -28,9 +28,15 @@ extension Transfer {
             lookUp(dataTask, in: cache)
             return true
         }
-        switch cache.store.glance(key, { .sent(fieldsToSend) }) {
-        case .response(let stored): return judge(stored)
-        case .nothing: return judge(nil)
+        var fields: HeaderFields?
+        let glance = cache.store.glance(key) {
+            let composed = fieldsToSend
+            fields = composed
+            return .sent(composed)
+        }
+        switch glance {
+        case .response(let stored): return judge(stored, fields)
+        case .nothing: return judge(nil, fields)
         case .onDisk:
             phase = .preparing
             cache.store.find(key, .sent(fieldsToSend)) { stored in
@@ -65,16 +71,19 @@ extension Transfer {
 
     private func found(_ stored: CachedURLResponse?) {
         guard case .preparing = phase, let visit else { return }
-        let now = CacheCircumstances(requestFields: fieldsToSend, requestTime: visit.now, responseTime: visit.now)
+        let fields = fieldsToSend
+        let now = CacheCircumstances(requestFields: fields, requestTime: visit.now, responseTime: visit.now)
         let known = stored.map { $0.circumstances == nil ? $0.with(now) : $0 }
-        if !judge(known) { connect() }
+        if !judge(known, fields) { connect() }
     }
 
     /// Does what the policy and the rules say. False: the request is to be sent.
-    private func judge(_ stored: CachedURLResponse?) -> Bool {
+    ///
+    /// - Parameter composed: The fields that it would be sent with, if somebody has asked for them already.
+    private func judge(_ stored: CachedURLResponse?, _ composed: HeaderFields? = nil) -> Bool {
         guard let visit else { return false }
         // Most requests say nothing to caches; then there is nothing to look at.
-        let fields = stored == nil && !speaksToCaches ? [:] : fieldsToSend
+        let fields = composed ?? (stored == nil && !speaksToCaches ? [:] : fieldsToSend)
         switch CacheVerdict(visit.policy, stored, for: fields, at: visit.now) {
         case .use(let stored, let age):
             deliver(stored, age: age)
@@ -124,20 +133,9 @@ extension Transfer {
     }
 
     private func answer(_ response: URLResponse, _ head: ResponseHead, _ content: Data) {
-        visit = nil
         isAnsweredByCache = true
         recordLocalAnswer(response, from: .localCache)
-        let exchange = LocalExchange(for: self)
-        phase = .exchanging(exchange)
-        updateFlow()
-        exchange.push(.answer(response, head, .length(Int64(content.count)), mayRedirect: true))
-        // No more at a time than comes from a connection, so that a slow delegate holds it back.
-        var rest = content[...]
-        while !rest.isEmpty {
-            exchange.push(.content(rest.prefix(65_536)))
-            rest = rest.dropFirst(65_536)
-        }
-        exchange.push(.end)
+        answer(with: response, head, .length(Int64(content.count)), content: content, mayRedirect: true)
     }
 
     // MARK: What the server says

@@ -52,8 +52,7 @@ extension Transfer {
         case .stream(let stream, _): shown.httpBodyStream = stream.stream
         }
         for (name, value) in session.settings.httpAdditionalHeaders where shown.value(forHTTPHeaderField: name) == nil {
-            let isCredential = Redirect.credentialFields.contains { FieldName($0) == FieldName(name) }
-            if !hasLeftOrigin || !isCredential { shown.setValue(value, forHTTPHeaderField: name) }
+            if !hasLeftOrigin || !Redirect.isCredential(name) { shown.setValue(value, forHTTPHeaderField: name) }
         }
         if writer != nil {
             shown.setValue(rest.map { "bytes=\($0.offset)-" }, forHTTPHeaderField: "Range")
@@ -109,13 +108,22 @@ extension Transfer {
             fail(.dataURL(fault))
         case .success(let loaded):
             let head = ResponseHead(of: loaded.response)
-            let framing = BodyFraming.ofLocal(head, to: "GET")
-            let exchange = LocalExchange(for: self)
-            begin(exchange)
-            exchange.push(.answer(loaded.response, head, framing, mayRedirect: false))
-            if !loaded.content.isEmpty { exchange.push(.content(loaded.content)) }
-            exchange.push(.end)
+            answer(
+                with: loaded.response, head, .ofLocal(head, to: "GET"), content: loaded.content, mayRedirect: false)
         }
+    }
+
+    // MARK: Answers from here
+
+    /// The whole response is at hand.
+    func answer(
+        with response: URLResponse, _ head: ResponseHead, _ framing: BodyFraming, content: Data, mayRedirect: Bool
+    ) {
+        let exchange = LocalExchange(for: self)
+        begin(exchange)
+        exchange.push(.answer(response, head, framing, mayRedirect: mayRedirect))
+        exchange.push(.content(content))
+        exchange.push(.end)
     }
 
     private func begin(_ exchange: LocalExchange) {
