@@ -48,10 +48,12 @@ package struct CacheControl: Sendable, Hashable {
 
     /// The directives of all lines of `Cache-Control`; unknown ones are passed over.
     package init(_ fields: HeaderFields) {
+        guard fields.mayContain(.cacheControl) else { return }
         for line in fields.lines where fields.matches(line, .cacheControl) {
             var scanner = ListScanner(line.value)
             while let range = scanner.next(in: fields.bytes) {
                 let element = fields.bytes[range]
+                if take(plain: element) { continue }
                 if let parameter = FieldParameter(element: element) {
                     take(parameter.name, parameter.value)
                 } else {
@@ -64,7 +66,21 @@ package struct CacheControl: Sendable, Hashable {
     /// The directives of a request: without `Cache-Control`, `Pragma: no-cache` means `no-cache` (RFC 9111 §5.4).
     package init(request fields: HeaderFields) {
         self.init(fields)
-        if !fields.contains(.cacheControl), fields.hasToken("no-cache", in: .pragma) { noCache = true }
+        if fields.mayContain(.pragma), !fields.contains(.cacheControl), fields.hasToken("no-cache", in: .pragma) {
+            noCache = true
+        }
+    }
+
+    /// The directives that most responses have, when they are written as they are specified.
+    private mutating func take(plain element: ArraySlice<UInt8>) -> Bool {
+        switch element.count {
+        case 8 where element.elementsEqual("no-store".utf8): noStore = true
+        case 8 where element.elementsEqual("no-cache".utf8): noCache = true
+        case 7 where element.elementsEqual("private".utf8): isPrivate = true
+        case 6 where element.elementsEqual("public".utf8): isPublic = true
+        default: return false
+        }
+        return true
     }
 
     private mutating func take(_ name: String, _ value: String?) {

@@ -3,6 +3,7 @@ extension HeaderFields {
     /// The elements of the list over all lines of that name, trimmed, empty ones dropped.
     /// A comma inside a quoted string divides nothing.
     package func listElements(of name: FieldName) -> [String] {
+        guard mayContain(name) else { return [] }
         var elements: [String] = []
         for line in lines where matches(line, name) {
             var scanner = ListScanner(line.value)
@@ -15,6 +16,7 @@ extension HeaderFields {
 
     /// Whether the list holds that element; the case of ASCII letters does not matter.
     package func hasToken(_ token: String, in name: FieldName) -> Bool {
+        guard mayContain(name) else { return false }
         for line in lines where matches(line, name) {
             var scanner = ListScanner(line.value)
             while let element = scanner.next(in: bytes) {

@@ -25,6 +25,9 @@ package struct HeaderFields: Sendable {
 
     private(set) var bytes: [UInt8] = []
     private(set) var lines: [Line] = []
+    /// A bit for each of 64 classes of names, set where a line's name is of that class. Most questions are after fields
+    /// that are not there, and this answers most of those.
+    private var classes: UInt64 = 0
 
     /// No fields.
     package init() {}
@@ -33,6 +36,7 @@ package struct HeaderFields: Sendable {
     /// Setting replaces every line of that name at the place of the first; nil removes them.
     package subscript(name: FieldName) -> String? {
         get {
+            guard mayContain(name) else { return nil }
             var joined: String?
             for line in lines where matches(line, name) {
                 let value = String(fieldBytes: bytes[line.value])
@@ -57,12 +61,19 @@ package struct HeaderFields: Sendable {
 
     /// The value of every line of that name, in order.
     package func values(of name: FieldName) -> [String] {
-        lines.compactMap { matches($0, name) ? String(fieldBytes: bytes[$0.value]) : nil }
+        guard mayContain(name) else { return [] }
+        return lines.compactMap { matches($0, name) ? String(fieldBytes: bytes[$0.value]) : nil }
     }
 
     /// Whether there is a line of that name.
     package func contains(_ name: FieldName) -> Bool {
-        lines.contains { matches($0, name) }
+        mayContain(name) && lines.contains { matches($0, name) }
+    }
+
+    /// False when there is certainly no line of that name.
+    func mayContain(_ name: FieldName) -> Bool {
+        let text = name.text.utf8
+        return classes & HeaderFields.nameClass(text.count, text.first) != 0
     }
 
     /// Adds a line after all others.
@@ -95,7 +106,13 @@ package struct HeaderFields: Sendable {
         bytes.append(contentsOf: name.text.utf8)
         let middle = bytes.count
         bytes.append(contentsOf: value.utf8)
+        classes |= HeaderFields.nameClass(middle - start, name.text.utf8.first)
         return Line(name: start..<middle, value: middle..<bytes.count)
+    }
+
+    /// The bit of a name's class: its length and its first letter, whatever the case.
+    private static func nameClass(_ length: Int, _ first: UInt8?) -> UInt64 {
+        1 &<< UInt64(truncatingIfNeeded: length &* 5 &+ Int((first ?? 0) | 0x20))
     }
 
     /// Drops the bytes that no line refers to any more, so that setting a field again and again does not grow.
@@ -118,7 +135,7 @@ package struct HeaderFields: Sendable {
 
 extension HeaderFields {
     /// Makes room for a head of ordinary size in one step.
-    mutating func reserve(bytes count: Int, lines lineCount: Int) {
+    package mutating func reserve(bytes count: Int, lines lineCount: Int) {
         bytes.reserveCapacity(count)
         lines.reserveCapacity(lineCount)
     }
@@ -126,6 +143,7 @@ extension HeaderFields {
     /// Copies a line whose parts lie in `source`, the value after the name. What stands between them comes along:
     /// one copy of a few bytes more is cheaper than two.
     mutating func append(from source: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
+        classes |= HeaderFields.nameClass(name.count, source[name.lowerBound])
         let shift = bytes.count - name.lowerBound
         bytes.append(source, name.lowerBound..<value.upperBound)
         lines.append(

@@ -50,6 +50,7 @@ extension BodyFraming {
 
     /// Rules 5 and 6: every value given must be the same valid number.
     private static func contentLength(of fields: HeaderFields) throws(ParseError) -> Int64? {
+        guard fields.mayContain(.contentLength) else { return nil }
         var length: Int64?
         for line in fields.lines where fields.matches(line, .contentLength) {
             // One plain number is what nearly every message has.

@@ -19,6 +19,7 @@ package enum ConnectionReuse {
 
     /// How many seconds the server says it keeps an idle connection: `Keep-Alive: timeout=N`.
     package static func idleTimeout(_ response: ResponseHead) -> Int? {
+        guard response.fields.contains(.keepAlive) else { return nil }
         for element in response.fields.listElements(of: .keepAlive) {
             let parts = element.utf8.split(separator: .equals, maxSplits: 1)
             guard parts.count == 2, let name = String(parts[0].trimmingBlanks()),

@@ -3,10 +3,10 @@ extension HeaderFields {
     /// Throws when a name is no token or a value holds a control character: CR, LF and NUL above all.
     func validate() throws(EncodeError) {
         for line in lines {
-            guard !line.name.isEmpty, bytes[line.name].allSatisfy(\.isTokenByte) else {
+            guard !line.name.isEmpty, bytes.span.isToken(line.name) else {
                 throw .invalidFieldName(String(fieldBytes: bytes[line.name]))
             }
-            guard bytes[line.value].allSatisfy(\.isFieldValueByte) else {
+            guard bytes.span.bytes.isFieldValue(line.value) else {
                 throw .invalidFieldValue(name: String(fieldBytes: bytes[line.name]))
             }
         }
@@ -19,20 +19,33 @@ extension HeaderFields {
 
     /// Appends every line and the empty line after them. Only for fields that `validate` has let pass.
     func encodeValidated(into output: inout [UInt8]) {
-        for line in lines {
-            output.append(contentsOf: bytes[line.name])
-            output.append(.colon)
-            output.append(.space)
-            output.append(contentsOf: bytes[line.value])
-            output.appendLineEnd()
+        let source = bytes.span
+        output.append(addingCapacity: encodedByteCount) { output in
+            for line in lines {
+                for index in line.name { output.append(source[index]) }
+                output.append(.colon)
+                output.append(.space)
+                for index in line.value { output.append(source[index]) }
+                output.append(.carriageReturn)
+                output.append(.lineFeed)
+            }
+            output.append(.carriageReturn)
+            output.append(.lineFeed)
         }
-        output.appendLineEnd()
     }
 }
 
 extension HTTPVersion {
     /// Whether a head may be written with this version.
     var isWritable: Bool { self == .http1_0 || self == .http1_1 }
+}
+
+extension Span<UInt8> {
+    /// Whether all bytes of `range` may stand in a token.
+    fileprivate func isToken(_ range: Range<Int>) -> Bool {
+        for index in range where !self[index].isTokenByte { return false }
+        return true
+    }
 }
 
 extension [UInt8] {
