@@ -29,7 +29,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// The response whose head came over the wire.
     init(url: URL, head: ResponseHead) {
         statusCode = head.status
-        version = "HTTP/\(head.version.major).\(head.version.minor)"
+        version = head.version == .http1_0 ? "HTTP/1.0" : "HTTP/1.1"
         fields = head.fields
         isDecoded = CodedBody(head) != nil
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)

@@ -43,28 +43,94 @@ public struct URLRequest: Hashable, Sendable {
     static let defaultTimeoutInterval: TimeInterval = 60
 
     /// The URL to load.
-    public var url: URL?
+    public var url: URL? {
+        get { content.values.url }
+        set { change { $0.url = newValue } }
+    }
     /// What a cache may answer.
-    public var cachePolicy: CachePolicy
+    public var cachePolicy: CachePolicy {
+        get { content.values.cachePolicy }
+        set { change { $0.cachePolicy = newValue } }
+    }
     /// How long, in seconds, the transfer may make no progress before it fails with `URLError.timedOut`.
     /// At its default of 60 the session's `timeoutIntervalForRequest` rules instead. Zero means no limit.
-    public var timeoutInterval: TimeInterval
+    public var timeoutInterval: TimeInterval {
+        get { content.values.timeoutInterval }
+        set { change { $0.timeoutInterval = newValue } }
+    }
     /// The document this request is part of. Kept, not interpreted.
-    public var mainDocumentURL: URL?
+    public var mainDocumentURL: URL? {
+        get { content.values.mainDocumentURL }
+        set { change { $0.mainDocumentURL = newValue } }
+    }
     /// The kind of traffic. A hint only.
-    public var networkServiceType: NetworkServiceType = .default
+    public var networkServiceType: NetworkServiceType {
+        get { content.values.networkServiceType }
+        set { change { $0.networkServiceType = newValue } }
+    }
     /// Whether a cellular interface may be used. Kept; a socket on Linux does not tell interfaces apart.
-    public var allowsCellularAccess: Bool = true
+    public var allowsCellularAccess: Bool {
+        get { content.values.allowsCellularAccess }
+        set { change { $0.allowsCellularAccess = newValue } }
+    }
     /// Whether cookies are sent with the request and taken from its response. `true` by default.
-    public var httpShouldHandleCookies: Bool = true
+    public var httpShouldHandleCookies: Bool {
+        get { content.values.httpShouldHandleCookies }
+        set { change { $0.httpShouldHandleCookies = newValue } }
+    }
     /// Whether the request may be sent before the answers to earlier ones. Kept; nothing is pipelined.
-    public var httpShouldUsePipelining: Bool = false
+    public var httpShouldUsePipelining: Bool {
+        get { content.values.httpShouldUsePipelining }
+        set { change { $0.httpShouldUsePipelining = newValue } }
+    }
 
     /// What ``URLProtocol/setProperty(_:forKey:in:)`` keeps here; not a part of the request's identity.
-    var properties: [String: any Sendable] = [:]
-    private var method = "GET"
-    private var body: Body?
-    private var fields: [HeaderLine] = []
+    var properties: [String: any Sendable] {
+        get { content.values.properties }
+        set { change { $0.properties = newValue } }
+    }
+
+    private struct Values: Sendable {
+        var url: URL?
+        var cachePolicy: CachePolicy
+        var timeoutInterval: TimeInterval
+        var mainDocumentURL: URL?
+        var networkServiceType: NetworkServiceType = .default
+        var allowsCellularAccess = true
+        var httpShouldHandleCookies = true
+        var httpShouldUsePipelining = false
+        var properties: [String: any Sendable] = [:]
+        var method = "GET"
+        var body: Body?
+        var fields: [HeaderLine] = []
+    }
+
+    /// The values are shared until one changes: a request is copied far more often than it is changed.
+    private final class Content: Sendable {
+        let values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var content: Content
+
+    private mutating func change(_ body: (inout Values) -> Void) {
+        var values = content.values
+        body(&values)
+        content = Content(values)
+    }
+
+    private var body: Body? {
+        get { content.values.body }
+        set { change { $0.body = newValue } }
+    }
+
+    private var fields: [HeaderLine] {
+        get { content.values.fields }
+        set { change { $0.fields = newValue } }
+    }
+
+    private var method: String { content.values.method }
 
     private enum Body: Hashable, Sendable {
         case data(Data)
@@ -92,9 +158,7 @@ public struct URLRequest: Hashable, Sendable {
         cachePolicy: CachePolicy = .useProtocolCachePolicy,
         timeoutInterval: TimeInterval = 60.0
     ) {
-        self.url = url
-        self.cachePolicy = cachePolicy
-        self.timeoutInterval = timeoutInterval
+        content = Content(Values(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval))
     }
 
     /// A request without a URL, which stands for one that could not be read.
@@ -111,9 +175,10 @@ public struct URLRequest: Hashable, Sendable {
     public var httpMethod: String? {
         get { method }
         set {
-            method = newValue ?? "GET"
+            let method = newValue ?? "GET"
             let capitals = method.uppercased()
-            if ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT"].contains(capitals) { method = capitals }
+            let isKnown = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT"].contains(capitals)
+            change { $0.method = isKnown ? capitals : method }
         }
     }
 
@@ -174,20 +239,25 @@ public struct URLRequest: Hashable, Sendable {
     /// Sets a header field, replacing what it had; `nil` removes it.
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
         let position = fields.firstIndex { $0.isNamed(field) }
-        switch (position, value) {
-        case (let position?, let value?): fields[position] = HeaderLine(name: field, value: value)
-        case (let position?, nil): fields.remove(at: position)
-        case (nil, let value?): fields.append(HeaderLine(name: field, value: value))
-        case (nil, nil): break
+        change { values in
+            switch (position, value) {
+            case (let position?, let value?): values.fields[position] = HeaderLine(name: field, value: value)
+            case (let position?, nil): values.fields.remove(at: position)
+            case (nil, let value?): values.fields.append(HeaderLine(name: field, value: value))
+            case (nil, nil): break
+            }
         }
     }
 
     /// Adds to a header field: a value that is there already is kept, with a comma between (RFC 9110 §5.3).
     public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
-        if let position = fields.firstIndex(where: { $0.isNamed(field) }) {
-            fields[position].value += "," + value
-        } else {
-            fields.append(HeaderLine(name: field, value: value))
+        let position = fields.firstIndex { $0.isNamed(field) }
+        change { values in
+            if let position {
+                values.fields[position].value += "," + value
+            } else {
+                values.fields.append(HeaderLine(name: field, value: value))
+            }
         }
     }
 
@@ -196,13 +266,17 @@ public struct URLRequest: Hashable, Sendable {
         fields = sent.map { HeaderLine(name: $0.name, value: $0.value) }
     }
 
+    /// Whether it has any header fields.
+    var hasFields: Bool { !fields.isEmpty }
+
     /// The header fields in the order in which they were set.
     var headerLines: [(name: String, value: String)] {
         fields.map { ($0.name, $0.value) }
     }
 
     public static func == (lhs: URLRequest, rhs: URLRequest) -> Bool {
-        lhs.url == rhs.url && lhs.method == rhs.method && lhs.cachePolicy == rhs.cachePolicy
+        if lhs.content === rhs.content { return true }
+        return lhs.url == rhs.url && lhs.method == rhs.method && lhs.cachePolicy == rhs.cachePolicy
             && lhs.timeoutInterval == rhs.timeoutInterval && lhs.mainDocumentURL == rhs.mainDocumentURL
             && lhs.networkServiceType == rhs.networkServiceType
             && lhs.allowsCellularAccess == rhs.allowsCellularAccess
