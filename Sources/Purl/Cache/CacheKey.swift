@@ -10,8 +10,8 @@ struct CacheKey: Hashable, Sendable {
 
     init(_ url: URL) {
         let text = url.absoluteString
-        let whole = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { text[..<$0] } ?? text[...]
-        self.init(text: Self.normal(whole))
+        // Most URLs are written so from the start, and this runs once a request.
+        self.init(text: Self.isNormal(text.utf8.span) ? text : Self.normal(text.prefix { $0 != "#" }))
     }
 
     /// `nil` for a request that no stored response answers: another method than GET.
@@ -22,8 +22,6 @@ struct CacheKey: Hashable, Sendable {
 
     // RFC 9110 §4.2.3: capitals in scheme and host, the scheme's own port and an empty path make no other URL.
     private static func normal(_ text: Substring) -> String {
-        // Most URLs are written so from the start, and this runs once a request.
-        if isNormal(text.utf8) { return String(text) }
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://"),
             text[..<colon].lowercased() == "http"
         else { return String(text) }
@@ -37,12 +35,26 @@ struct CacheKey: Hashable, Sendable {
         return "http://\(authority)\(hasPath ? "" : "/")\(text[end...])"
     }
 
-    private static func isNormal(_ text: Substring.UTF8View) -> Bool {
-        guard text.starts(with: "http://".utf8) else { return false }
-        let authority = text.dropFirst(7).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        return authority.endIndex < text.endIndex && text[authority.endIndex] == UInt8(ascii: "/")
-            && !authority.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
-            && !authority.suffix(3).elementsEqual(":80".utf8)
+    /// Nothing would change; when in doubt, no.
+    private static func isNormal(_ text: Span<UInt8>) -> Bool {
+        var position = 0
+        for byte in "http://".utf8 {
+            guard position < text.count, text[position] == byte else { return false }
+            position += 1
+        }
+        while position < text.count, text[position] != UInt8(ascii: "/") {
+            let byte = text[position]
+            if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") || byte & 0xE0 == 0x40 { return false }
+            position += 1
+        }
+        guard position < text.count else { return false }
+        if text[position - 3] == UInt8(ascii: ":"), text[position - 2] == UInt8(ascii: "8"),
+            text[position - 1] == UInt8(ascii: "0")
+        {
+            return false
+        }
+        for index in position..<text.count where text[index] == UInt8(ascii: "#") { return false }
+        return true
     }
 
     private init(text: String) {
@@ -87,7 +99,8 @@ private struct StableHash {
 
     /// Takes in the text and where it ends.
     mutating func combine(_ text: String) {
-        for byte in text.utf8 { combine(byte) }
+        let bytes = text.utf8.span
+        for index in 0..<bytes.count { combine(bytes[index]) }
         combine(0)
     }
 

@@ -1,8 +1,10 @@
 import Foundation
 internal import PurlHTTP
+internal import PurlIO
 
 /// What one request has to do with the cache, from the look-up to the storing of its response.
-struct CacheVisit {
+@NetworkActor
+final class CacheVisit {
     /// A response that is worth storing.
     struct Collection {
         let response: URLResponse
@@ -37,13 +39,13 @@ struct CacheVisit {
     }
 
     /// The request goes out.
-    mutating func forward(_ stored: CachedURLResponse?, asking conditions: HeaderFields = [:]) {
+    func forward(_ stored: CachedURLResponse?, asking conditions: HeaderFields = [:]) {
         self.stored = stored
         self.conditions = conditions
     }
 
     /// Puts the question into the head that is about to be sent.
-    mutating func send(_ fields: inout HeaderFields) {
+    func send(_ fields: inout HeaderFields) {
         sentFields = fields
         requestTime = now
         for condition in conditions { fields.append(FieldName(condition.name), condition.value) }
@@ -75,7 +77,7 @@ struct CacheVisit {
     // MARK: Storing
 
     /// Begins to collect the content of the answer, if it may be stored and its length does not speak against it.
-    mutating func collect(_ answer: Answer) {
+    func collect(_ answer: Answer) {
         // Of the end of a body that ends with the connection nobody knows whether it was meant.
         guard answer.framing != .untilClose, ![401, 407].contains(answer.head.status),
             CacheStorage.mayStore(
@@ -90,7 +92,7 @@ struct CacheVisit {
     }
 
     /// Takes more of the content, unless it has become too much.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+    func take(_ bytes: UnsafeRawBufferPointer) {
         guard let collected = collection else { return }
         if collected.data.count + bytes.count > collected.limit {
             collection = nil
@@ -102,7 +104,7 @@ struct CacheVisit {
     /// The response as it may be stored; once.
     ///
     /// - Parameter content: What was collected for the user, and so was not collected here.
-    mutating func finish(content: Data?) -> CachedURLResponse? {
+    func finish(content: Data?) -> CachedURLResponse? {
         guard let collected = collection else { return nil }
         collection = nil
         let data = content ?? collected.data

@@ -15,7 +15,7 @@ final class ConnectionPool {
         private(set) var dialStart: MonotonicTime?
         /// How far dialling has come; at its end.
         private(set) var dialTimes: DialTimes?
-        fileprivate let origin: Origin
+        fileprivate let lane: Lane
         fileprivate private(set) var priority: Float
         fileprivate var answer: ((Result<HTTPConnection, DialError>) -> Void)?
         fileprivate var dial: Dial? {
@@ -27,9 +27,9 @@ final class ConnectionPool {
         fileprivate weak var pool: ConnectionPool?
 
         fileprivate init(
-            origin: Origin, priority: Float, answer: @escaping (Result<HTTPConnection, DialError>) -> Void
+            lane: Lane, priority: Float, answer: @escaping (Result<HTTPConnection, DialError>) -> Void
         ) {
-            self.origin = origin
+            self.lane = lane
             self.priority = priority
             self.answer = answer
         }
@@ -38,7 +38,7 @@ final class ConnectionPool {
         func move(to priority: Float) {
             guard priority != self.priority, answer != nil, dial == nil else { return }
             self.priority = priority
-            pool?.lanes[origin]?.waiting.append(self, priority: priority)
+            lane.waiting.append(self, priority: priority)
         }
 
         /// Gives up the place in the queue, or the dialling that had begun.
@@ -48,29 +48,44 @@ final class ConnectionPool {
             guard let dial else { return }
             dial.cancel()
             self.dial = nil
-            pool?.closed(origin)
+            pool?.closed(lane)
         }
     }
 
-    fileprivate struct Lane {
+    /// What one origin has. Connections and tickets know theirs, so that a request looks it up once.
+    @NetworkActor
+    final class Lane {
+        let origin: Origin
         /// Connections that are idle, in use or being dialled.
-        var open = 0
+        fileprivate var open = 0
         /// The most recently used last: it is the likeliest to be still alive.
-        var idle: [HTTPConnection] = []
-        var waiting = PriorityQueue<Ticket>()
+        fileprivate var idle: [HTTPConnection] = []
+        fileprivate var waiting = PriorityQueue<Ticket>()
+
+        init(_ origin: Origin) {
+            self.origin = origin
+        }
     }
 
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field says less.
     private static let idleLimit: Duration = .seconds(60)
 
     private let connectionsPerHost: Int
-    fileprivate var lanes: [Origin: Lane] = [:]
+    private var lanes: [Origin: Lane] = [:]
+    /// The lane that was asked for last, which is likely to be asked for again.
+    private var latest: Lane?
     /// Connections made before this generation are not used again.
     private var generation = 0
     private var sweep: LoopTimer?
 
     nonisolated init(connectionsPerHost: Int) {
         self.connectionsPerHost = max(1, connectionsPerHost)
+    }
+
+    /// A connection that can be used at once, if there is one and nobody has waited for it.
+    func takeIdle(of origin: Origin) -> HTTPConnection? {
+        let lane = lane(of: origin)
+        return lane.waiting.isEmpty ? takeIdle(from: lane) : nil
     }
 
     /// Asks for a connection. The answer may come before this returns, when one is idle.
@@ -82,11 +97,12 @@ final class ConnectionPool {
         _ origin: Origin, priority: Float = URLSessionTask.defaultPriority, fresh: Bool = false,
         answer: @escaping (Result<HTTPConnection, DialError>) -> Void
     ) -> Ticket {
-        let ticket = Ticket(origin: origin, priority: priority, answer: answer)
+        let lane = lane(of: origin)
+        let ticket = Ticket(lane: lane, priority: priority, answer: answer)
         ticket.pool = self
-        lanes[origin, default: Lane()].waiting.append(ticket, priority: priority)
-        if fresh { closeIdle(of: origin) }
-        serve(origin)
+        lane.waiting.append(ticket, priority: priority)
+        if fresh { closeIdle(of: lane) }
+        serve(lane)
         return ticket
     }
 
@@ -94,36 +110,36 @@ final class ConnectionPool {
     ///
     /// - Parameter mayStay: The message exchange leaves it usable (RFC 9112 §9.3).
     func release(_ connection: HTTPConnection, mayStay: Bool) {
-        let origin = connection.origin
+        let lane = connection.lane
         guard mayStay, connection.isOpen, connection.generation == generation else {
             connection.close()
-            closed(origin)
+            closed(lane)
             return
         }
-        lanes[origin, default: Lane()].idle.append(connection)
+        lane.idle.append(connection)
         connection.idleDeadline = EventLoop.shared.now + min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit)
-        serve(origin)
+        serve(lane)
         startSweeping()
     }
 
     /// An idle connection ended by itself.
     func idleConnectionClosed(_ connection: HTTPConnection) {
-        lanes[connection.origin]?.idle.removeAll { $0 === connection }
-        closed(connection.origin)
+        connection.lane.idle.removeAll { $0 === connection }
+        closed(connection.lane)
     }
 
     /// Uses no connection again that exists now; those in use end with their exchange.
     func retireConnections() {
         generation += 1
-        for origin in lanes.keys { closeIdle(of: origin) }
+        for lane in lanes.values { closeIdle(of: lane) }
     }
 
-    private func closeIdle(of origin: Origin) {
-        let idle = lanes[origin]?.idle ?? []
-        lanes[origin]?.idle = []
+    private func closeIdle(of lane: Lane) {
+        let idle = lane.idle
+        lane.idle = []
         for connection in idle {
             connection.close()
-            closed(origin)
+            closed(lane)
         }
     }
 
@@ -136,34 +152,38 @@ final class ConnectionPool {
 
     // MARK: Lanes
 
-    private func serve(_ origin: Origin) {
-        while var lane = lanes[origin], let ticket = lane.waiting.first {
+    private func lane(of origin: Origin) -> Lane {
+        if let latest, latest.origin == origin { return latest }
+        let lane = lanes[origin] ?? Lane(origin)
+        lanes[origin] = lane
+        latest = lane
+        return lane
+    }
+
+    private func serve(_ lane: Lane) {
+        while let ticket = lane.waiting.first {
             // Given up, or waiting elsewhere in the line now.
             guard let answer = ticket.answer, ticket.priority == lane.waiting.firstPriority else {
                 lane.waiting.removeFirst()
-                lanes[origin] = lane
                 continue
             }
-            if let connection = takeIdle(from: &lane) {
+            if let connection = takeIdle(from: lane) {
                 lane.waiting.removeFirst()
-                lanes[origin] = lane
                 ticket.answer = nil
                 answer(.success(connection))
             } else if lane.open < connectionsPerHost {
                 lane.waiting.removeFirst()
                 lane.open += 1
-                lanes[origin] = lane
                 dial(ticket)
             } else {
-                lanes[origin] = lane
                 return
             }
         }
-        dropIfEmpty(origin)
+        dropIfEmpty(lane)
     }
 
     /// The idle connection used last, if it can still be trusted; those that cannot are closed on the way.
-    private func takeIdle(from lane: inout Lane) -> HTTPConnection? {
+    private func takeIdle(from lane: Lane) -> HTTPConnection? {
         let now = EventLoop.shared.now
         while let connection = lane.idle.popLast() {
             if connection.isQuiet, connection.idleDeadline > now { return connection }
@@ -174,9 +194,9 @@ final class ConnectionPool {
     }
 
     private func dial(_ ticket: Ticket) {
-        let origin = ticket.origin
+        let lane = ticket.lane
         let generation = generation
-        ticket.dial = Dial(to: origin.endpoint) { [weak self] result in
+        ticket.dial = Dial(to: lane.origin.endpoint) { [weak self] result in
             guard let self else { return }
             let answer = ticket.answer
             ticket.answer = nil
@@ -184,25 +204,27 @@ final class ConnectionPool {
             ticket.dial = nil
             switch result {
             case .success(let socket):
-                let connection = HTTPConnection(socket, origin: origin, pool: self, generation: generation)
+                let connection = HTTPConnection(socket, lane: lane, pool: self, generation: generation)
                 connection.dialTimes = ticket.dialTimes
                 answer?(.success(connection))
             case .failure(let error):
                 answer?(.failure(error))
-                self.closed(origin)
+                self.closed(lane)
             }
         }
     }
 
     /// One open connection of the lane is gone: somebody else may have its place.
-    private func closed(_ origin: Origin) {
-        lanes[origin]?.open -= 1
-        serve(origin)
-        dropIfEmpty(origin)
+    fileprivate func closed(_ lane: Lane) {
+        lane.open -= 1
+        serve(lane)
+        dropIfEmpty(lane)
     }
 
-    private func dropIfEmpty(_ origin: Origin) {
-        if let lane = lanes[origin], lane.open == 0, lane.waiting.isEmpty { lanes[origin] = nil }
+    private func dropIfEmpty(_ lane: Lane) {
+        guard lane.open == 0, lane.waiting.isEmpty, lanes[lane.origin] === lane else { return }
+        lanes[lane.origin] = nil
+        latest = nil
     }
 
     // MARK: Idle connections
@@ -219,13 +241,13 @@ final class ConnectionPool {
     private func closeExpired() {
         let now = EventLoop.shared.now
         var anyIdle = false
-        for (origin, lane) in lanes {
+        for lane in lanes.values {
             let expired = lane.idle.filter { $0.idleDeadline <= now }
-            lanes[origin]?.idle.removeAll { $0.idleDeadline <= now }
-            anyIdle = anyIdle || expired.count < lane.idle.count
+            lane.idle.removeAll { $0.idleDeadline <= now }
+            anyIdle = anyIdle || !lane.idle.isEmpty
             for connection in expired {
                 connection.close()
-                closed(origin)
+                closed(lane)
             }
         }
         if anyIdle { startSweeping() }

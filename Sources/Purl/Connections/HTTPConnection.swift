@@ -23,7 +23,7 @@ enum ExchangeFailure: Error {
 /// It owns the socket, the parsers and the bytes in between; it knows nothing of tasks, files or delegates.
 @NetworkActor
 final class HTTPConnection: ResponseSource, StreamSocketHandler {
-    let origin: Origin
+    let lane: ConnectionPool.Lane
     let generation: Int
     /// When an idle connection is given up.
     var idleDeadline = EventLoop.shared.now
@@ -49,7 +49,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     private var isConsuming = false
 
     /// The exchange in progress.
-    private struct Exchange {
+    @NetworkActor
+    private final class Exchange {
         let client: any ExchangeClient
         let method: String
         let requestFields: HeaderFields
@@ -63,12 +64,19 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         var isPaused = false
         var receivedAnything = false
         /// Where somebody wants to know how it went.
-        var record: TransactionRecord?
+        let record: TransactionRecord?
+
+        init(_ client: any ExchangeClient, _ head: RequestHead, _ record: TransactionRecord?) {
+            self.client = client
+            method = head.method
+            requestFields = head.fields
+            self.record = record
+        }
     }
 
-    init(_ socket: StreamSocket, origin: Origin, pool: ConnectionPool, generation: Int) {
+    init(_ socket: StreamSocket, lane: ConnectionPool.Lane, pool: ConnectionPool, generation: Int) {
         self.socket = socket
-        self.origin = origin
+        self.lane = lane
         self.pool = pool
         self.generation = generation
         socket.handler = self
@@ -93,7 +101,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, record: TransactionRecord? = nil,
         client: any ExchangeClient
     ) {
-        exchange = Exchange(client: client, method: head.method, requestFields: head.fields, record: record)
+        exchange = Exchange(client, head, record)
         let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
         output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst) { [weak self] in self?.flush() }
         if asksFirst {
@@ -236,18 +244,18 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     /// Feeds bytes to the parsers until they are used up, the client pauses or the message ends.
     private func consume(_ bytes: UnsafeRawBufferPointer) {
-        guard exchange != nil else { return closeUnasked() }
+        guard let current = exchange else { return closeUnasked() }
         isConsuming = true
         defer { isConsuming = false }
-        if !bytes.isEmpty { exchange?.receivedAnything = true }
+        if !bytes.isEmpty { current.receivedAnything = true }
         var offset = 0
         do throws(ParseError) {
-            while exchange != nil {
-                if isPaused {
+            while let exchange {
+                if exchange.isPaused {
                     stash.append(contentsOf: bytes[offset...])
                     return
                 }
-                guard try step(bytes, &offset) else { return }
+                guard try step(exchange, bytes, &offset) else { return }
             }
         } catch {
             fail(.malformed(error))
@@ -255,52 +263,52 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     }
 
     /// One event; false when the parsers need more bytes.
-    private func step(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) throws(ParseError) -> Bool {
-        guard exchange?.response != nil else {
-            let start = offset
-            let head = try exchange?.parser.parse(bytes.bytes, from: &offset)
-            exchange?.record?.noteHeadBytes(offset - start)
+    private func step(
+        _ exchange: Exchange, _ bytes: UnsafeRawBufferPointer, _ offset: inout Int
+    ) throws(ParseError) -> Bool {
+        let start = offset
+        guard exchange.response != nil else {
+            let head = try exchange.parser.parse(bytes.bytes, from: &offset)
+            exchange.record?.noteHeadBytes(offset - start)
             guard let head else { return false }
-            try receive(head)
+            try receive(head, in: exchange)
             return true
         }
-        let start = offset
-        let next = try exchange?.decoder.decode(bytes.bytes, from: &offset)
-        exchange?.record?.noteBodyBytes(offset - start)
+        let next = try exchange.decoder.decode(bytes.bytes, from: &offset)
+        exchange.record?.noteBodyBytes(offset - start)
         guard let event = next else { return false }
         switch event {
         case .bytes(let range):
-            exchange?.client.exchange(self, didReceive: UnsafeRawBufferPointer(rebasing: bytes[range]))
+            exchange.client.exchange(self, didReceive: UnsafeRawBufferPointer(rebasing: bytes[range]))
         case .end:
             finish(surplus: offset < bytes.count)
         }
         return true
     }
 
-    private func receive(_ head: ResponseHead) throws(ParseError) {
-        guard let client = exchange?.client, let method = exchange?.method else { return }
+    private func receive(_ head: ResponseHead, in exchange: Exchange) throws(ParseError) {
         if head.status == 101 { return fail(.unaskedUpgrade) }
         if head.isInterim {
-            exchange?.interimResponses += 1
-            if exchange?.interimResponses ?? 0 > HeadLimits.standard.maximumInterimResponses {
+            exchange.interimResponses += 1
+            if exchange.interimResponses > HeadLimits.standard.maximumInterimResponses {
                 return fail(.tooManyInterimResponses)
             }
-            exchange?.record?.noteInterimResponse()
+            exchange.record?.noteInterimResponse()
             if head.status == 100 { startBody() }
-            client.exchange(self, didReceiveInterim: head)
+            exchange.client.exchange(self, didReceiveInterim: head)
             return
         }
-        let framing = try BodyFraming.ofResponse(head, to: method)
-        exchange?.response = head
-        exchange?.framing = framing
-        exchange?.decoder = BodyDecoder(framing)
+        let framing = try BodyFraming.ofResponse(head, to: exchange.method)
+        exchange.response = head
+        exchange.framing = framing
+        exchange.decoder = BodyDecoder(framing)
         // A server that has asked for nothing yet, or has found fault, does not want the rest (RFC 9112 §9.5). One that
         // is content may answer while it reads.
         if output.awaitsContinue || head.status >= 300 {
             stopSending()
             updateInterest()
         }
-        client.exchange(self, didReceive: head, framing: framing)
+        exchange.client.exchange(self, didReceive: head, framing: framing)
     }
 
     private func finish(surplus: Bool) {

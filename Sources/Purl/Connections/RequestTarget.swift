@@ -39,64 +39,92 @@ struct RequestTarget: Sendable {
     init(_ url: URL?) throws(Refusal) {
         guard let url = url?.absoluteURL else { throw .noURL }
         // A URL's text is ASCII, and this runs once a request: bytes are taken apart, not characters.
-        let text = url.absoluteString.utf8
-        let scheme = text.starts(with: "http:".utf8) ? "http" : (url.scheme ?? "").lowercased()
+        let text = url.absoluteString
+        let bytes = text.utf8.span
+        guard let schemeEnd = bytes.position(of: ":", in: 0..<bytes.count) else { throw .unknownScheme("") }
+        let scheme = bytes.isHTTP(0..<schemeEnd) ? "http" : Self.part(text, 0..<schemeEnd).lowercased()
         switch scheme {
         case "http", "http+unix": break
         case "https": throw .secureScheme(scheme)
         default: throw .unknownScheme(scheme)
         }
-        guard let rest = Self.afterScheme(text) else { throw .noHost }
-        let authorityEnd =
-            rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-            ?? rest.endIndex
-        var authority = rest[..<authorityEnd]
-        if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[authority.index(after: at)...] }
-        let pathAndQuery = rest[authorityEnd...].prefix { $0 != UInt8(ascii: "#") }
-        let hasPath = pathAndQuery.first == UInt8(ascii: "/")
-        originForm = hasPath ? String(Substring(pathAndQuery)) : "/" + Substring(pathAndQuery)
+        let start = schemeEnd + 3
+        guard start <= bytes.count, bytes[start - 2] == UInt8(ascii: "/"), bytes[start - 1] == UInt8(ascii: "/") else {
+            throw .noHost
+        }
+        let end = bytes.position(of: "#", in: start..<bytes.count) ?? bytes.count
+        var authorityEnd = start
+        while authorityEnd < end, bytes[authorityEnd] != UInt8(ascii: "/"), bytes[authorityEnd] != UInt8(ascii: "?") {
+            authorityEnd += 1
+        }
+        let user = bytes.lastPosition(of: "@", in: start..<authorityEnd)
+        let authority = (user.map { $0 + 1 } ?? start)..<authorityEnd
+        let pathAndQuery = Self.part(text, authorityEnd..<end)
+        originForm = pathAndQuery.utf8.first == UInt8(ascii: "/") ? pathAndQuery : "/" + pathAndQuery
         if scheme == "http+unix" {
-            guard let path = Substring(authority).removingPercentEncoding, path.hasPrefix("/") else {
+            guard let path = Self.part(text, authority).removingPercentEncoding, path.hasPrefix("/") else {
                 throw .badAuthority
             }
             origin = Origin(scheme: scheme, endpoint: .unix(path: path))
             hostField = "localhost"
         } else {
-            let (host, port) = try Self.split(authority)
+            let (host, port) = try Self.split(text, authority)
             origin = Origin(scheme: scheme, endpoint: .host(host.lowercased(), port: port))
             hostField = port == 80 ? Self.bracketed(host) : "\(Self.bracketed(host)):\(port)"
         }
     }
 
-    private static func afterScheme(_ text: String.UTF8View) -> Substring.UTF8View? {
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        let rest = text[text.index(after: colon)...]
-        return rest.starts(with: "//".utf8) ? rest.dropFirst(2) : nil
-    }
-
-    private static func split(_ authority: Substring.UTF8View) throws(Refusal) -> (host: String, port: UInt16) {
+    private static func split(_ text: String, _ authority: Range<Int>) throws(Refusal) -> (host: String, port: UInt16) {
+        let bytes = text.utf8.span
         var host = authority
         var port: UInt16 = 80
-        let hostEnd = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
-        if let colon = authority[hostEnd...].lastIndex(of: UInt8(ascii: ":")) {
-            let digits = authority[authority.index(after: colon)...]
-            if !digits.isEmpty {
-                guard let number = UInt16(Substring(digits)), number > 0 else { throw .badAuthority }
+        let hostEnd = bytes.lastPosition(of: "]", in: authority) ?? authority.lowerBound
+        if let colon = bytes.lastPosition(of: ":", in: hostEnd..<authority.upperBound) {
+            if colon + 1 < authority.upperBound {
+                guard let number = UInt16(part(text, (colon + 1)..<authority.upperBound)), number > 0 else {
+                    throw .badAuthority
+                }
                 port = number
             }
-            host = authority[..<colon]
+            host = authority.lowerBound..<colon
         }
-        if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") { host = host.dropFirst().dropLast() }
+        if let first = host.first, let last = host.last, first < last, bytes[first] == UInt8(ascii: "["),
+            bytes[last] == UInt8(ascii: "]")
+        {
+            host = (first + 1)..<last
+        }
         guard !host.isEmpty else { throw .noHost }
         // A scope is written "%25eth0" in a URL (RFC 6874).
-        guard host.contains(UInt8(ascii: "%")) else { return (String(Substring(host)), port) }
-        guard let decoded = Substring(host).removingPercentEncoding else { throw .badAuthority }
+        guard bytes.position(of: "%", in: host) != nil else { return (part(text, host), port) }
+        guard let decoded = part(text, host).removingPercentEncoding else { throw .badAuthority }
         return (decoded, port)
+    }
+
+    private static func part(_ text: String, _ range: Range<Int>) -> String {
+        let start = text.utf8.index(text.startIndex, offsetBy: range.lowerBound)
+        return String(text[start..<text.utf8.index(start, offsetBy: range.count)])
     }
 
     private static func bracketed(_ host: String) -> String {
         guard host.utf8.contains(UInt8(ascii: ":")) else { return host }
         // A scope means something to this machine only and is not sent (RFC 6874 §4).
         return "[\(host.prefix { $0 != "%" })]"
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func position(of character: Unicode.Scalar, in range: Range<Int>) -> Int? {
+        for index in range where self[index] == UInt8(ascii: character) { return index }
+        return nil
+    }
+
+    fileprivate func lastPosition(of character: Unicode.Scalar, in range: Range<Int>) -> Int? {
+        for index in range.reversed() where self[index] == UInt8(ascii: character) { return index }
+        return nil
+    }
+
+    fileprivate func isHTTP(_ range: Range<Int>) -> Bool {
+        range.count == 4 && self[0] == UInt8(ascii: "h") && self[1] == UInt8(ascii: "t")
+            && self[2] == UInt8(ascii: "t") && self[3] == UInt8(ascii: "p")
     }
 }

@@ -49,7 +49,7 @@ final class TransactionRecord {
         values.requestStart = EventLoop.shared.now
         values.wasSent = true
         values.isReused = connection.isReused
-        values.isProxied = connection.origin.isProxy
+        values.isProxied = connection.lane.origin.isProxy
         values.dial = connection.isReused ? nil : connection.dialTimes
         (values.local, values.remote) = connection.ends
     }

@@ -31,19 +31,24 @@ final class DelegateQueue: Sendable {
         if start { operations.addOperation(Drain(self)) }
     }
 
-    /// Runs what is waiting now; what comes meanwhile gets an operation of its own, so that other operations of the
-    /// user's queue have their turn.
+    /// How often an operation looks for more calls before it lets other operations of the user's queue have their turn.
+    private static let rounds = 16
+
+    /// Runs what is waiting, and what comes meanwhile; what comes after some rounds gets an operation of its own.
     private func drain() {
-        let batch = state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
+        var batch: [Call] = []
+        for _ in 0..<Self.rounds {
+            batch.removeAll(keepingCapacity: true)
+            let isDone = state.withLock { state in
+                swap(&state.waiting, &batch)
+                if batch.isEmpty { state.isDraining = false }
+                return batch.isEmpty
+            }
+            if isDone { return }
+            for call in batch { call() }
+            if operations.isSuspended { break }
         }
-        for call in batch { call() }
-        let more = state.withLock { state in
-            state.isDraining = !state.waiting.isEmpty
-            return state.isDraining
-        }
-        if more { operations.addOperation(Drain(self)) }
+        operations.addOperation(Drain(self))
     }
 
     /// A session's own queue. A serial dispatch queue below it gets a thread whenever it has work; without one,

@@ -291,11 +291,16 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Changes the byte counts and whatever shows them.
     func updateCounts(_ change: (inout ByteCounts) -> Void) {
-        let (progress, counts) = shared.withLock { shared in
-            change(&shared.counts)
-            return (shared.progress, shared.counts)
+        update { change(&$0.counts) }
+    }
+
+    /// Changes what users see of the task, the byte counts among it.
+    func update(_ change: (inout Shared) -> Void) {
+        let shown: (Progress, ByteCounts)? = shared.withLock { shared in
+            change(&shared)
+            return shared.progress.map { ($0, shared.counts) }
         }
-        if let progress { show(counts, in: progress) }
+        if let (progress, counts) = shown { show(counts, in: progress) }
     }
 
     private func control(by progress: Progress) {

@@ -30,6 +30,7 @@ enum RequestComposer {
         mayCarryCredentials: Bool
     ) -> RequestHead {
         var fields = HeaderFields()
+        fields.reserve(bytes: 384, lines: 12)
         // RFC 9110 §10.1.1: without content a request expects nothing.
         let hasContent = framing != .none && framing != .length(0)
         fields.append(.host, request.value(forHTTPHeaderField: "Host") ?? target.hostField)
@@ -47,7 +48,7 @@ enum RequestComposer {
             guard mayCarryCredentials || !Redirect.isCredential(name) else { continue }
             if !throughProxy, FieldName(name) == .proxyAuthorization { continue }
             if !hasContent, FieldName(name) == .expect { continue }
-            appendDefault(FieldName(name), value, to: &fields)
+            if !reserved.contains(FieldName(name)) { appendDefault(FieldName(name), value, to: &fields) }
         }
         if let rest {
             fields.append(.range, "bytes=\(rest.offset)-")
@@ -76,6 +77,6 @@ enum RequestComposer {
     }
 
     private static func appendDefault(_ name: FieldName, _ value: String, to fields: inout HeaderFields) {
-        if !fields.contains(name), !reserved.contains(name) { fields.append(name, value) }
+        if !fields.contains(name) { fields.append(name, value) }
     }
 }

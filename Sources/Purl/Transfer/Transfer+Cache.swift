@@ -89,10 +89,10 @@ extension Transfer {
             deliver(stored, age: age)
             return true
         case .validate(let stored, let conditions):
-            self.visit?.forward(stored, asking: conditions)
+            visit.forward(stored, asking: conditions)
             return false
         case .forward(let stored):
-            self.visit?.forward(stored)
+            visit.forward(stored)
             return false
         case .unsatisfiable:
             deliverGatewayTimeout()
@@ -143,7 +143,7 @@ extension Transfer {
     /// Looks at the head of a response before anybody else does. True when the stored response is the answer.
     func cacheTakes(_ answer: Answer) -> Bool {
         guard let visit else { return false }
-        self.visit?.isAnswered = true
+        visit.isAnswered = true
         if answer.head.status == 304, !visit.conditions.isEmpty {
             guard let confirmed = visit.confirmed(by: answer.head.fields) else {
                 // RFC 9111 §4.3.4: it speaks of something else. Asked without conditions, the server sends all of it.
@@ -159,7 +159,7 @@ extension Transfer {
             leave(answer, for: .stored(stored, age: age))
             return true
         }
-        self.visit?.collect(answer)
+        visit.collect(answer)
         return false
     }
 
@@ -203,9 +203,11 @@ extension Transfer {
         if case .memory = destination { content = collected } else { content = nil }
         guard let proposed = visit?.finish(content: content) else { return }
         guard isFinal, case .delegate = task.audience, let visit else { return keep(proposed) }
-        session.queue.enqueue { [task, session] in
+        session.queue.enqueue { [task, session, cache = visit.cache, key = visit.key] in
             guard let dataTask = task as? URLSessionDataTask else { return }
-            guard let delegate = task.dataDelegate else { return Self.store(proposed, of: dataTask, visit) }
+            guard let delegate = task.dataDelegate else {
+                return Self.store(proposed, of: dataTask, in: cache, for: key)
+            }
             let answer = Mutex(false)
             delegate.urlSession(session, dataTask: dataTask, willCacheResponse: proposed) { wanted in
                 let isFirst = answer.withLock { isAnswered in
@@ -213,7 +215,7 @@ extension Transfer {
                     return !isAnswered
                 }
                 guard isFirst, let wanted, let circumstances = proposed.circumstances else { return }
-                Self.store(wanted.with(circumstances), of: dataTask, visit)
+                Self.store(wanted.with(circumstances), of: dataTask, in: cache, for: key)
             }
         }
     }
@@ -221,19 +223,21 @@ extension Transfer {
     private func keep(_ response: CachedURLResponse) {
         guard let visit else { return }
         guard type(of: visit.cache) != URLCache.self, let dataTask = task as? URLSessionDataTask else {
-            return Self.store(response, of: nil, visit)
+            return Self.store(response, of: nil, in: visit.cache, for: visit.key)
         }
-        session.queue.enqueue { Self.store(response, of: dataTask, visit) }
+        session.queue.enqueue { [cache = visit.cache, key = visit.key] in
+            Self.store(response, of: dataTask, in: cache, for: key)
+        }
     }
 
     /// A cache of the user's own hears of it with the task.
     private nonisolated static func store(
-        _ response: CachedURLResponse, of dataTask: URLSessionDataTask?, _ visit: CacheVisit
+        _ response: CachedURLResponse, of dataTask: URLSessionDataTask?, in cache: URLCache, for key: CacheKey
     ) {
-        if let dataTask, type(of: visit.cache) != URLCache.self {
-            visit.cache.storeCachedResponse(response, for: dataTask)
+        if let dataTask, type(of: cache) != URLCache.self {
+            cache.storeCachedResponse(response, for: dataTask)
         } else if let circumstances = response.circumstances {
-            visit.cache.store.store(response, circumstances, for: visit.key)
+            cache.store.store(response, circumstances, for: key)
         }
     }
 }
@@ -241,7 +245,8 @@ extension Transfer {
 extension URLRequest {
     /// It speaks of a response that its user has, or of a part: the answer is for him to judge.
     fileprivate var asksAboutOwnCopy: Bool {
-        ["Range", "If-Range", "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since"]
-            .contains { value(forHTTPHeaderField: $0) != nil }
+        hasFields
+            && ["Range", "If-Range", "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since"]
+                .contains { value(forHTTPHeaderField: $0) != nil }
     }
 }

@@ -100,7 +100,7 @@ extension Transfer {
             visit?.take(bytes)
             return
         case .memory:
-            collected.append(contentsOf: bytes)
+            collect(bytes)
         case .delegate(let mailbox):
             visit?.take(bytes)
             let receipt = mailbox.put(bytes)
@@ -115,6 +115,17 @@ extension Transfer {
         received += Int64(bytes.count)
         metrics?.current.noteContent(bytes.count)
         task.updateCounts { $0.received = received }
+    }
+
+    private func collect(_ bytes: UnsafeRawBufferPointer) {
+        if collected.isEmpty, let start = bytes.baseAddress {
+            // Most small bodies come in one piece.
+            collected = Data(bytes: start, count: bytes.count)
+            // A length is the server's word only; more than this is not set aside on its strength.
+            if let total, total > collected.count { collected.reserveCapacity(Int(min(total, 1 << 24))) }
+        } else {
+            collected.append(contentsOf: bytes)
+        }
     }
 
     func exchangeDidFinish(_ source: any ResponseSource) {
@@ -328,18 +339,16 @@ extension Transfer {
             }
             destination = .stream(stream)
         case .data, .file:
-            // A length is the server's word only; more than this is not set aside on its strength.
-            if let length { collected.reserveCapacity(Int(min(length, 1 << 24))) }
             destination = .memory
         }
     }
 
     private func publish(_ response: URLResponse, received: Int64, expected: Int64) {
         self.received = received
-        task.shared.withLock { $0.response = response }
-        task.updateCounts { counts in
-            counts.received = received
-            counts.expectedToReceive = expected
+        task.update { shared in
+            shared.response = response
+            shared.counts.received = received
+            shared.counts.expectedToReceive = expected
         }
     }
 

@@ -131,8 +131,10 @@ final class Transfer: ExchangeClient {
     /// Of the exchange of the moment.
     var sendReport = WriteReport()
     private var lastProgress = EventLoop.shared.now
-    private var progressTimer: LoopTimer?
-    private var resourceTimer: LoopTimer?
+    /// When the transfer has used up all the time it may take; set from its beginning.
+    private var lastMoment: MonotonicTime?
+    /// Runs at the earliest moment at which a limit could be used up.
+    private var watchTimer: LoopTimer?
 
     init(task: URLSessionTask, session: URLSession, origin: Origin) {
         self.task = task
@@ -212,7 +214,8 @@ final class Transfer: ExchangeClient {
 
     func beginNow() {
         hasBegun = true
-        startResourceTimer()
+        lastMoment = EventLoop.shared.now + Self.duration(session.settings.timeoutIntervalForResource)
+        watchProgress()
         switch origin {
         case .request, .upload:
             connect()
@@ -251,11 +254,13 @@ final class Transfer: ExchangeClient {
         guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
         recordBeginning()
         redialTimer?.cancel()
-        phase = .leasing
         watchProgress()
-        let ticket = session.pool.lease(
-            proxy.map { .proxy($0.endpoint) } ?? target.origin, priority: task.priority, fresh: hasRetried
-        ) { [weak self] result in
+        let origin = proxy.map { .proxy($0.endpoint) } ?? target.origin
+        if !hasRetried, let connection = session.pool.takeIdle(of: origin) {
+            return begin(body, on: connection, target)
+        }
+        phase = .leasing
+        let ticket = session.pool.lease(origin, priority: task.priority, fresh: hasRetried) { [weak self] result in
             self?.leased(result, target, body)
         }
         // The answer may have come already.
@@ -270,10 +275,14 @@ final class Transfer: ExchangeClient {
             if case .waiting(let ticket) = phase { metrics?.current.noteFailedDial(ticket.dialTimes) }
             noteNoConnection(error)
         case .success(let connection):
-            phase = .exchanging(connection)
-            markProgress()
-            send(body, on: connection, target)
+            begin(body, on: connection, target)
         }
+    }
+
+    private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
+        phase = .exchanging(connection)
+        markProgress()
+        send(body, on: connection, target)
     }
 
     private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
@@ -292,11 +301,11 @@ final class Transfer: ExchangeClient {
             phase = .parked
             return fail(.request(error))
         }
-        task.shared.withLock { $0.sentFields = head.fields }
         sendReport = WriteReport()
-        task.updateCounts { counts in
-            counts.sent = 0
-            counts.expectedToSend = body.length ?? NSURLSessionTransferSizeUnknown
+        task.update { shared in
+            shared.sentFields = head.fields
+            shared.counts.sent = 0
+            shared.counts.expectedToSend = body.length ?? NSURLSessionTransferSizeUnknown
         }
         metrics?.current.noteStart(on: connection, fields: head.fields)
         connection.start(head, encoded: bytes, body: body, record: metrics?.current, client: self)
@@ -335,7 +344,7 @@ final class Transfer: ExchangeClient {
     /// From now on there has to be progress.
     func watchProgress() {
         markProgress()
-        if progressTimer == nil { startProgressTimer(after: Self.duration(progressLimit)) }
+        if watchTimer == nil { startWatch(after: Self.duration(progressLimit)) }
     }
 
     private var progressLimit: TimeInterval {
@@ -343,25 +352,23 @@ final class Transfer: ExchangeClient {
             ? session.settings.timeoutIntervalForRequest : request.timeoutInterval
     }
 
-    private func startResourceTimer() {
-        let seconds = session.settings.timeoutIntervalForResource
-        resourceTimer = EventLoop.shared.schedule(after: Self.duration(seconds)) { [weak self] in
-            self?.fail(.tookTooLong(seconds: seconds))
+    /// Progress that is made meanwhile does not move the timer: it finds out when it runs.
+    private func startWatch(after delay: Duration) {
+        var delay = delay
+        if let lastMoment { delay = min(delay, lastMoment - EventLoop.shared.now) }
+        watchTimer = EventLoop.shared.schedule(after: delay) { [weak self] in
+            self?.checkTime()
         }
     }
 
-    /// Runs at the earliest moment at which the limit could be used up; progress made since then only moves it.
-    private func startProgressTimer(after delay: Duration) {
-        progressTimer = EventLoop.shared.schedule(after: delay) { [weak self] in
-            self?.checkProgress()
+    private func checkTime() {
+        let now = EventLoop.shared.now
+        if let lastMoment, lastMoment <= now {
+            return fail(.tookTooLong(seconds: session.settings.timeoutIntervalForResource))
         }
-    }
-
-    private func checkProgress() {
         if clockStandsStill { markProgress() }
         let deadline = lastProgress + Self.duration(progressLimit)
-        let now = EventLoop.shared.now
-        guard deadline <= now else { return startProgressTimer(after: deadline - now) }
+        guard deadline <= now else { return startWatch(after: deadline - now) }
         fail(.stalled(seconds: progressLimit))
     }
 
@@ -390,9 +397,7 @@ final class Transfer: ExchangeClient {
         delay = nil
         redialTimer?.cancel()
         redialTimer = nil
-        progressTimer?.cancel()
-        resourceTimer?.cancel()
-        progressTimer = nil
-        resourceTimer = nil
+        watchTimer?.cancel()
+        watchTimer = nil
     }
 }
