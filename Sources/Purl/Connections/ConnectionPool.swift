@@ -117,6 +117,7 @@ final class ConnectionPool {
             return
         }
         lane.idle.append(connection)
+        connection.idleTurn = EventLoop.shared.turns
         connection.idleDeadline = EventLoop.shared.now + min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit)
         serve(lane)
         startSweeping()
@@ -186,7 +187,7 @@ final class ConnectionPool {
     private func takeIdle(from lane: Lane) -> HTTPConnection? {
         let now = EventLoop.shared.now
         while let connection = lane.idle.popLast() {
-            if connection.isQuiet, connection.idleDeadline > now { return connection }
+            if connection.idleDeadline > now, connection.isQuiet { return connection }
             connection.close()
             lane.open -= 1
         }

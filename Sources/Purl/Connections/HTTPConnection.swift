@@ -27,6 +27,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     let generation: Int
     /// When an idle connection is given up.
     var idleDeadline = EventLoop.shared.now
+    /// The turn of the loop in which it became idle.
+    var idleTurn: UInt64 = 0
     /// What the server's `Keep-Alive` field allows.
     private(set) var idleLimit: Duration?
     /// An earlier exchange used this connection.
@@ -85,8 +87,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     var isOpen: Bool { socket.isOpen }
     /// Nothing has arrived since the last exchange. What the server says unasked, its goodbye included, must never be
-    /// taken for the answer to the next request.
-    var isQuiet: Bool { socket.isQuiet }
+    /// taken for the answer to the next request. Mostly the loop has looked since, and has nothing told.
+    var isQuiet: Bool { EventLoop.shared.hasToldAll(since: idleTurn) || socket.isQuiet }
 
     // MARK: For the client
 

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// Runs a session's calls to its user, in order, one at a time, on the user's `OperationQueue`.
@@ -28,7 +29,9 @@ final class DelegateQueue: Sendable {
             defer { state.isDraining = true }
             return !state.isDraining
         }
-        if start { operations.addOperation(Drain(self)) }
+        guard start else { return }
+        // One operation, and one waking of its thread, for all the calls of a turn.
+        NetworkActor.afterTurn { self.operations.addOperation(Drain(self)) }
     }
 
     /// How often an operation looks for more calls before it lets other operations of the user's queue have their turn.

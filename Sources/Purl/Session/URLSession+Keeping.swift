@@ -6,8 +6,9 @@ extension URLSession {
     /// The request the session makes from a URL alone.
     func makeRequest(_ url: URL) -> URLRequest {
         var request = URLRequest(url: url, cachePolicy: settings.requestCachePolicy)
-        request.networkServiceType = settings.networkServiceType
-        request.allowsCellularAccess = settings.allowsCellularAccess
+        // Setting what is so already would cost the request a copy of its values.
+        if settings.networkServiceType != .default { request.networkServiceType = settings.networkServiceType }
+        if !settings.allowsCellularAccess { request.allowsCellularAccess = false }
         return request
     }
 

@@ -35,7 +35,7 @@
             }
         }
 
-        package func wait(milliseconds: Int32, into events: inout [PollEvent]) {
+        package func wait(milliseconds: Int32, into events: inout [PollEvent]) -> Bool {
             events.removeAll(keepingCapacity: true)
             let count = epoll_wait(descriptor.rawValue, ready.baseAddress, Int32(ready.count), milliseconds)
             var position = 0
@@ -45,6 +45,7 @@
                 events.append(PollEvent(token: token, readiness: Self.readiness(from: event.events)))
                 position += 1
             }
+            return count >= 0 && count < ready.count
         }
 
         private static func flags(for interest: Interest) -> UInt32 {

@@ -5,6 +5,10 @@
 
     /// The time at which this turn began to run callbacks.
     package private(set) var now = MonotonicTime.current
+    /// How often the poller has been asked.
+    package private(set) var turns: UInt64 = 0
+    /// Not all that the poller found has been told yet.
+    private var isTelling = false
 
     private let poller: any Poller
     private let signal: WakeSignal?
@@ -15,6 +19,7 @@
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
     private var events: [PollEvent] = []
+    private var endings: [@Sendable () -> Void] = []
 
     /// A loop over `poller` that nobody but its descriptors and timers wakes.
     init(poller: any Poller) {
@@ -51,18 +56,39 @@
 
     /// One turn: polls (sleeping for it only when `waiting`), then runs channels' callbacks, then due timers.
     func turn(waiting: Bool) {
-        poller.wait(milliseconds: waiting ? patience() : 0, into: &events)
+        let isEverything = poller.wait(milliseconds: waiting ? patience() : 0, into: &events)
         now = .current
+        turns &+= 1
+        isTelling = true
         var position = 0
         while position < events.count {
             dispatch(events[position])
             position += 1
         }
+        isTelling = !isEverything
         // A timer that these actions schedule waits for the next turn, or one that renews itself would keep the loop.
         let newest = timers.nextSequence
         while let timer = timers.popDue(at: now, before: newest) {
             timer.fire()
         }
+    }
+
+    /// Whether every channel has been told what happened to it until some moment after `turn`.
+    package func hasToldAll(since turn: UInt64) -> Bool {
+        turns > turn && !isTelling
+    }
+
+    /// Runs `body` when everything that this turn brought has been done.
+    func runAfterTurn(_ body: @escaping @Sendable () -> Void) {
+        endings.append(body)
+    }
+
+    /// The turn is over, and so is the work that other threads had handed over.
+    func endTurn() {
+        guard !endings.isEmpty else { return }
+        let due = endings
+        endings = []
+        for ending in due { ending() }
     }
 
     /// The timer left the heap, or never will fire.

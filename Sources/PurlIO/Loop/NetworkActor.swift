@@ -32,6 +32,16 @@
         }
     }
 
+    /// Runs `body` on the I/O thread once that has done everything its turn brought, before it sleeps: what would be
+    /// done for each of many events can so be done once. At once when the caller is on another thread.
+    package nonisolated static func afterTurn(_ body: @escaping @Sendable () -> Void) {
+        if shared.executor.isCurrent {
+            assumeIsolated { EventLoop.shared.runAfterTurn(body) }
+        } else {
+            body()
+        }
+    }
+
     /// Runs `body` at once when the caller is on the I/O thread already, and posts it otherwise.
     nonisolated static func perform(_ body: @escaping @Sendable @NetworkActor () -> Void) {
         if shared.executor.isCurrent {

@@ -70,6 +70,7 @@ final class NetworkExecutor: SerialExecutor {
                     }
                 }
                 batch.removeAll(keepingCapacity: batch.capacity < 4_096)
+                loop.endTurn()
             }
         }
     }

@@ -23,7 +23,7 @@ package final class PollPoller: Poller {
         }
     }
 
-    package func wait(milliseconds: Int32, into events: inout [PollEvent]) {
+    package func wait(milliseconds: Int32, into events: inout [PollEvent]) -> Bool {
         events.removeAll(keepingCapacity: true)
         var remaining = poll(&entries, Platform.PollCount(entries.count), milliseconds)
         var position = 0
@@ -35,6 +35,7 @@ package final class PollPoller: Poller {
             }
             position += 1
         }
+        return remaining >= 0
     }
 
     private func remove(at position: Int) {

@@ -9,8 +9,9 @@ package protocol Poller: AnyObject {
     func change(_ descriptor: Int32, token: PollToken, from old: Interest, to new: Interest) throws(SystemError)
 
     /// Replaces `events` with what is ready, waiting at most `milliseconds` for it (negative: for ever).
-    /// An interrupted wait reports nothing.
-    func wait(milliseconds: Int32, into events: inout [PollEvent])
+    /// An interrupted wait reports nothing. True when `events` is everything that is ready.
+    @discardableResult
+    func wait(milliseconds: Int32, into events: inout [PollEvent]) -> Bool
 }
 
 /// Names one registration, never two: the slot of the loop's table, and how many owners that slot had before.

@@ -170,7 +170,7 @@ private final class FailingPoller: Poller {
         try inner.change(descriptor, token: token, from: old, to: new)
     }
 
-    func wait(milliseconds: Int32, into events: inout [PollEvent]) {
+    func wait(milliseconds: Int32, into events: inout [PollEvent]) -> Bool {
         inner.wait(milliseconds: milliseconds, into: &events)
     }
 }
