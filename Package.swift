@@ -43,7 +43,7 @@ let package = Package(
             name: "ExamplesTests",
             dependencies: [
                 "PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume",
-                "PurlTesting",
+                "PurlTesting", "PurlIO",
             ]),
     ],
     swiftLanguageModes: [.v6]

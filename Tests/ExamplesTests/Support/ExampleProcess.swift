@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 
 /// A built example at work, in a folder of its own that is also its cache.
 ///
@@ -53,8 +54,9 @@ struct ExampleProcess {
         return (await process.exitCode, lines)
     }
 
+    /// Nobody may be there to read it any more, which must not end this process.
     func type(_ line: String) {
-        try? input.write(contentsOf: Data((line + "\n").utf8))
+        try? BrokenPipe.withoutSignal { try input.write(contentsOf: Data((line + "\n").utf8)) }
     }
 
     /// The exit code; negative when a signal ended the process.
