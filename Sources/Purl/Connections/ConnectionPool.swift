@@ -74,6 +74,8 @@ final class ConnectionPool {
     private var lanes: [Origin: Lane] = [:]
     /// The lane that was asked for last, which is likely to be asked for again.
     private var latest: Lane?
+    /// What the last request's URL meant; the next one's is likely to begin like it.
+    var latestTarget: RequestTarget?
     /// Connections made before this generation are not used again.
     private var generation = 0
     private var sweep: LoopTimer?

@@ -24,6 +24,8 @@ struct RequestTarget: Sendable {
     let originForm: String
     /// The `Host` field's value: no port when it is the scheme's own.
     let hostField: String
+    /// The URL's text up to its path, as it was written.
+    private let beginning: String
     /// The absolute-form, for a proxy (RFC 9112 §3.2.2): without a user, who is the server's business alone.
     var absoluteForm: String { "\(origin.scheme)://\(hostField)\(originForm)" }
 
@@ -36,11 +38,18 @@ struct RequestTarget: Sendable {
         case badAuthority
     }
 
-    init(_ url: URL?) throws(Refusal) {
+    /// - Parameter known: What another URL means. One that begins in the same way leads to the same server.
+    init(_ url: URL?, like known: RequestTarget? = nil) throws(Refusal) {
         guard let url = url?.absoluteURL else { throw .noURL }
         // A URL's text is ASCII, and this runs once a request: bytes are taken apart, not characters.
         let text = url.absoluteString
         let bytes = text.utf8.span
+        if let known, let path = bytes.pathStart(after: known.beginning.utf8.span) {
+            let end = bytes.position(of: "#", in: path..<bytes.count) ?? bytes.count
+            (origin, hostField, beginning) = (known.origin, known.hostField, known.beginning)
+            originForm = Self.part(text, path..<end)
+            return
+        }
         guard let schemeEnd = bytes.position(of: ":", in: 0..<bytes.count) else { throw .unknownScheme("") }
         let scheme = bytes.isHTTP(0..<schemeEnd) ? "http" : Self.part(text, 0..<schemeEnd).lowercased()
         switch scheme {
@@ -59,6 +68,7 @@ struct RequestTarget: Sendable {
         }
         let user = bytes.lastPosition(of: "@", in: start..<authorityEnd)
         let authority = (user.map { $0 + 1 } ?? start)..<authorityEnd
+        beginning = Self.part(text, 0..<authorityEnd)
         let pathAndQuery = Self.part(text, authorityEnd..<end)
         originForm = pathAndQuery.utf8.first == UInt8(ascii: "/") ? pathAndQuery : "/" + pathAndQuery
         if scheme == "http+unix" {
@@ -121,6 +131,13 @@ extension Span<UInt8> {
     fileprivate func lastPosition(of character: Unicode.Scalar, in range: Range<Int>) -> Int? {
         for index in range.reversed() where self[index] == UInt8(ascii: character) { return index }
         return nil
+    }
+
+    /// Where the path begins, when these bytes are those of `beginning` and then a path.
+    fileprivate func pathStart(after beginning: Span<UInt8>) -> Int? {
+        guard count > beginning.count, self[beginning.count] == UInt8(ascii: "/") else { return nil }
+        for index in 0..<beginning.count where self[index] != beginning[index] { return nil }
+        return beginning.count
     }
 
     fileprivate func isHTTP(_ range: Range<Int>) -> Bool {

@@ -120,7 +120,7 @@ final class Transfer: ExchangeClient {
     var total: Int64?
     /// How much of it has arrived, what the sink had before included.
     var received: Int64 = 0
-    let writeReport = WriteReport()
+    lazy var writeReport = WriteReport()
     /// How the requests went, where somebody could be told.
     var metrics: MetricsLog?
     /// Until the task's date to begin at.
@@ -129,7 +129,7 @@ final class Transfer: ExchangeClient {
     var redials = 0
     var redialTimer: LoopTimer?
     /// Of the exchange of the moment.
-    var sendReport = WriteReport()
+    lazy var sendReport = WriteReport()
     private var lastProgress = EventLoop.shared.now
     /// When the transfer has used up all the time it may take; set from its beginning.
     private var lastMoment: MonotonicTime?
@@ -241,7 +241,8 @@ final class Transfer: ExchangeClient {
         if loadsDataURL { return loadDataURL() }
         let target: RequestTarget
         do throws(RequestTarget.Refusal) {
-            target = try RequestTarget(request.url)
+            target = try RequestTarget(request.url, like: session.pool.latestTarget)
+            session.pool.latestTarget = target
         } catch {
             return fail(.url(error))
         }
@@ -301,7 +302,7 @@ final class Transfer: ExchangeClient {
             phase = .parked
             return fail(.request(error))
         }
-        sendReport = WriteReport()
+        if body.length != 0 { sendReport = WriteReport() }
         task.update { shared in
             shared.sentFields = head.fields
             shared.counts.sent = 0
