@@ -16,11 +16,13 @@ final class FileRegion: Sendable {
         self.count = count
     }
 
-    /// Sends bytes from `start` on; returns how many the socket took, 0 when it takes none for now.
+    /// Sends bytes from `start` on, `limit` at most; returns how many the socket took, 0 when it takes none for now.
     @NetworkActor
-    func send(from start: Int, through socket: StreamSocket) throws(SystemError) -> Sent {
+    func send(from start: Int, atMost limit: Int, through socket: StreamSocket) throws(SystemError) -> Sent {
+        // Nothing asked for is nothing sent, which else would mean that the file has ended.
+        guard limit > 0 else { return .bytes(0) }
         do throws(SystemError) {
-            let sent = try file.file.send(count - start, from: offset + Int64(start), through: socket)
+            let sent = try file.file.send(min(count - start, limit), from: offset + Int64(start), through: socket)
             // The file was cut while it was being sent.
             return sent.map { .bytes($0) } ?? .failed(.fileChanged(file.url))
         } catch {

@@ -70,6 +70,10 @@ final class ConnectionPool {
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field says less.
     private static let idleLimit: Duration = .seconds(60)
 
+    /// What all connections together may receive in a second, and send.
+    let receiveLimit: RateLimit?
+    let sendLimit: RateLimit?
+
     private let connectionsPerHost: Int
     private var lanes: [Origin: Lane] = [:]
     /// The lane that was asked for last, which is likely to be asked for again.
@@ -80,8 +84,11 @@ final class ConnectionPool {
     private var generation = 0
     private var sweep: LoopTimer?
 
-    nonisolated init(connectionsPerHost: Int) {
-        self.connectionsPerHost = max(1, connectionsPerHost)
+    nonisolated init(_ settings: URLSessionConfiguration.Values) {
+        connectionsPerHost = max(1, settings.httpMaximumConnectionsPerHost)
+        let clock = settings.rateClock
+        receiveLimit = settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: clock) }
+        sendLimit = settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: clock) }
     }
 
     /// A connection that can be used at once, if there is one and nobody has waited for it.

@@ -49,6 +49,9 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     /// Bytes that had arrived when reading was paused.
     private var stash: [UInt8] = []
     private var isConsuming = false
+    /// Where the session limits what it receives and sends in a second.
+    private var receiving: RateShare?
+    private var sending: RateShare?
 
     /// The exchange in progress.
     @NetworkActor
@@ -83,6 +86,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         self.generation = generation
         socket.handler = self
         socket.interest = .read
+        receiving = pool.receiveLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(receiving: $0) } }
+        sending = pool.sendLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(sending: $0) } }
     }
 
     var isOpen: Bool { socket.isOpen }
@@ -114,7 +119,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     var isRemote: Bool { true }
 
-    var awaitsContent: Bool { output.awaitsContent }
+    var awaitsItsOwn: Bool { output.awaitsContent || receiving?.isInLine == true || sending?.isInLine == true }
 
     /// Sending stops with reading.
     var isPaused: Bool {
@@ -154,9 +159,19 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     }
 
     private func flush() {
+        // Nothing waits in line that the socket would not be asked to take.
+        guard let sending, output.awaitsSocket, exchange?.isPaused == false else { return flush(atMost: .max) }
+        let allowance = sending.ask()
+        allowance > 0 ? flush(atMost: allowance) : updateInterest()
+    }
+
+    private func flush(atMost limit: Int) {
         guard exchange?.isPaused == false else { return updateInterest() }
         do throws(SystemError) {
-            let bodyBytes = try output.send(through: socket)
+            let before = output.bytesSent
+            let bodyBytes = try output.send(through: socket, atMost: limit)
+            sending?.take(Int(clamping: output.bytesSent - before))
+            if output.awaitsSocket, sending?.hasUsedTurn == true { _ = sending?.ask() }
             exchange?.record?.noteSent(output, content: bodyBytes)
             updateInterest()
             if bodyBytes > 0 { exchange?.client.exchange(self, didSendBodyBytes: bodyBytes) }
@@ -189,8 +204,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         guard socket.isOpen else { return }
         var interest: Interest = []
         if exchange?.isPaused != true {
-            interest.insert(.read)
-            if output.awaitsSocket { interest.insert(.write) }
+            if receiving?.isInLine != true { interest.insert(.read) }
+            if output.awaitsSocket, sending?.isInLine != true { interest.insert(.write) }
         }
         if socket.interest != interest { socket.interest = interest }
     }
@@ -198,13 +213,22 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     // MARK: Receiving
 
     func socketIsReadable(_ socket: StreamSocket) {
-        if let pipe = exchange?.pipe, move(into: pipe) { return }
+        guard let receiving, exchange != nil else { return receive(atMost: .max) }
+        let allowance = receiving.ask()
+        allowance > 0 ? receive(atMost: allowance) : updateInterest()
+    }
+
+    private func receive(atMost limit: Int) {
+        if let pipe = exchange?.pipe, move(into: pipe, atMost: limit) { return }
         let scratch = EventLoop.shared.scratch
         do throws(SystemError) {
-            guard let count = try socket.receive(into: scratch) else { return }
+            guard let count = try socket.receive(into: .init(rebasing: scratch[..<min(limit, scratch.count)])) else {
+                return
+            }
             if count == 0 {
                 endOfStream()
             } else {
+                receiving?.take(count)
                 exchange?.client.exchangeMadeProgress(self)
                 consume(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
             }
@@ -214,14 +238,17 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     }
 
     /// One portion of content; false when there is nothing that could be moved.
-    private func move(into pipe: ContentPipe) -> Bool {
+    private func move(into pipe: ContentPipe, atMost limit: Int) -> Bool {
         guard exchange?.response != nil, let remainder = exchange?.decoder.plainRemainder else { return false }
         do throws(SystemError) {
-            guard let count = try pipe.fill(from: socket, limit: Int(clamping: remainder)) else { return true }
+            guard let count = try pipe.fill(from: socket, limit: min(limit, Int(clamping: remainder))) else {
+                return true
+            }
             guard count > 0 else {
                 endOfStream()
                 return true
             }
+            receiving?.take(count)
             exchange?.client.exchangeMadeProgress(self)
             exchange?.record?.noteBodyBytes(count)
             exchange?.decoder.skip(count)
@@ -234,6 +261,31 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
             return false
         }
         return true
+    }
+
+    // MARK: Turns
+
+    private func takeTurn(receiving allowance: Int) {
+        guard let receiving, comesBackFromLine() else { return }
+        if isReceiving {
+            receive(atMost: allowance)
+            // There will be more: the socket need not say so first.
+            if isReceiving, receiving.hasUsedTurn { _ = receiving.ask() }
+        }
+        updateInterest()
+    }
+
+    private func takeTurn(sending allowance: Int) {
+        guard comesBackFromLine() else { return }
+        flush(atMost: allowance)
+    }
+
+    private var isReceiving: Bool { exchange?.isPaused == false }
+
+    /// False when nobody wants bytes any more. The server is not to blame for the time.
+    private func comesBackFromLine() -> Bool {
+        exchange?.client.exchangeMadeProgress(self)
+        return socket.isOpen
     }
 
     /// Goes on with what had arrived before the pause. That may be no byte at all and still be an event: an empty

@@ -29,6 +29,8 @@ struct OutgoingMessage {
     private var isStopped = false
     /// Why there will be no more of the body.
     private(set) var failure: BodyFailure?
+    /// How many bytes may have gone out in all when the sending of the moment is over.
+    private var ceiling = Int64.max
 
     nonisolated init() {}
 
@@ -79,6 +81,11 @@ struct OutgoingMessage {
         }
     }
 
+    /// Bytes that the socket has taken.
+    var bytesSent: Int64 { Int64(headSent) + bodySent }
+
+    private var allowance: Int { Int(clamping: ceiling - bytesSent) }
+
     /// The body need not wait any longer for the server's word.
     mutating func startBody() {
         if case .forContinue = pause { pause = nil }
@@ -94,16 +101,18 @@ struct OutgoingMessage {
         piece = BodyPiece()
     }
 
-    /// Sends what the socket takes; returns how many bytes of the body went out.
-    mutating func send(through socket: StreamSocket) throws(SystemError) -> Int {
+    /// Sends what the socket takes, and no more than `limit` bytes; returns how many bytes of the body went out.
+    mutating func send(through socket: StreamSocket, atMost limit: Int = .max) throws(SystemError) -> Int {
         guard !isStopped else { return 0 }
+        let (ceiling, overflow) = bytesSent.addingReportingOverflow(Int64(limit))
+        self.ceiling = overflow ? .max : ceiling
         // A small body travels with its head, so that it costs no segment and no system call of its own.
         if headSent == 0, pause == nil, case .whole(let data) = content, !data.isEmpty, data.count <= 16_384 {
             return try sendTogether(data, through: socket)
         }
         while headSent < head.count {
             let count = try head.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-                try socket.send(UnsafeRawBufferPointer(rebasing: bytes[headSent...]))
+                try put(bytes, from: headSent, into: socket)
             }
             guard count > 0 else { return 0 }
             headSent += count
@@ -118,7 +127,9 @@ struct OutgoingMessage {
     private mutating func sendTogether(_ data: Data, through socket: StreamSocket) throws(SystemError) -> Int {
         var message = head
         message.append(contentsOf: data)
-        let count = try message.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try socket.send(bytes) }
+        let count = try message.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try put(bytes, from: 0, into: socket)
+        }
         headSent = min(count, head.count)
         contentSent = count - headSent
         bodySent += Int64(contentSent)
@@ -129,7 +140,7 @@ struct OutgoingMessage {
         let before = contentSent
         while contentSent < data.count {
             let count = try data.bytes.withUnsafeBytes { bytes throws(SystemError) in
-                try socket.send(UnsafeRawBufferPointer(rebasing: bytes[contentSent...]))
+                try put(bytes, from: contentSent, into: socket)
             }
             guard count > 0 else { break }
             contentSent += count
@@ -157,7 +168,7 @@ struct OutgoingMessage {
 
     private mutating func sendPiece(through socket: StreamSocket) throws(SystemError) -> Int {
         if let region = piece.region {
-            switch try region.send(from: contentSent, through: socket) {
+            switch try region.send(from: contentSent, atMost: allowance, through: socket) {
             case .bytes(let count):
                 return count
             case .cannotBeSentThisWay:
@@ -168,8 +179,16 @@ struct OutgoingMessage {
             }
         }
         return try piece.wire.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try socket.send(UnsafeRawBufferPointer(rebasing: bytes[contentSent...]))
+            try put(bytes, from: contentSent, into: socket)
         }
+    }
+
+    /// Sends the bytes from `start` on, as many of them as may go and the socket takes.
+    private func put(
+        _ bytes: UnsafeRawBufferPointer, from start: Int, into socket: StreamSocket
+    ) throws(SystemError) -> Int {
+        let count = min(bytes.count - start, allowance)
+        return try socket.send(UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
     }
 
     /// Puts bytes in place of a region that the system does not send.

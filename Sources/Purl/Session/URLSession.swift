@@ -99,7 +99,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     ) {
         settings = configuration.snapshot
         self.queue = DelegateQueue(queue)
-        pool = ConnectionPool(connectionsPerHost: settings.httpMaximumConnectionsPerHost)
+        pool = ConnectionPool(settings)
         proxies = ProxyRules(settings, environment: ProcessInfo.processInfo.environment)
         shared = Mutex(Shared(delegate: delegate))
         let store = Self.openStore(settings)

@@ -34,6 +34,10 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var sharedContainerIdentifier: String?
         var continuesDownloadsAfterRelaunch = false
         var backgroundSessionsDirectory: URL?
+        var maximumBytesReceivedPerSecond: Int?
+        var maximumBytesSentPerSecond: Int?
+        /// Tests put one here that they set themselves.
+        var rateClock: (any RateClock)?
         /// Tests put another one here.
         var files: any FileLayer = SystemFiles()
     }
@@ -254,6 +258,25 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var httpMaximumConnectionsPerHost: Int {
         get { snapshot.httpMaximumConnectionsPerHost }
         set { values.withLock { $0.httpMaximumConnectionsPerHost = newValue } }
+    }
+
+    /// How many bytes all of the session's tasks together may receive in a second. `nil`, the default: as many as come.
+    ///
+    /// Counted is what comes over connections: heads, framing and coded bodies included, answers from the cache or from a
+    /// ``URLProtocol`` not. Each task gets as much as the others, in turn. Over one second the rate is kept to within a
+    /// tenth. Whoever waits for his turn makes progress as far as ``timeoutIntervalForRequest`` is concerned;
+    /// ``timeoutIntervalForResource`` goes on. Less than 1 means 1. See <doc:LimitingRates>.
+    open var maximumBytesReceivedPerSecond: Int? {
+        get { snapshot.maximumBytesReceivedPerSecond }
+        set { values.withLock { $0.maximumBytesReceivedPerSecond = newValue.map { max(1, $0) } } }
+    }
+
+    /// How many bytes all of the session's tasks together may send in a second, heads and framing included. `nil`, the
+    /// default: as many as the network takes. What is received has a limit of its own, which is
+    /// ``maximumBytesReceivedPerSecond``; the rules are the same.
+    open var maximumBytesSentPerSecond: Int? {
+        get { snapshot.maximumBytesSentPerSecond }
+        set { values.withLock { $0.maximumBytesSentPerSecond = newValue.map { max(1, $0) } } }
     }
 
     /// The folder in which unfinished downloads lie; made when it is first needed.

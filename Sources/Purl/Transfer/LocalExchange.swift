@@ -36,7 +36,7 @@ final class LocalExchange: ResponseSource {
 
     var isRemote: Bool { false }
     var isReused: Bool { false }
-    var awaitsContent: Bool { false }
+    var awaitsItsOwn: Bool { false }
 
     var isPaused = false {
         didSet { deliver() }

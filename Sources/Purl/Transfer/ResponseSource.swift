@@ -11,8 +11,8 @@ protocol ResponseSource: AnyObject {
     var isReused: Bool { get }
     /// Stops or continues to deliver.
     var isPaused: Bool { get set }
-    /// The request's body keeps the exchange waiting, not whoever answers.
-    var awaitsContent: Bool { get }
+    /// The request's body, or the session's limit on bytes a second, keeps the exchange waiting, not whoever answers.
+    var awaitsItsOwn: Bool { get }
     /// Ends the exchange at once, without another word to its client.
     func abandon()
 }
@@ -21,7 +21,7 @@ protocol ResponseSource: AnyObject {
 /// of `didFinish` and `didFail`.
 @NetworkActor
 protocol ExchangeClient: AnyObject {
-    /// Bytes arrived, of whatever part of a message.
+    /// Bytes arrived, of whatever part of a message, or may be moved after a wait that was not the server's doing.
     func exchangeMadeProgress(_ source: any ResponseSource)
     /// An interim response (1xx); the final one is still to come.
     func exchange(_ source: any ResponseSource, didReceiveInterim head: ResponseHead)

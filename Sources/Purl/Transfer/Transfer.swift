@@ -380,7 +380,7 @@ final class Transfer: ExchangeClient {
         case .parked, .preparing, .leasing, .decoding, .ending, .concluded:
             return true
         case .exchanging(let source):
-            return !holds.isEmpty || source.awaitsContent
+            return !holds.isEmpty || source.awaitsItsOwn
         case .waiting(let ticket):
             if let start = ticket.dialStart, start > lastProgress { lastProgress = start }
             return ticket.dialStart == nil

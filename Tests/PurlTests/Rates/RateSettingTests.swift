@@ -1,0 +1,82 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+@Suite("Limits belong to a session's configuration", .timeLimit(.minutes(5)))
+struct RateSettingTests {
+    @Test(
+        "None unless told otherwise; less than one means one",
+        arguments: [(nil, nil), (5, 5), (1, 1), (0, 1), (.min, 1)] as [(Int?, Int?)])
+    func values(given: Int?, kept: Int?) {
+        for configuration in [URLSessionConfiguration.default, .ephemeral, .background(withIdentifier: "x")] {
+            #expect(configuration.maximumBytesReceivedPerSecond == nil)
+            #expect(configuration.maximumBytesSentPerSecond == nil)
+            configuration.maximumBytesReceivedPerSecond = given
+            #expect(configuration.maximumBytesReceivedPerSecond == kept)
+            #expect(configuration.maximumBytesSentPerSecond == nil)
+            configuration.maximumBytesSentPerSecond = given
+            #expect(configuration.maximumBytesSentPerSecond == kept)
+        }
+    }
+
+    @Test("A copy, and the session, have their own")
+    func copies() throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.maximumBytesReceivedPerSecond = 5
+        configuration.maximumBytesSentPerSecond = 6
+        let copy = try #require(configuration.copy() as? URLSessionConfiguration)
+        let session = URLSession(configuration: configuration)
+        defer { session.invalidateAndCancel() }
+        configuration.maximumBytesReceivedPerSecond = nil
+        configuration.maximumBytesSentPerSecond = nil
+        for kept in [copy, session.configuration] {
+            #expect(kept.maximumBytesReceivedPerSecond == 5)
+            #expect(kept.maximumBytesSentPerSecond == 6)
+        }
+    }
+
+    @Test("A background session's download keeps to it, and so does what goes on after a relaunch")
+    func background() async throws {
+        let rate = RatedSession.rate
+        let content = GeneratedContent(size: 60_000, seed: 73)
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).entityTag("\"v1\""))
+        let home = try BackgroundHome()
+        let (first, clock) = Self.session(home, Witness(), rate)
+        let task = first.downloadTask(with: server.url("/file"))
+        task.resume()
+        while task.countOfBytesReceived < 30_000, !Task.isCancelled {
+            await clock.advance(milliseconds: 10)
+            #expect(Int(task.countOfBytesReceived) <= (await clock.allowed(at: rate)))
+            await Task.yield()
+        }
+        // Its clock stands still from here on.
+        let next = try home.afterCrash()
+        let witness = Witness()
+        let (second, newClock) = Self.session(next, witness, rate)
+        while witness.completions == 0, !Task.isCancelled {
+            await newClock.advance(milliseconds: 10)
+            await Task.yield()
+        }
+        #expect(witness.events.contains(.file(content.size)))
+        // The part that was not safe on disk when the first process ended came with the second's rate.
+        let loaded = server.requests.last?.bytesSent ?? 0
+        #expect(await newClock.allowed(at: rate) >= loaded)
+        for session in [first, second] { session.invalidateAndCancel() }
+    }
+
+    private static func session(_ home: BackgroundHome, _ witness: Witness, _ rate: Int) -> (URLSession, HandClock) {
+        let clock = HandClock()
+        let configuration = home.configuration {
+            $0.continuesDownloadsAfterRelaunch = true
+            $0.maximumBytesReceivedPerSecond = rate
+        }
+        var values = configuration.snapshot
+        values.rateClock = clock
+        return (
+            URLSession(configuration: URLSessionConfiguration(values), delegate: witness, delegateQueue: nil), clock
+        )
+    }
+}

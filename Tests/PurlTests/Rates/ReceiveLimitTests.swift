@@ -1,0 +1,173 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+@Suite("A session receives no more than maximumBytesReceivedPerSecond", .timeLimit(.minutes(5)))
+struct ReceiveLimitTests {
+    private let content = GeneratedContent(size: 100_000, seed: 71)
+    private let rate = RatedSession.rate
+
+    enum Form: CaseIterable {
+        case data, download, chunked
+    }
+
+    @Test("However the content travels, and all of it arrives", arguments: Form.allCases)
+    func amounts(form: Form) async throws {
+        let server = try LoopbackServer()
+        let reply = Reply.generated(content)
+        server.route("/file", form == .chunked ? reply.chunked(size: 3_000) : reply)
+        let rated = try RatedSession(receives: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let url = server.url("/file")
+        let task = form == .download ? rated.session.downloadTask(with: url) : rated.session.dataTask(with: url)
+        task.resume()
+        await rated.run { allowed in #expect(task.countOfBytesReceived <= allowed) }
+        let bytes = form == .download ? rated.witness.file(of: task) : rated.witness.data(of: task)
+        #expect(bytes == content.data)
+        #expect(rated.witness.events.last == .completed(nil))
+        // What counts is what went over the wire, the head included.
+        #expect(await rated.clock.allowed(at: rate) >= content.size)
+    }
+
+    @Test("Tasks that all want more get the same, whoever came first", arguments: [true, false])
+    func fairness(downloads: Bool) async throws {
+        let server = try LoopbackServer()
+        server.fallback(.generated(size: 50_000))
+        let rated = try RatedSession(receives: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let tasks = (0..<4).map { number in
+            let url = server.url("/\(number)")
+            return downloads ? rated.session.downloadTask(with: url) : rated.session.dataTask(with: url)
+        }
+        for task in tasks { task.resume() }
+        // Nothing can be divided before all of them have begun, and the server has sent what they may take.
+        while tasks.contains(where: { $0.countOfBytesReceived == 0 }), !Task.isCancelled {
+            await rated.clock.advance(milliseconds: 1)
+            await Task.yield()
+        }
+        await server.waitUntilIdle()
+        let before = tasks.map(\.countOfBytesReceived)
+        await rated.clock.advance(milliseconds: 1_000)
+        let counts = zip(tasks, before).map { $0.countOfBytesReceived - $1 }
+        #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 1_000)
+        #expect((60_000...68_000).contains(counts.reduce(0, +)))
+    }
+
+    @Test("While the clock stands still nothing arrives, and that is no lack of progress")
+    func timeout() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content))
+        server.route("/stalled", .text("hello").stalled(at: .beforeHead))
+        let rated = try RatedSession(receives: rate) { $0.timeoutIntervalForRequest = 0.2 }
+        let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 0.2 }
+        defer { for session in [rated.session, others] { session.invalidateAndCancel() } }
+        let task = rated.session.dataTask(with: url)
+        task.resume()
+        await rated.witness.wait { !$0.isEmpty }
+        for _ in 0..<4 {
+            let error = await #expect(throws: URLError.self) { try await others.data(from: server.url("/stalled")) }
+            #expect(error?.code == .timedOut)
+        }
+        #expect(task.state == .running)
+        #expect(task.countOfBytesReceived <= rate / 16)
+        await rated.run()
+        #expect(rated.witness.data(of: task) == content.data)
+    }
+
+    @Test("A server that falls silent is too slow, limit or not")
+    func silence() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).stalled(afterBytes: 1_000))
+        let rated = try RatedSession(receives: rate) { $0.timeoutIntervalForRequest = 0.2 }
+        defer { rated.session.invalidateAndCancel() }
+        rated.session.dataTask(with: url).resume()
+        await rated.run()
+        #expect(rated.witness.events.last == .completed(.timedOut))
+    }
+
+    @Test("A task suspended in line gets nothing until it is resumed, and holds nobody up")
+    func suspended() async throws {
+        let server = try LoopbackServer()
+        server.fallback(.generated(content))
+        let rated = try RatedSession(receives: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let tasks = (0..<2).map { rated.session.dataTask(with: server.url("/\($0)")) }
+        tasks[0].resume()
+        await rated.witness.wait { !$0.isEmpty }
+        tasks[0].suspend()
+        tasks[1].resume()
+        await rated.run()
+        #expect(tasks[1].state == .completed)
+        #expect(tasks[0].countOfBytesReceived <= rate / 16)
+        tasks[0].resume()
+        await rated.run(until: 2)
+        #expect(tasks.map { rated.witness.data(of: $0) } == [content.data, content.data])
+    }
+
+    @Test("A task cancelled in line ends at once, and holds nobody up")
+    func cancelled() async throws {
+        let server = try LoopbackServer()
+        server.fallback(.generated(content))
+        let rated = try RatedSession(receives: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let tasks = (0..<3).map { rated.session.dataTask(with: server.url("/\($0)")) }
+        tasks[0].resume()
+        await rated.witness.wait { !$0.isEmpty }
+        tasks[1].resume()
+        tasks[0].cancel()
+        await rated.witness.completion()
+        #expect(rated.witness.error(of: tasks[0])?.code == .cancelled)
+        tasks[2].resume()
+        await rated.run(until: 3)
+        #expect(rated.witness.data(of: tasks[1]) == content.data)
+        #expect(rated.witness.data(of: tasks[2]) == content.data)
+    }
+
+    @Test("Paused and gone on with, the file is whole")
+    func resumed() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).entityTag("\"v1\""))
+        let rated = try RatedSession(receives: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let task = rated.session.downloadTask(with: server.url("/file"))
+        task.resume()
+        while task.countOfBytesReceived < 20_000 {
+            await rated.clock.advance(milliseconds: 10)
+            await Task.yield()
+        }
+        let blob = try #require(await task.cancelByProducingResumeData())
+        let next = rated.session.downloadTask(withResumeData: blob)
+        next.resume()
+        await rated.run(until: 2)
+        #expect(rated.witness.file(of: next) == content.data)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("A connection is used again, and the next exchange has to keep to the limit as well")
+    func reuse() async throws {
+        let server = try LoopbackServer()
+        server.fallback(.generated(size: 10_000))
+        let rated = try RatedSession(receives: rate) { $0.httpMaximumConnectionsPerHost = 1 }
+        defer { rated.session.invalidateAndCancel() }
+        let tasks = (0..<10).map { rated.session.dataTask(with: server.url("/\($0)")) }
+        for task in tasks { task.resume() }
+        await rated.run(until: 10) { allowed in
+            #expect(tasks.reduce(0) { $0 + $1.countOfBytesReceived } <= allowed)
+        }
+        #expect(server.acceptedConnections == 1)
+        #expect(tasks.allSatisfy { $0.countOfBytesReceived == 10_000 })
+    }
+
+    @Test("What is sent is not limited by it")
+    func sendingIsFree() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .text("hello"))
+        let rated = try RatedSession(receives: 64)
+        defer { rated.session.invalidateAndCancel() }
+        rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data).resume()
+        await rated.witness.wait { $0.contains(.sent(100_000, of: 100_000)) }
+        #expect(await rated.clock.now.nanoseconds == 0)
+    }
+}

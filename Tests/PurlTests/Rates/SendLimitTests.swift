@@ -1,0 +1,98 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+@Suite("A session sends no more than maximumBytesSentPerSecond", .timeLimit(.minutes(5)))
+struct SendLimitTests {
+    private let content = GeneratedContent(size: 100_000, seed: 72)
+    private let rate = RatedSession.rate
+
+    @Test("However the body is sent, and all of it arrives", arguments: [UploadForm.body, .data, .file, .streamed])
+    func amounts(form: UploadForm) async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .text("thanks"))
+        let upload = try Upload(form, content)
+        let rated = try RatedSession(upload.witness, sends: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: rated.session))
+        task.resume()
+        await rated.run { allowed in
+            #expect(task.countOfBytesSent <= allowed)
+            #expect(server.requests.reduce(0) { $0 + $1.bodyBytesReceived } <= allowed)
+        }
+        #expect(server.requests.map(\.body) == [content.data])
+        #expect(rated.witness.data(of: task) == Data("thanks".utf8))
+        #expect(await rated.clock.allowed(at: rate) >= content.size)
+    }
+
+    @Test("Two uploads get the same, and what they have sent is all there could be")
+    func fairness() async throws {
+        let server = try LoopbackServer()
+        server.fallback(.text("thanks"))
+        let rated = try RatedSession(sends: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let tasks = (0..<2).map {
+            rated.session.uploadTask(with: Upload.request(server.url("/\($0)")), from: Data(count: 1_000_000))
+        }
+        for task in tasks { task.resume() }
+        while tasks.contains(where: { $0.countOfBytesSent == 0 }) {
+            await rated.clock.advance(milliseconds: 1)
+            await Task.yield()
+        }
+        let before = tasks.map(\.countOfBytesSent)
+        await rated.clock.advance(milliseconds: 1_000)
+        let counts = zip(tasks, before).map { $0.countOfBytesSent - $1 }
+        #expect(abs(counts[0] - counts[1]) <= 1_000)
+        #expect(counts[0] + counts[1] >= 62_000)
+        #expect(tasks[0].countOfBytesSent + tasks[1].countOfBytesSent <= Int64(await rated.clock.allowed(at: rate)))
+    }
+
+    @Test("Waiting for the next bytes to go is progress")
+    func timeout() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .text("thanks"))
+        server.route("/stalled", .text("hello").stalled(at: .beforeHead))
+        let rated = try RatedSession(sends: rate) { $0.timeoutIntervalForRequest = 0.2 }
+        let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 0.2 }
+        defer { for session in [rated.session, others] { session.invalidateAndCancel() } }
+        let task = rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data)
+        task.resume()
+        await rated.witness.wait { !$0.isEmpty }
+        for _ in 0..<4 {
+            let error = await #expect(throws: URLError.self) { try await others.data(from: server.url("/stalled")) }
+            #expect(error?.code == .timedOut)
+        }
+        #expect(task.state == .running)
+        await rated.run()
+        #expect(server.requests.first { $0.path == "/file" }?.body == content.data)
+    }
+
+    @Test("What the server answers meanwhile is received as fast as it comes")
+    func receivingIsFree() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).beforeBody())
+        let rated = try RatedSession(sends: rate)
+        defer { rated.session.invalidateAndCancel() }
+        let task = rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data)
+        task.resume()
+        await rated.witness.wait { $0.contains(.data(100_000)) }
+        #expect(await rated.clock.now.nanoseconds == 0)
+        #expect(rated.witness.data(of: task) == content.data)
+    }
+
+    @Test("An answer that refuses the body ends the waiting")
+    func refusal() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .status(413).beforeBody())
+        let rated = try RatedSession(sends: rate)
+        defer { rated.session.invalidateAndCancel() }
+        rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data).resume()
+        await rated.witness.completion()
+        #expect(rated.witness.events.contains(.response(413)))
+        await rated.clock.advance(milliseconds: 1_000)
+        rated.session.dataTask(with: server.url("/other")).resume()
+        await rated.run(until: 2)
+    }
+}
