@@ -36,6 +36,7 @@ struct CommandLineTests {
         var inputFile: String?
         var maximumAtOnce = 4
         var retries = 0
+        var bytesPerSecond: Int?
         var headers: [GetOptions.Header] = []
         var resumes = true
         var verbosity = GetOptions.Verbosity.normal
@@ -66,6 +67,11 @@ struct CommandLineTests {
             Get(words: "http://host/file|--parallel|12", maximumAtOnce: 12),
             Get(words: "http://host/file|--retry|5", retries: 5),
             Get(words: "http://host/file|--retry|0", retries: 0),
+            Get(words: "http://host/file|--limit-rate|1", bytesPerSecond: 1),
+            Get(words: "--limit-rate|200K|http://host/file", bytesPerSecond: 204_800),
+            Get(words: "--limit-rate|2.5k|http://host/file", bytesPerSecond: 2_560),
+            Get(words: "--limit-rate|1.5M|http://host/file", bytesPerSecond: 1_572_864),
+            Get(words: "--limit-rate|2g|http://host/file", bytesPerSecond: 2_147_483_648),
             Get(words: "--input-file|-", urls: [], inputFile: "-"),
             Get(words: "--input-file|list|http://host/file", inputFile: "list"),
             Get(words: "http://host/file|--sha256|\(aDigest.uppercased())", sha256: aDigest),
@@ -85,6 +91,7 @@ struct CommandLineTests {
         #expect(options.inputFile == expected.inputFile)
         #expect(options.maximumAtOnce == expected.maximumAtOnce)
         #expect(options.retries == expected.retries)
+        #expect(options.limit?.bytesPerSecond == expected.bytesPerSecond)
         #expect(options.headers == expected.headers)
         #expect(options.resumes == expected.resumes)
         #expect(options.verbosity == expected.verbosity)
@@ -116,6 +123,8 @@ struct CommandLineTests {
             ("get|http://a/b|-P|1|--parallel|2", "“-P” was given twice."),
             ("get|http://a/b|--retry|-1", "“--retry” needs a number from 0 to 1000, not “-1”."),
             ("get|http://a/b|--retry", "“--retry” needs a value."),
+            ("get|http://a/b|--limit-rate", "“--limit-rate” needs a value."),
+            ("get|http://a/b|--limit-rate|1|--limit-rate|2", "“--limit-rate” was given twice."),
             ("get|--input-file|a|--input-file|b", "“--input-file” was given twice."),
             ("list|--all", "There is no option “--all”."),
             ("list|", "A folder's name cannot be empty."),
@@ -142,6 +151,21 @@ struct CommandLineTests {
             try Command(arguments: words.components(separatedBy: "|"))
         }
         #expect(error?.sentence == sentence)
+    }
+
+    @Test(
+        "takes no rate for one that is less than a byte a second, or no number",
+        arguments: [
+            "0", "0.4", "0K", "-1", "+5", "", "K", "1KB", "1 K", "1T", "1e6", "0x10", "inf", "nan", ".", "1.2.3", "½",
+            "٣", "99999999999999999999", "9999999999G",
+        ])
+    func badRates(text: String) {
+        let error = #expect(throws: UsageError.self) {
+            try Command(arguments: ["get", "http://a/b", "--limit-rate", text])
+        }
+        #expect(
+            error?.sentence
+                == "“--limit-rate” needs bytes a second such as 500000, 200K or 1.5M, not “\(text)”.")
     }
 
     @Test("tells list and clean where to look")

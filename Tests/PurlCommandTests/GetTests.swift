@@ -32,6 +32,19 @@ struct GetTests {
         #expect(server.requests.map { $0.fields["X-Mine"] } == ["yes"])
     }
 
+    @Test("keeps to the rate it is given, and loads the file all the same")
+    func limitedRate() async throws {
+        let url = server.route("/film.bin", film)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let (code, lines) = try await get(url, "--limit-rate", "4M")
+        #expect(code == 0)
+        #expect(lines.last?.hasPrefix("film.bin: 4.00 MB in ") == true)
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+        // What may go at once, a sixteenth of a second's bytes, takes no time; the rest does, however fast the machine.
+        #expect(start.duration(to: clock.now) >= .milliseconds(890))
+    }
+
     @Test("when interrupted leaves what there is, and goes on from there", arguments: [SIGINT, SIGTERM])
     func interruption(signal: Int32) async throws {
         let gate = Gate()

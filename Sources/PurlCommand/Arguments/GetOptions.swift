@@ -34,6 +34,8 @@ struct GetOptions: Equatable {
     let maximumAtOnce: Int
     /// How often a transfer that failed is tried again.
     let retries: Int
+    /// How fast all of them together may be loaded.
+    let limit: ByteRate?
     /// More header fields, in the order given.
     let headers: [Header]
     /// Whether parts of earlier attempts are used, and parts of this one left.
@@ -52,6 +54,7 @@ struct GetOptions: Equatable {
         inputFile = draft.inputFile
         maximumAtOnce = draft.maximumAtOnce ?? 4
         retries = draft.retries ?? 0
+        limit = draft.limit
         headers = draft.headers
         resumes = draft.resumes
         verbosity = draft.verbosity ?? .normal
@@ -66,6 +69,7 @@ struct GetOptions: Equatable {
         var inputFile: String?
         var maximumAtOnce: Int?
         var retries: Int?
+        var limit: ByteRate?
         var headers: [Header] = []
         var resumes = true
         var verbosity: Verbosity?
@@ -82,6 +86,7 @@ struct GetOptions: Equatable {
             case "--sha256": try takeChecksum(try Self.value(of: word, &words))
             case "--input-file": try Self.set(&inputFile, try Self.value(of: word, &words), word)
             case "--retry": try Self.set(&retries, try Self.number(of: word, &words, in: 0...1000), word)
+            case "--limit-rate": try Self.set(&limit, try Self.rate(of: word, &words), word)
             case "-H", "--header": headers.append(try Self.header(try Self.value(of: word, &words)))
             case "--no-resume": resumes = false
             case "--proxy": try takeProxy(.named(try Self.value(of: word, &words)))
@@ -122,6 +127,16 @@ struct GetOptions: Equatable {
                     "“\(option)” needs a number from \(range.lowerBound) to \(range.upperBound), not “\(text)”.", .get)
             }
             return number
+        }
+
+        private static func rate(
+            of option: String, _ words: inout ArraySlice<String>
+        ) throws(UsageError) -> ByteRate {
+            let text = try value(of: option, &words)
+            guard let rate = ByteRate(text) else {
+                throw UsageError("“\(option)” needs bytes a second such as 500000, 200K or 1.5M, not “\(text)”.", .get)
+            }
+            return rate
         }
 
         private static func set<Value>(

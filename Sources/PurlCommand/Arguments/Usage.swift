@@ -31,7 +31,8 @@ enum Usage: Equatable {
         case .get:
             """
             usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N]
-                        [-H 'NAME: VALUE']… [--proxy URL | --no-proxy] [--no-resume] [-q | -v]
+                        [--limit-rate RATE] [-H 'NAME: VALUE']… [--proxy URL | --no-proxy] [--no-resume]
+                        [-q | -v]
 
             Downloads each URL into a FILE. Until FILE is complete its bytes are in FILE.part, and what it
             takes to go on is in FILE.resume. After an interruption the same command goes on from there. Of
@@ -48,6 +49,8 @@ enum Usage: Equatable {
                   --retry N         try again when the connection is lost, or the server is busy: N times
                                     in a row without getting further, after 1, 2, 4 … 60 s, or as long as
                                     the server asks (0)
+                  --limit-rate RATE load no more than RATE bytes a second, all files together; K, M and G
+                                    behind the number are 1024, 1024² and 1024³ (200K, 1.5M)
               -H, --header 'N: V'   one more header field for every request
                   --proxy URL       load everything through this proxy: http://[USER:PASSWORD@]HOST[:PORT].
                                     Without it the proxy that http_proxy or all_proxy names is used,

@@ -64,6 +64,7 @@ struct Get {
         let configuration = URLSessionConfiguration.default
         configuration.httpMaximumConnectionsPerHost = max(
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
+        configuration.maximumBytesReceivedPerSecond = options.limit?.bytesPerSecond
         switch options.proxy {
         case .environment: configuration.usesEnvironmentProxies = true
         case .none: break
