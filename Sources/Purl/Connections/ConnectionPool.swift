@@ -34,6 +34,13 @@ final class ConnectionPool {
             self.answer = answer
         }
 
+        /// No descriptor was left for it: it waits for a place again.
+        fileprivate func wait(for answer: @escaping (Result<HTTPConnection, DialError>) -> Void) {
+            self.answer = answer
+            dialStart = nil
+            lane.waiting.append(self, priority: priority)
+        }
+
         /// Waits from now on among those of another priority, behind those who have waited there.
         func move(to priority: Float) {
             guard priority != self.priority, answer != nil, dial == nil else { return }
@@ -58,6 +65,8 @@ final class ConnectionPool {
         let origin: Origin
         /// Connections that are idle, in use or being dialled.
         fileprivate var open = 0
+        /// For how many there were descriptors when there was none left for another.
+        fileprivate var ceiling = Int.max
         /// The most recently used last: it is the likeliest to be still alive.
         fileprivate var idle: [HTTPConnection] = []
         fileprivate var waiting = PriorityQueue<Ticket>()
@@ -132,9 +141,9 @@ final class ConnectionPool {
         startSweeping()
     }
 
-    /// An idle connection ended by itself.
+    /// An idle connection ended by itself. It stays among the idle ones until somebody looks for one: there may be
+    /// thousands, and servers close them all at once.
     func idleConnectionClosed(_ connection: HTTPConnection) {
-        connection.lane.idle.removeAll { $0 === connection }
         closed(connection.lane)
     }
 
@@ -147,7 +156,7 @@ final class ConnectionPool {
     private func closeIdle(of lane: Lane) {
         let idle = lane.idle
         lane.idle = []
-        for connection in idle {
+        for connection in idle where connection.isOpen {
             connection.close()
             closed(lane)
         }
@@ -181,7 +190,7 @@ final class ConnectionPool {
                 lane.waiting.removeFirst()
                 ticket.answer = nil
                 answer(.success(connection))
-            } else if lane.open < connectionsPerHost {
+            } else if lane.open < min(connectionsPerHost, lane.ceiling) {
                 lane.waiting.removeFirst()
                 lane.open += 1
                 dial(ticket)
@@ -189,6 +198,7 @@ final class ConnectionPool {
                 return
             }
         }
+        lane.ceiling = .max
         dropIfEmpty(lane)
     }
 
@@ -196,6 +206,7 @@ final class ConnectionPool {
     private func takeIdle(from lane: Lane) -> HTTPConnection? {
         let now = EventLoop.shared.now
         while let connection = lane.idle.popLast() {
+            guard connection.isOpen else { continue }
             if connection.idleDeadline > now, connection.isQuiet { return connection }
             connection.close()
             lane.open -= 1
@@ -218,10 +229,32 @@ final class ConnectionPool {
                 connection.dialTimes = ticket.dialTimes
                 answer?(.success(connection))
             case .failure(let error):
-                answer?(.failure(error))
+                guard let answer, error.isShortage, self.makesDo(in: lane) else {
+                    answer?(.failure(error))
+                    return self.closed(lane)
+                }
+                ticket.wait(for: answer)
                 self.closed(lane)
             }
         }
+    }
+
+    /// The process has no descriptor left for one more connection of the lane: those it has must do, or else one that
+    /// is idle elsewhere has to go. False when there is neither.
+    private func makesDo(in lane: Lane) -> Bool {
+        let others = lane.open - 1
+        if others > 0 {
+            lane.ceiling = others
+            return true
+        }
+        for other in lanes.values {
+            other.idle.removeAll { !$0.isOpen }
+            guard let connection = other.idle.popLast() else { continue }
+            connection.close()
+            closed(other)
+            return true
+        }
+        return false
     }
 
     /// One open connection of the lane is gone: somebody else may have its place.
@@ -252,8 +285,8 @@ final class ConnectionPool {
         let now = EventLoop.shared.now
         var anyIdle = false
         for lane in lanes.values {
-            let expired = lane.idle.filter { $0.idleDeadline <= now }
-            lane.idle.removeAll { $0.idleDeadline <= now }
+            let expired = lane.idle.filter { $0.isOpen && $0.idleDeadline <= now }
+            lane.idle.removeAll { !$0.isOpen || $0.idleDeadline <= now }
             anyIdle = anyIdle || !lane.idle.isEmpty
             for connection in expired {
                 connection.close()
@@ -261,5 +294,15 @@ final class ConnectionPool {
             }
         }
         if anyIdle { startSweeping() }
+    }
+}
+
+extension DialError {
+    /// The process, or the system, has as many descriptors open as it may.
+    fileprivate var isShortage: Bool {
+        switch self {
+        case .resolve: false
+        case .connect(let failures): failures.contains { [EMFILE, ENFILE].contains($0.error.code) }
+        }
     }
 }

@@ -92,8 +92,11 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     var isOpen: Bool { socket.isOpen }
     /// Nothing has arrived since the last exchange. What the server says unasked, its goodbye included, must never be
-    /// taken for the answer to the next request. Mostly the loop has looked since, and has nothing told.
-    var isQuiet: Bool { EventLoop.shared.hasToldAll(since: idleTurn) || socket.isQuiet }
+    /// taken for the answer to the next request. Mostly the loop has looked since, and has nothing told; it does not look
+    /// where the last exchange stood in line for the session's limit.
+    var isQuiet: Bool {
+        socket.interest.contains(.read) && EventLoop.shared.hasToldAll(since: idleTurn) || socket.isQuiet
+    }
 
     // MARK: For the client
 
