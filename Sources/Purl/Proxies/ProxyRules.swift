@@ -45,6 +45,14 @@ struct ProxyRules: Sendable {
         }
     }
 
+    /// What counts of the process's environment.
+    static var environment: [String: String] {
+        let names = [
+            "http_proxy", "HTTP_PROXY", "REQUEST_METHOD", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+        ]
+        return names.reduce(into: [:]) { $0[$1] = Environment.value(of: $1) }
+    }
+
     /// The rules of `http_proxy`, `all_proxy` and `no_proxy`.
     init(environment: [String: String]) {
         // A server that runs a program for a request (RFC 3875 §4.1.18) turns that request's `Proxy` field into HTTP_PROXY.

@@ -100,7 +100,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(settings)
-        proxies = ProxyRules(settings, environment: ProcessInfo.processInfo.environment)
+        proxies = ProxyRules(settings, environment: ProxyRules.environment)
         shared = Mutex(Shared(delegate: delegate))
         let store = Self.openStore(settings)
         background = try? store?.get()

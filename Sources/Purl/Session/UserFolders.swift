@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 
 /// Where a user's files of a kind belong (XDG Base Directory Specification), or the temporary directory where there is
 /// no such place: a container without a home can still download.
@@ -10,7 +11,7 @@ package enum UserFolders {
     static var data: URL { folder("XDG_DATA_HOME", else: .applicationSupportDirectory) }
 
     private static func folder(_ variable: String, else place: FileManager.SearchPathDirectory) -> URL {
-        if let path = ProcessInfo.processInfo.environment[variable], path.hasPrefix("/") {
+        if let path = Environment.value(of: variable), path.hasPrefix("/") {
             return URL(fileURLWithPath: path, isDirectory: true)
         }
         return FileManager.default.urls(for: place, in: .userDomainMask).first

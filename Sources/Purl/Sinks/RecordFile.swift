@@ -28,8 +28,7 @@ struct RecordFile: Sendable {
 
     /// `nil` comes of what is not there, or not a file.
     private static func read(_ url: URL) throws -> Data? {
-        guard (try? FileManager.default.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType) == .typeRegular
-        else { return nil }
+        guard RegularFile.exists(at: url.path) else { return nil }
         let handle = try FileHandle(forReadingFrom: url)
         defer { try? handle.close() }
         return try handle.read(upToCount: ResumeData.maximumSize + 1)

@@ -9,10 +9,11 @@ struct TerminalSize: Equatable {
     static func current(of descriptor: Int32) -> TerminalSize {
         var size = winsize()
         let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
-        let environment = ProcessInfo.processInfo.environment
         return TerminalSize(
-            width: choose(terminal: isKnown ? Int(size.ws_col) : 0, variable: environment["COLUMNS"], otherwise: 80),
-            height: choose(terminal: isKnown ? Int(size.ws_row) : 0, variable: environment["LINES"], otherwise: 24))
+            width: choose(
+                terminal: isKnown ? Int(size.ws_col) : 0, variable: variable("COLUMNS"), otherwise: 80),
+            height: choose(
+                terminal: isKnown ? Int(size.ws_row) : 0, variable: variable("LINES"), otherwise: 24))
     }
 
     /// - Parameters:
@@ -22,5 +23,10 @@ struct TerminalSize: Equatable {
         if terminal > 0 { return terminal }
         guard let number = variable.flatMap({ Int($0) }), number > 0 else { return otherwise }
         return number
+    }
+
+    /// Asked for by name: this happens with every line of progress, and a dictionary of all of it takes its time.
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
     }
 }

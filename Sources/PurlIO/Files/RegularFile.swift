@@ -70,6 +70,12 @@ package struct RegularFile: ~Copyable, Sendable {
         return found.st_ino == own.st_ino && found.st_dev == own.st_dev
     }
 
+    /// Whether a file, and no symbolic link to one, is at `path`.
+    package static func exists(at path: String) -> Bool {
+        var found = stat()
+        return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
+    }
+
     private static func status(of descriptor: borrowing Descriptor) throws(SystemError) -> stat {
         var status = stat()
         guard fstat(descriptor.rawValue, &status) == 0 else { throw .last("fstat") }
