@@ -16,6 +16,16 @@ package struct DeflateDecoder: Sendable {
         self = DeflateDecoder()
     }
 
+    /// Goes on with another stream after the last block of one. It may refer to what came before.
+    package mutating func continueAfterEnd() {
+        guard isFinished else { return }
+        isFinished = false
+        inflater.continueAfterEnd()
+    }
+
+    /// Nothing has been begun that has not ended, as after a flush.
+    package var isBetweenBlocks: Bool { inflater.isBetweenBlocks }
+
     /// Takes compressed bytes, appends up to `limit` decoded ones, and says how many bytes it took. The caller comes
     /// again with the rest as long as there is one, if not `isFinished`, or `stoppedAtLimit` is true.
     package mutating func decode(

@@ -54,6 +54,18 @@ struct Inflater: Sendable {
         buffer = BitBuffer()
     }
 
+    /// Goes on with another stream after one that has ended. It may refer to what came before.
+    mutating func continueAfterEnd() {
+        guard case .finished = state else { return }
+        state = .blockHead
+    }
+
+    /// All blocks that were begun have ended, and no bit of another has been read.
+    var isBetweenBlocks: Bool {
+        guard case .blockHead = state else { return false }
+        return buffer.count == 0
+    }
+
     /// Takes bytes from `position` on, and moves it past what it took.
     mutating func inflate(_ input: RawSpan, from position: inout Int) throws(DecodeError) -> Stop {
         if !window.hasUndelivered { window.slide() }

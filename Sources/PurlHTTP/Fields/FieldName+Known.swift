@@ -90,6 +90,16 @@ extension FieldName {
     package static var referer: FieldName { "Referer" }
     /// `Retry-After`
     package static var retryAfter: FieldName { "Retry-After" }
+    /// `Sec-WebSocket-Accept`
+    package static var secWebSocketAccept: FieldName { "Sec-WebSocket-Accept" }
+    /// `Sec-WebSocket-Extensions`
+    package static var secWebSocketExtensions: FieldName { "Sec-WebSocket-Extensions" }
+    /// `Sec-WebSocket-Key`
+    package static var secWebSocketKey: FieldName { "Sec-WebSocket-Key" }
+    /// `Sec-WebSocket-Protocol`
+    package static var secWebSocketProtocol: FieldName { "Sec-WebSocket-Protocol" }
+    /// `Sec-WebSocket-Version`
+    package static var secWebSocketVersion: FieldName { "Sec-WebSocket-Version" }
     /// `Server`
     package static var server: FieldName { "Server" }
     /// `Set-Cookie`

@@ -1,0 +1,91 @@
+/// SHA-1 (FIPS 180-4) of bytes that come in pieces of any size. Broken as a seal; WebSocket handshakes show with it that
+/// both sides mean the same (RFC 6455 §1.3).
+package struct SHA1: Sendable {
+    private static let blockSize = 64
+
+    private var a: UInt32 = 0x6745_2301
+    private var b: UInt32 = 0xEFCD_AB89
+    private var c: UInt32 = 0x98BA_DCFE
+    private var d: UInt32 = 0x1032_5476
+    private var e: UInt32 = 0xC3D2_E1F0
+    /// The bytes after the last whole block: fewer than 64.
+    private var held: [UInt8] = []
+    private var byteCount: UInt64 = 0
+
+    package init() {}
+
+    /// Takes the next bytes of the message.
+    package mutating func update(_ bytes: RawSpan) {
+        byteCount &+= UInt64(bytes.byteCount)
+        var rest = bytes
+        if !held.isEmpty {
+            let missing = min(SHA1.blockSize - held.count, rest.byteCount)
+            held.append(Span(_bytes: rest), 0..<missing)
+            rest = rest.extracting(droppingFirst: missing)
+            guard held.count == SHA1.blockSize else { return }
+            let block = held
+            held.removeAll()
+            compress(RawSpan(_elements: block.span))
+        }
+        while rest.byteCount >= SHA1.blockSize {
+            compress(rest.extracting(first: SHA1.blockSize))
+            rest = rest.extracting(droppingFirst: SHA1.blockSize)
+        }
+        held.append(Span(_bytes: rest), 0..<rest.byteCount)
+    }
+
+    /// The digest, 20 bytes, of all bytes taken. Then a new message begins.
+    package mutating func finalize() -> [UInt8] {
+        let bitCount = byteCount &* 8
+        var padding: [UInt8] = [0x80]
+        // The length takes the last eight bytes of a block.
+        let zeros = (SHA1.blockSize * 2 - 9 - held.count) % SHA1.blockSize
+        padding.append(contentsOf: repeatElement(0, count: zeros))
+        for shift in stride(from: 56, through: 0, by: -8) {
+            padding.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift)))
+        }
+        update(RawSpan(_elements: padding.span))
+
+        let digest = [a, b, c, d, e].flatMap { word in
+            [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+        }
+        self = SHA1()
+        return digest
+    }
+
+    /// FIPS 180-4 §6.1.2 for one block.
+    private mutating func compress(_ block: RawSpan) {
+        var words = InlineArray<80, UInt32>(repeating: 0)
+        for index in 0..<8 {
+            // The first of the two words lies in the upper half once the bytes are turned round.
+            let pair = block.word(at: 8 * index).byteSwapped
+            words[2 * index] = UInt32(truncatingIfNeeded: pair >> 32)
+            words[2 * index + 1] = UInt32(truncatingIfNeeded: pair)
+        }
+        for index in 16..<80 {
+            words[index] = SHA1.turned(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1)
+        }
+        var (a, b, c, d, e) = (a, b, c, d, e)
+        for step in 0..<80 {
+            let mixed: UInt32
+            let constant: UInt32
+            switch step / 20 {
+            case 0: (mixed, constant) = (d ^ (b & (c ^ d)), 0x5A82_7999)
+            case 1: (mixed, constant) = (b ^ c ^ d, 0x6ED9_EBA1)
+            case 2: (mixed, constant) = ((b & c) | (d & (b | c)), 0x8F1B_BCDC)
+            default: (mixed, constant) = (b ^ c ^ d, 0xCA62_C1D6)
+            }
+            let next = SHA1.turned(a, 5) &+ mixed &+ e &+ constant &+ words[step]
+            (a, b, c, d, e) = (next, a, SHA1.turned(b, 30), c, d)
+        }
+        self.a &+= a
+        self.b &+= b
+        self.c &+= c
+        self.d &+= d
+        self.e &+= e
+    }
+
+    private static func turned(_ word: UInt32, _ count: UInt32) -> UInt32 {
+        word &<< count | word &>> (32 &- count)
+    }
+}
