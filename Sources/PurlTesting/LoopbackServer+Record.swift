@@ -5,6 +5,9 @@ extension LoopbackServer {
     /// The requests so far, in the order their heads arrived, with what became of their answers by now.
     public var requests: [ReceivedRequest] { recorder.record.read(\.requests) }
 
+    /// The WebSocket connections so far, in the order in which they were accepted.
+    public var webSockets: [ReceivedWebSocket] { recorder.record.read(\.webSockets) }
+
     /// How many connections are open now.
     public var openConnections: Int { recorder.record.read(\.openConnections) }
 

@@ -23,6 +23,8 @@ struct Answer {
                 try self.init(ContentReader(exchange.echo), reply.traits, to: exchange)
             case .raw(let pieces, let ending):
                 self.init(pieces, then: ending, to: exchange)
+            case .webSocket:
+                self.init(failure: 400, "The request is not a WebSocket handshake.", to: exchange)
             case .computed:
                 self.init(failure: 500, "A handler returned too many handlers.", to: exchange)
             }

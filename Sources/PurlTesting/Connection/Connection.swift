@@ -18,6 +18,8 @@ final class Connection {
         /// Everything is sent and the stream ended; what the client still sends is thrown away until it closes too,
         /// so that it gets to read everything before it is told that nobody listens (RFC 9112 §9.6).
         case lingering
+        /// It speaks the WebSocket protocol now.
+        case upgraded
         case closed
     }
 
@@ -42,6 +44,7 @@ final class Connection {
     private var writer: AnswerWriter?
     private var keepsConnection = false
     private var handler: Task<Void, Never>?
+    private var peer: WebSocketPeer?
     private var lingerTimer: LoopTimer?
     /// Grows with each answer, so that what was meant for an earlier one is told apart.
     private var generation = 0
@@ -61,6 +64,8 @@ final class Connection {
         guard phase != .closed else { return }
         phase = .closed
         endExchange(ending)
+        peer?.close(ending)
+        peer = nil
         handler?.cancel()
         lingerTimer?.cancel()
         backlog = []
@@ -79,7 +84,7 @@ final class Connection {
             if !clientHasFinished && backlog.count < Self.backlogLimit { interest.insert(.read) }
         case .holding:
             break
-        case .closed:
+        case .upgraded, .closed:
             return
         }
         if wantsToWrite { interest.insert(.write) }
@@ -192,6 +197,8 @@ extension Connection {
             let taken = held.withUnsafeBytes { consume($0) }
             if phase == .preparing || phase == .answering || phase == .holding {
                 backlog = Array(held[taken...]) + backlog
+            } else if phase == .upgraded {
+                peer?.start(with: Array(held[taken...]))
             }
         }
         if phase == .reading, clientHasFinished { close(.clientLeft) }
@@ -217,8 +224,36 @@ extension Connection {
                 do { result = .success(try await work(request)) } catch { result = .failure(error) }
                 await self?.prepared(result, generation: generation, depth: depth + 1)
             }
+        case .webSocket(let script):
+            upgrade(script, reply.traits, exchange)
         case .computed, .content, .echo, .raw:
             write(Answer(reply, to: exchange))
+        }
+    }
+
+    /// Answers a WebSocket handshake, and leaves the connection to the script if it is one.
+    private func upgrade(_ script: WebSocketScript, _ traits: Traits, _ exchange: Exchange) {
+        do {
+            let answer = try WebSocketHandshake.answer(
+                exchange.head, protocols: script.subprotocols, compression: script.compression?.wishes)
+            var head = answer.head
+            for field in traits.fields { head.fields.append(FieldName(field.name), field.value) }
+            for (name, value) in traits.replacements { head.fields[name] = value }
+            var bytes: [UInt8] = []
+            try head.encode(into: &bytes)
+            endExchange(.complete)
+            let wasWaiting = phase == .preparing
+            phase = .upgraded
+            peer = WebSocketPeer(
+                socket, answering: bytes, answer.agreement, script, recorder: service.recorder,
+                request: exchange.request.number, recordLimit: service.maximumRecordedBody,
+                ended: { [weak self] ending in self?.close(ending) })
+            guard wasWaiting || !isConsuming else { return }
+            let held = backlog
+            backlog = []
+            peer?.start(with: held)
+        } catch {
+            write(Answer(failure: 400, "\(error)", to: exchange))
         }
     }
 
@@ -320,11 +355,12 @@ extension Connection: StreamSocketHandler {
             let taken = consume(bytes)
             switch phase {
             case .holding, .preparing, .answering: backlog.append(contentsOf: bytes[taken...])
+            case .upgraded: peer?.start(with: Array(bytes[taken...]))
             case .reading, .lingering, .closed: break
             }
         case .preparing, .answering, .holding:
             backlog.append(contentsOf: bytes)
-        case .lingering, .closed:
+        case .lingering, .upgraded, .closed:
             break
         }
     }
@@ -338,7 +374,7 @@ extension Connection: StreamSocketHandler {
             // A client may end its side and still read, but nothing tells one that has left from one that waits for
             // what the script does not send.
             if writer?.isStalled ?? false { close(.clientLeft) }
-        case .closed:
+        case .upgraded, .closed:
             break
         }
     }

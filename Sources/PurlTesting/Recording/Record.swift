@@ -3,6 +3,8 @@ extension LoopbackServer {
     public struct Record: Sendable {
         /// The requests in the order their heads arrived.
         public internal(set) var requests: [ReceivedRequest] = []
+        /// The WebSocket connections in the order in which they were accepted.
+        public internal(set) var webSockets: [ReceivedWebSocket] = []
         /// How many requests have arrived (head and body), those that were not kept included.
         public internal(set) var completeRequests = 0
         /// How many requests have not had their whole answer yet.
@@ -16,6 +18,8 @@ extension LoopbackServer {
 
         /// How many requests have begun, those that were not kept included.
         var startedRequests = 0
+        /// How many bytes of messages may still be kept, for each of `webSockets`.
+        var webSocketRooms: [Int] = []
         /// The number of the first request in `requests`.
         var firstNumber = 0
         /// Grows with every change.

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlHTTP
 
 /// Keeps a server's ``LoopbackServer/Record``. Any thread.
 final class Recorder: Sendable {
@@ -65,6 +66,34 @@ final class Recorder: Sendable {
         }
     }
 
+    /// A WebSocket connection was accepted. Returns its place.
+    func webSocketOpened(_ webSocket: ReceivedWebSocket, limit: Int) -> Int {
+        change { record in
+            record.webSockets.append(webSocket)
+            record.webSocketRooms.append(keepsRequests ? limit : 0)
+            return record.webSockets.count - 1
+        }
+    }
+
+    /// A client sent a message.
+    func webSocketReceived(_ message: WebSocketMessage, on place: Int) {
+        change { record in
+            guard record.webSockets.indices.contains(place) else { return }
+            record.webSockets[place].messageCount += 1
+            record.webSockets[place].byteCount += message.count
+            guard keepsRequests, message.count <= record.webSocketRooms[place] else { return }
+            record.webSocketRooms[place] -= message.count
+            record.webSockets[place].messages.append(ReceivedWebSocket.Message(message))
+        }
+    }
+
+    /// Something else happened on a WebSocket connection.
+    func changeWebSocket(_ place: Int, _ body: (inout ReceivedWebSocket) -> Void) {
+        change { record in
+            if record.webSockets.indices.contains(place) { body(&record.webSockets[place]) }
+        }
+    }
+
     /// A message was refused.
     func refused(_ reason: String) {
         change { $0.badRequests.append(reason) }
@@ -98,5 +127,14 @@ extension LoopbackServer.Record {
     fileprivate mutating func withRequest(_ number: Int, _ body: (inout ReceivedRequest) -> Void) {
         let position = number - firstNumber
         if requests.indices.contains(position) { body(&requests[position]) }
+    }
+}
+
+extension ReceivedWebSocket.Message {
+    fileprivate init(_ message: WebSocketMessage) {
+        switch message {
+        case .text(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
+        case .binary(let bytes): self = .data(Data(bytes))
+        }
     }
 }

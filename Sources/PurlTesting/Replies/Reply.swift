@@ -23,6 +23,7 @@ public struct Reply: Sendable {
         case content(Content)
         case echo
         case raw([Data], RawEnding)
+        case webSocket(WebSocketScript)
         case sequence([Reply])
         case switching(Reply, after: Int, to: Reply)
         case computed(@Sendable (ReceivedRequest) async throws -> Reply)
@@ -65,6 +66,8 @@ public struct Reply: Sendable {
             return ResolvedReply(source: .echo)
         case .raw(let pieces, let ending):
             return ResolvedReply(source: .raw(pieces, ending))
+        case .webSocket(let script):
+            return ResolvedReply(source: .webSocket(script))
         case .sequence(let replies):
             guard let last = replies.indices.last else { return Reply.status(404).resolved(at: index) }
             let position = min(index, last)

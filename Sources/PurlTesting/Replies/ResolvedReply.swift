@@ -7,6 +7,7 @@ struct ResolvedReply: Sendable {
         case content(Content)
         case echo
         case raw([Data], Reply.RawEnding)
+        case webSocket(WebSocketScript)
         case computed(@Sendable (ReceivedRequest) async throws -> ResolvedReply)
     }
 
