@@ -141,6 +141,18 @@ final class ConnectionPool {
         startSweeping()
     }
 
+    /// The connection's socket belongs to somebody else from now on.
+    func detach(_ connection: HTTPConnection) {
+        closed(connection.lane)
+    }
+
+    /// A connection over a socket that is connected to an origin by way of somebody else.
+    func adopt(_ socket: StreamSocket, as origin: Origin) -> HTTPConnection {
+        let lane = lane(of: origin)
+        lane.open += 1
+        return HTTPConnection(socket, lane: lane, pool: self, generation: generation)
+    }
+
     /// An idle connection ended by itself. It stays among the idle ones until somebody looks for one: there may be
     /// thousands, and servers close them all at once.
     func idleConnectionClosed(_ connection: HTTPConnection) {
@@ -190,7 +202,7 @@ final class ConnectionPool {
                 lane.waiting.removeFirst()
                 ticket.answer = nil
                 answer(.success(connection))
-            } else if lane.open < min(connectionsPerHost, lane.ceiling) {
+            } else if lane.open < min(limit(to: lane.origin), lane.ceiling) {
                 lane.waiting.removeFirst()
                 lane.open += 1
                 dial(ticket)
@@ -200,6 +212,11 @@ final class ConnectionPool {
         }
         lane.ceiling = .max
         dropIfEmpty(lane)
+    }
+
+    /// RFC 6455 §4.1 item 2: one WebSocket handshake at a time. Once it is over the connection is no longer in the pool.
+    private func limit(to origin: Origin) -> Int {
+        origin.isWebSocket ? 1 : connectionsPerHost
     }
 
     /// The idle connection used last, if it can still be trusted; those that cannot are closed on the way.

@@ -52,6 +52,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     /// Where the session limits what it receives and sends in a second.
     private var receiving: RateShare?
     private var sending: RateShare?
+    /// The response after which the connection is no longer this one's.
+    private var handover: (head: ResponseHead, client: any ExchangeClient)?
 
     /// The exchange in progress.
     @NetworkActor
@@ -59,6 +61,8 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         let client: any ExchangeClient
         let method: String
         let requestFields: HeaderFields
+        /// The response may make the connection speak another protocol.
+        let mayUpgrade: Bool
         var parser = ResponseHeadParser()
         var interimResponses = 0
         var response: ResponseHead?
@@ -71,8 +75,9 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         /// Where somebody wants to know how it went.
         let record: TransactionRecord?
 
-        init(_ client: any ExchangeClient, _ head: RequestHead, _ record: TransactionRecord?) {
+        init(_ client: any ExchangeClient, _ head: RequestHead, _ record: TransactionRecord?, mayUpgrade: Bool) {
             self.client = client
+            self.mayUpgrade = mayUpgrade
             method = head.method
             requestFields = head.fields
             self.record = record
@@ -107,11 +112,12 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     ///   - body: What follows the head. If the head says `Expect: 100-continue` it waits for the server's word, though
     ///     not for ever.
     ///   - record: Takes down how it went, where somebody wants to know.
+    ///   - mayUpgrade: 101, and success of a CONNECT, take the connection out of the pool for the client.
     func start(
         _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, record: TransactionRecord? = nil,
-        client: any ExchangeClient
+        mayUpgrade: Bool = false, client: any ExchangeClient
     ) {
-        exchange = Exchange(client, head, record)
+        exchange = Exchange(client, head, record, mayUpgrade: mayUpgrade)
         let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
         output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst) { [weak self] in self?.flush() }
         if asksFirst {
@@ -314,6 +320,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
                 }
                 guard try step(exchange, bytes, &offset) else { return }
             }
+            if handover != nil { handOver(surplus: bytes[offset...]) }
         } catch {
             fail(.malformed(error))
         }
@@ -344,6 +351,12 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     }
 
     private func receive(_ head: ResponseHead, in exchange: Exchange) throws(ParseError) {
+        if exchange.mayUpgrade, head.status == 101 || (exchange.method == "CONNECT" && head.status / 100 == 2) {
+            handover = (head, exchange.client)
+            exchange.record?.noteEnd()
+            self.exchange = nil
+            return
+        }
         if head.status == 101 { return fail(.unaskedUpgrade) }
         if head.isInterim {
             exchange.interimResponses += 1
@@ -366,6 +379,16 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
             updateInterest()
         }
         exchange.client.exchange(self, didReceive: head, framing: framing)
+    }
+
+    /// What follows the head belongs to the other protocol.
+    private func handOver(surplus: Slice<UnsafeRawBufferPointer>) {
+        guard let (head, client) = handover else { return }
+        handover = nil
+        socket.interest = []
+        socket.handler = nil
+        pool.detach(self)
+        client.exchange(self, didSwitchTo: socket, with: head, surplus: [UInt8](surplus))
     }
 
     private func finish(surplus: Bool) {

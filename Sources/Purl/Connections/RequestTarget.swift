@@ -12,6 +12,7 @@ struct Origin: Hashable, Sendable {
     static func proxy(_ endpoint: Endpoint) -> Origin { Origin(scheme: proxyScheme, endpoint: endpoint) }
 
     var isProxy: Bool { scheme == Self.proxyScheme }
+    var isWebSocket: Bool { scheme == "ws" }
 
     /// No URL of this scheme is ever loaded from a server.
     private static let proxyScheme = "proxy"
@@ -35,6 +36,8 @@ struct RequestTarget: Sendable {
         case noHost
         case secureScheme(String)
         case unknownScheme(String)
+        /// A scheme for another kind of task.
+        case wrongTask(String)
         case badAuthority
     }
 
@@ -53,8 +56,8 @@ struct RequestTarget: Sendable {
         guard let schemeEnd = bytes.position(of: ":", in: 0..<bytes.count) else { throw .unknownScheme("") }
         let scheme = bytes.isHTTP(0..<schemeEnd) ? "http" : Self.part(text, 0..<schemeEnd).lowercased()
         switch scheme {
-        case "http", "http+unix": break
-        case "https": throw .secureScheme(scheme)
+        case "http", "http+unix", "ws": break
+        case "https", "wss": throw .secureScheme(scheme)
         default: throw .unknownScheme(scheme)
         }
         let start = schemeEnd + 3

@@ -15,7 +15,8 @@ struct Challenger: Hashable, Sendable {
 
     /// The server that answers for an origin.
     static func server(_ origin: Origin) -> Challenger {
-        Challenger(role: .server, scheme: origin.scheme, endpoint: origin.endpoint)
+        // It asks for its handshakes as for anything else.
+        Challenger(role: .server, scheme: origin.isWebSocket ? "http" : origin.scheme, endpoint: origin.endpoint)
     }
 
     /// The proxy that is spoken to in HTTP at an endpoint.

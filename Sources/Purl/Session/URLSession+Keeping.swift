@@ -34,6 +34,10 @@ extension URLSession {
         return task
     }
 
+    func makeWebSocketTask(_ request: URLRequest) -> URLSessionWebSocketTask {
+        keep(nil) { URLSessionWebSocketTask(session: self, identifier: $0, request: request) }
+    }
+
     func makeDownloadTask(
         _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience,
         _ delegate: (any URLSessionTaskDelegate)? = nil

@@ -344,4 +344,29 @@ open class URLSession: NSObject, @unchecked Sendable {
     ) -> URLSessionDownloadTask {
         makeDownloadTask(resuming: resumeData, .file(completionHandler, delivery: .queue))
     }
+
+    // MARK: WebSocket tasks
+
+    /// A task that opens a WebSocket connection to a `ws:` URL; see <doc:WebSockets>.
+    open func webSocketTask(with url: URL) -> URLSessionWebSocketTask {
+        makeWebSocketTask(makeRequest(url))
+    }
+
+    /// A task that opens a WebSocket connection, and lets the server choose among subprotocols, the best first.
+    open func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
+        var request = makeRequest(url)
+        if !protocols.isEmpty {
+            request.setValue(protocols.joined(separator: ", "), forHTTPHeaderField: "Sec-WebSocket-Protocol")
+        }
+        return makeWebSocketTask(request)
+    }
+
+    /// A task that opens a WebSocket connection with header fields of your own. It is a GET without a body, whatever the
+    /// request says.
+    ///
+    /// `Sec-WebSocket-Protocol` offers subprotocols. `Sec-WebSocket-Extensions` goes in place of what is offered otherwise,
+    /// compression (`permessage-deflate`); an empty one offers nothing.
+    open func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
+        makeWebSocketTask(request)
+    }
 }

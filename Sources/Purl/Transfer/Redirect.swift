@@ -14,9 +14,10 @@ enum Redirect {
         guard [301, 302, 303, 307, 308].contains(head.status),
             let location = head.fields.values(of: .location).first
         else { return nil }
-        guard let target = resolve(location, against: url) else {
+        guard var target = resolve(location, against: url) else {
             throw .redirectToNowhere(location)
         }
+        if url.scheme?.lowercased() == "ws" { target = webSocketForm(of: target) }
         // A server of the network must not choose a socket of this machine, behind which daemons trust whoever comes.
         guard !leadsToLocalSocket(from: url, to: target) else { throw .redirectToLocalSocket(target) }
         var next = request
@@ -28,6 +29,17 @@ enum Redirect {
         // A Host of the user's own spoke of the first server.
         next.setValue(nil, forHTTPHeaderField: "Host")
         return next
+    }
+
+    /// A handshake is redirected to the same place that any other request would be.
+    private static func webSocketForm(of url: URL) -> URL {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
+        switch parts.scheme?.lowercased() {
+        case "http": parts.scheme = "ws"
+        case "https": parts.scheme = "wss"
+        default: break
+        }
+        return parts.url ?? url
     }
 
     /// What is never told to another origin.

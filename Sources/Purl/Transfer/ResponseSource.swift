@@ -30,6 +30,10 @@ protocol ExchangeClient: AnyObject {
     /// Content went into the pipe that the client gave for it.
     func exchange(_ source: any ResponseSource, didMoveContent count: Int)
     func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int)
+    /// The connection speaks another protocol from here on, and has left the pool. In place of any other call about the
+    /// response.
+    func exchange(
+        _ source: any ResponseSource, didSwitchTo socket: StreamSocket, with head: ResponseHead, surplus: [UInt8])
     func exchangeDidFinish(_ source: any ResponseSource)
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure)
 }

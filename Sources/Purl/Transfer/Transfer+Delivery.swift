@@ -249,6 +249,7 @@ extension Transfer {
             case .success: nil
             case .failure(let error): error
             }
+        conversation?.conclude(outcome)
         let tellMetrics = metricsCall()
         switch task.audience {
         case .delegate:

@@ -22,19 +22,24 @@ extension Transfer {
 
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
         guard let url = request.url else { return }
-        if request.httpShouldHandleCookies, head.status != 407 {
-            session.settings.httpCookieStorage?.take(
-                head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
-                policy: session.settings.httpCookieAcceptPolicy)
-        }
-        let answer = Answer(
-            response: HTTPURLResponse(url: url, head: head), head: head, framing: framing, source: source)
-        metrics?.current.noteResponse(answer.response)
+        let answer = Answer(response: note(head, from: url), head: head, framing: framing, source: source)
         let challenger = challenger(of: head)
         concludeAuthentication(head, asking: challenger)
         if let challenger { return reply(to: challenger, answer) }
         invalidateCache(head)
         if !cacheTakes(answer) { take(answer) }
+    }
+
+    /// Takes the cookies of a response, and makes it one for users.
+    func note(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
+        if request.httpShouldHandleCookies, head.status != 407 {
+            session.settings.httpCookieStorage?.take(
+                head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
+                policy: session.settings.httpCookieAcceptPolicy)
+        }
+        let response = HTTPURLResponse(url: url, head: head)
+        metrics?.current.noteResponse(response)
+        return response
     }
 
     /// Follows a redirect, or takes the response as the result.
@@ -247,7 +252,7 @@ extension Transfer {
         request = next
         hasRetried = false
         hasConsultedCache = false
-        hasAskedProtocols = false
+        hasAskedProtocols = conversation != nil
         task.shared.withLock { shared in
             shared.currentRequest = next
             shared.sentFields = nil
@@ -267,6 +272,7 @@ extension Transfer {
     }
 
     private func accept(_ answer: Answer) throws(TransferFailure) {
+        if conversation != nil { throw refuseHandshake(answer) }
         guard let rest else { return try acceptWhole(answer) }
         switch Resumability.judge(answer.head, framing: answer.framing, asked: rest) {
         case .goesOn(let total):
@@ -343,7 +349,7 @@ extension Transfer {
         }
     }
 
-    private func publish(_ response: URLResponse, received: Int64, expected: Int64) {
+    func publish(_ response: URLResponse, received: Int64, expected: Int64) {
         self.received = received
         task.update { shared in
             shared.response = response

@@ -18,12 +18,14 @@ final class Transfer: ExchangeClient {
         case unreadable(any Error)
         /// A body of the task's own, in place of the request's.
         case upload(RequestBody)
+        /// No response, but what goes over the connection.
+        case webSocket(WebSocketConversation)
 
         /// What the transfer goes on from.
         var resumeData: ResumeData? {
             switch self {
             case .resume(let resume), .restored(let resume): resume
-            case .request, .sink, .unreadable, .upload: nil
+            case .request, .sink, .unreadable, .upload, .webSocket: nil
             }
         }
     }
@@ -94,6 +96,8 @@ final class Transfer: ExchangeClient {
     var outgoing: OutgoingBody?
     /// What follows once the body of the moment has been read.
     var following: Following?
+    /// What the server of a WebSocket has been asked; `nil` while it is a proxy that is asked.
+    var handshake: WebSocketHandshake?
     /// What the request of the moment has to do with the cache.
     var visit: CacheVisit?
     /// The cache has been asked about the request of the moment.
@@ -145,6 +149,12 @@ final class Transfer: ExchangeClient {
         if case .upload(let body) = origin {
             upload = body
             request.httpBody = nil
+        }
+        // RFC 6455 §4.1: a handshake is a GET, and has nothing to do with protocols for responses.
+        if case .webSocket = origin {
+            request.httpMethod = "GET"
+            request.httpBody = nil
+            hasAskedProtocols = true
         }
     }
 
@@ -217,7 +227,7 @@ final class Transfer: ExchangeClient {
         lastMoment = EventLoop.shared.now + Self.duration(session.settings.timeoutIntervalForResource)
         watchProgress()
         switch origin {
-        case .request, .upload:
+        case .request, .upload, .webSocket:
             connect()
         case .sink(let sink):
             look(into: sink)
@@ -238,13 +248,16 @@ final class Transfer: ExchangeClient {
             guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
             return askProtocols(classes, body)
         }
-        if loadsDataURL { return loadDataURL() }
+        if conversation == nil, loadsDataURL { return loadDataURL() }
         let target: RequestTarget
         do throws(RequestTarget.Refusal) {
             target = try RequestTarget(request.url, like: session.pool.latestTarget)
             session.pool.latestTarget = target
         } catch {
             return fail(.url(error))
+        }
+        guard target.origin.isWebSocket == (conversation != nil) else {
+            return fail(.url(.wrongTask(target.origin.scheme)))
         }
         guard !consultCache() else { return }
         do throws(ProxyFault) {
@@ -283,7 +296,7 @@ final class Transfer: ExchangeClient {
     private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
         phase = .exchanging(connection)
         markProgress()
-        send(body, on: connection, target)
+        if conversation == nil { send(body, on: connection, target) } else { shakeHands(on: connection, target) }
     }
 
     private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
@@ -348,7 +361,7 @@ final class Transfer: ExchangeClient {
         if watchTimer == nil { startWatch(after: Self.duration(progressLimit)) }
     }
 
-    private var progressLimit: TimeInterval {
+    var progressLimit: TimeInterval {
         request.timeoutInterval == URLRequest.defaultTimeoutInterval
             ? session.settings.timeoutIntervalForRequest : request.timeoutInterval
     }
@@ -388,7 +401,7 @@ final class Transfer: ExchangeClient {
     }
 
     /// Seconds as users give them, which may be anything: infinite, not a number, or nothing at all for "no limit".
-    private static func duration(_ seconds: TimeInterval) -> Duration {
+    static func duration(_ seconds: TimeInterval) -> Duration {
         guard seconds > 0, seconds < 1_000_000_000 else { return .seconds(1_000_000_000) }
         return .milliseconds(Int64((seconds * 1000).rounded(.up)))
     }

@@ -45,6 +45,7 @@ enum TransferFailure: Error {
     case file(FileFailure)
     /// A `data:` URL cannot be read.
     case dataURL(DataURL.Fault)
+    case webSocket(WebSocketFailure)
     /// A protocol of the user's own says so.
     case ofProtocol(any Error)
 
@@ -156,6 +157,7 @@ enum TransferFailure: Error {
             (.badURL, "The data: URL has no comma, and so no data.", nil)
         case .dataURL(.undecodable):
             (.cannotDecodeRawData, "The content of the data: URL cannot be decoded.", nil)
+        case .webSocket(let failure): failure.explanation
         case .ofProtocol(let error):
             ((error as? URLError)?.code ?? .unknown, "The protocol that loaded the request failed: \(error)", error)
         case .surplus(let total):
@@ -169,7 +171,11 @@ enum TransferFailure: Error {
         case .noHost: (.badURL, "The URL names no host.", nil)
         case .badAuthority: (.badURL, "The URL's host or port cannot be read.", nil)
         case .secureScheme(let scheme):
-            (.unsupportedURL, "“\(scheme)” needs TLS, which Purl does not speak; it loads plain “http”.", nil)
+            (.unsupportedURL, "“\(scheme)” needs TLS, which Purl does not speak; it loads plain “http” and “ws”.", nil)
+        case .wrongTask("ws"):
+            (.unsupportedURL, "“ws” is for WebSocket tasks.", nil)
+        case .wrongTask(let scheme):
+            (.unsupportedURL, "“\(scheme)” is not for WebSocket tasks, which open “ws” URLs.", nil)
         case .unknownScheme(let scheme):
             (.unsupportedURL, "The scheme “\(scheme)” is not supported; Purl loads plain “http”, without TLS.", nil)
         }

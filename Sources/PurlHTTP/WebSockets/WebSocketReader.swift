@@ -86,10 +86,12 @@ package struct WebSocketReader: Sendable {
         case .close, .ping, .pong:
             control.removeAll(keepingCapacity: true)
         }
-        if !header.opcode.isControl, let message, !message.isCompressed {
-            let room = Int64(maximumMessageSize) - Int64(message.bytes.count)
-            guard header.length <= room else { throw .messageTooBig(limit: maximumMessageSize) }
-            self.message?.bytes.reserveCapacity(message.bytes.count + Int(min(header.length, Self.trusted)))
+        if !header.opcode.isControl, message?.isCompressed == false {
+            let count = message?.bytes.count ?? 0
+            guard header.length <= Int64(maximumMessageSize) - Int64(count) else {
+                throw .messageTooBig(limit: maximumMessageSize)
+            }
+            if count == 0 { message?.bytes.reserveCapacity(Int(min(header.length, Self.trusted))) }
         }
         frame = header
         position = 0

@@ -1,0 +1,41 @@
+import Foundation
+
+/// What a session tells its delegate about WebSocket tasks, beside what it tells about all tasks.
+public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
+    /// The handshake is over: messages can go both ways.
+    ///
+    /// - Parameter protocol: The subprotocol that the server chose among those it was offered, if any.
+    func urlSession(
+        _ session: URLSession,
+        webSocketTask: URLSessionWebSocketTask,
+        didOpenWithProtocol protocol: String?
+    )
+
+    /// The server has sent a close frame, of its own or in answer to ours. The task's completion follows.
+    ///
+    /// - Parameters:
+    ///   - closeCode: `.noStatusReceived` when the frame had no code; `.invalid` when it has one that the enumeration does
+    ///     not know: ``URLSessionWebSocketTask/closeStatus`` has its number.
+    ///   - reason: UTF-8; `nil` when there is none.
+    func urlSession(
+        _ session: URLSession,
+        webSocketTask: URLSessionWebSocketTask,
+        didCloseWith closeCode: URLSessionWebSocketTask.CloseCode,
+        reason: Data?
+    )
+}
+
+extension URLSessionWebSocketDelegate {
+    public func urlSession(
+        _ session: URLSession,
+        webSocketTask: URLSessionWebSocketTask,
+        didOpenWithProtocol protocol: String?
+    ) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        webSocketTask: URLSessionWebSocketTask,
+        didCloseWith closeCode: URLSessionWebSocketTask.CloseCode,
+        reason: Data?
+    ) {}
+}

@@ -1,0 +1,236 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+import Synchronization
+
+/// A WebSocket connection (RFC 6455): messages both ways, as long as both sides like.
+///
+/// Made by a session from a `ws:` URL, and started with ``resume()``. Messages can be sent and asked for at once: they
+/// wait for the handshake. The task is over when the connection is: after a closing handshake it completes without an
+/// error. See <doc:WebSockets>.
+///
+/// `@unchecked Sendable` as its superclass is; what it adds is `values`, behind a `Mutex`, and `conversation`, which
+/// belongs to the network thread.
+open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
+    /// Why a connection was closed (RFC 6455 §7.4.1).
+    public enum CloseCode: Int, Sendable {
+        /// The connection is not closed, or was closed with a code that has no name here.
+        case invalid = 0
+        /// It has served its purpose.
+        case normalClosure = 1000
+        /// The server goes down, or the user goes elsewhere.
+        case goingAway = 1001
+        /// The other side broke the protocol.
+        case protocolError = 1002
+        /// Messages of a kind that cannot be taken.
+        case unsupportedData = 1003
+        /// The close frame had no code. Never sent.
+        case noStatusReceived = 1005
+        /// The connection was lost without a close frame. Never sent.
+        case abnormalClosure = 1006
+        /// Content that is not what its kind says: text that is not UTF-8, say.
+        case invalidFramePayloadData = 1007
+        /// A message against the rules of the other side.
+        case policyViolation = 1008
+        /// A message that is too large to be taken.
+        case messageTooBig = 1009
+        /// The server did not agree to an extension that the client needs.
+        case mandatoryExtensionMissing = 1010
+        /// The server could not do what was asked for.
+        case internalServerError = 1011
+        /// TLS failed. Never sent.
+        case tlsHandshakeFailure = 1015
+    }
+
+    /// A message.
+    public enum Message: Sendable {
+        /// Bytes.
+        case data(Data)
+        /// Text, which goes over the wire as UTF-8.
+        case string(String)
+    }
+
+    /// What users may read at any time.
+    struct Values {
+        var maximumMessageSize = 1 << 20
+        var closeCode = CloseCode.invalid
+        var closeStatus: Int?
+        var closeReason: Data?
+    }
+
+    let conversation: WebSocketConversation
+    private let values = Mutex(Values())
+
+    init(session: URLSession, identifier: Int, request: URLRequest) {
+        let conversation = WebSocketConversation(heldBytes: session.settings.maximumBufferedBytesPerTask)
+        self.conversation = conversation
+        super.init(
+            session: session, identifier: identifier, request: request, origin: .webSocket(conversation),
+            audience: .delegate)
+    }
+
+    // MARK: Messages
+
+    /// Sends a message, after those that are on their way already.
+    ///
+    /// - Parameter completionHandler: Called on the delegate queue when the system has taken the whole message, or with the
+    ///   reason why it never will: `URLError.networkConnectionLost` once the connection is closed. That the system has it
+    ///   does not mean that the server has it.
+    public func send(_ message: Message, completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
+        send(message, on: session?.queue, completionHandler)
+    }
+
+    /// Sends a message; returns when the system has taken all of it. See ``send(_:completionHandler:)``.
+    public func send(_ message: Message) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            send(message, on: nil) { error in
+                if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+            }
+        }
+    }
+
+    /// Asks for the next message. Each call gets one, in the order of the calls.
+    ///
+    /// Messages that nobody has asked for are held until they make up the configuration's
+    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``; then nothing more is read, and the server has to wait.
+    /// Those that were held when the connection was closed can still be received.
+    ///
+    /// - Parameter completionHandler: Called on the delegate queue.
+    public func receive(completionHandler: @escaping @Sendable (Result<Message, any Error>) -> Void) {
+        guard let queue = session?.queue else { return completionHandler(.failure(URLError(.cancelled))) }
+        let conversation = conversation
+        NetworkActor.post {
+            conversation.receive { result in queue.enqueue { completionHandler(result) } }
+        }
+    }
+
+    /// Waits for the next message. When the surrounding `Task` is cancelled it throws `URLError.cancelled`; the message
+    /// then waits for the next call, and the connection stays open.
+    public func receive() async throws -> Message {
+        guard session != nil else { throw URLError(.cancelled) }
+        let conversation = conversation
+        let ticket = WebSocketConversation.Ticket()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                NetworkActor.post { conversation.receive(ticket) { continuation.resume(with: $0) } }
+            }
+        } onCancel: {
+            NetworkActor.post { conversation.giveUp(ticket) }
+        }
+    }
+
+    /// Sends a ping, to see whether the server is there.
+    ///
+    /// - Parameter pongReceiveHandler: Called on the delegate queue when the server has answered it, or a later one; or
+    ///   with an error when the connection has ended before.
+    open func sendPing(pongReceiveHandler: @escaping @Sendable ((any Error)?) -> Void) {
+        ping(on: session?.queue, pongReceiveHandler)
+    }
+
+    /// Sends a ping and waits for the answer. See ``sendPing(pongReceiveHandler:)``.
+    open func sendPing() async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            ping(on: nil) { error in
+                if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+            }
+        }
+    }
+
+    private func send(
+        _ message: Message, on queue: DelegateQueue?, _ handler: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+        guard session != nil else { return handler(URLError(.cancelled)) }
+        let conversation = conversation
+        NetworkActor.post { conversation.send(message, Self.call(handler, on: queue)) }
+    }
+
+    private func ping(on queue: DelegateQueue?, _ handler: @escaping @Sendable ((any Error)?) -> Void) {
+        guard session != nil else { return handler(URLError(.cancelled)) }
+        let conversation = conversation
+        NetworkActor.post { conversation.ping(Self.call(handler, on: queue)) }
+    }
+
+    /// Continuations need no queue: they only hand the result on.
+    private static func call(
+        _ handler: @escaping @Sendable ((any Error)?) -> Void, on queue: DelegateQueue?
+    ) -> @Sendable ((any Error)?) -> Void {
+        guard let queue else { return handler }
+        return { error in queue.enqueue { handler(error) } }
+    }
+
+    // MARK: Control
+
+    open override func resume() { super.resume() }
+
+    /// Ends the task: a close frame without a code is sent if there is room for it, nobody waits for an answer, and the
+    /// task completes with `URLError.cancelled`.
+    open override func cancel() { super.cancel() }
+
+    /// Closes the connection: what was sent before goes out, then a close frame, and the task completes without an error
+    /// when the server has answered it. A server that has not after five seconds (or `timeoutIntervalForRequest`, where
+    /// that is less) is not waited for any longer: `URLError.timedOut`.
+    ///
+    /// Messages that come meanwhile can still be received, as far as they find room. Before the connection is open this is
+    /// the same as ``cancel()``.
+    ///
+    /// - Parameters:
+    ///   - closeCode: Those that never go over the wire, and `.invalid`, leave the frame empty.
+    ///   - reason: UTF-8, of which up to 123 bytes are sent.
+    open func cancel(with closeCode: CloseCode, reason: Data?) {
+        cancel(withStatus: closeCode.rawValue, reason: reason)
+    }
+
+    /// Closes the connection with a code that ``CloseCode`` has no name for: 3000 to 4999 are free for libraries and
+    /// programs. See ``cancel(with:reason:)``. A code that must not be sent leaves the frame empty.
+    public func cancel(withStatus closeStatus: Int, reason: Data?) {
+        guard markCancelling(outright: false) else { return }
+        let close = WebSocketClose(code: UInt16(exactly: closeStatus), reason: reason.map { [UInt8]($0) } ?? [])
+        let conversation = conversation
+        send { transfer in
+            if conversation.isOpen { conversation.close(close) } else { transfer?.cancel() }
+        }
+    }
+
+    // MARK: What users read and set
+
+    /// Why the task failed, once it has.
+    open override var error: (any Error)? { super.error }
+
+    /// The most bytes a message may have, its fragments taken together and decompressed; 1 MiB by default. A larger one
+    /// ends the task with `URLError.dataLengthExceedsMaximum`, as soon as it is known to be larger.
+    open var maximumMessageSize: Int {
+        get { values.withLock { $0.maximumMessageSize } }
+        set {
+            let size = max(0, newValue)
+            values.withLock { $0.maximumMessageSize = size }
+            let conversation = conversation
+            NetworkActor.post { conversation.maximumMessageSize = size }
+        }
+    }
+
+    /// Why the connection was closed; `.invalid` while it is not. The server's code, if it has sent a close frame; else the
+    /// one we have sent for something that was wrong, or `.abnormalClosure`.
+    open var closeCode: CloseCode { values.withLock { $0.closeCode } }
+
+    /// The reason in the server's close frame, UTF-8.
+    open var closeReason: Data? { values.withLock { $0.closeReason } }
+
+    /// The number behind ``closeCode``, also where that has no name for it; `nil` while the connection is not closed.
+    public var closeStatus: Int? { values.withLock { $0.closeStatus } }
+
+    // MARK: For the conversation
+
+    /// The connection is closed, for this reason.
+    func noteClose(_ status: Int, reason: Data?) {
+        values.withLock { values in
+            values.closeStatus = status
+            values.closeCode = CloseCode(rawValue: status) ?? .invalid
+            values.closeReason = reason
+        }
+    }
+
+    /// Whom the calls about the connection go to.
+    var webSocketDelegate: (any URLSessionWebSocketDelegate)? {
+        delegate as? any URLSessionWebSocketDelegate ?? session?.delegate as? any URLSessionWebSocketDelegate
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// What is to be sent over a WebSocket connection, in order, and how far that has come.
+///
+/// Frames are made only when the socket has taken those before, a portion at a time, so that a message is not held twice.
+@NetworkActor
+struct WebSocketOutbox {
+    typealias Handler = WebSocketConversation.Handler
+
+    enum Item {
+        case message(Data, isText: Bool, Handler)
+        case ping([UInt8])
+        /// Nothing is sent after it.
+        case close(WebSocketClose)
+    }
+
+    /// A message of which a part has been made into frames.
+    private struct Current {
+        let payload: Data
+        let isText: Bool
+        let handler: Handler
+        var position = 0
+    }
+
+    /// Frames are gathered until there are that many bytes, so that small messages share a segment.
+    private static let batch = 16_384
+
+    /// There once the handshake is over.
+    var writer: WebSocketWriter?
+    /// What the last ping wants to hear. Older ones need no answer of their own (RFC 6455 §5.5.3).
+    var pong: [UInt8]?
+    private(set) var hasWrittenClose = false
+    private var items = Queue<Item>()
+    private var current: Current?
+    private var buffer: [UInt8] = []
+    private var sent = 0
+    /// Those whose message lies in the buffer to its end.
+    private var written: [Handler] = []
+    private var writtenBytes: Int64 = 0
+    /// Those whose message the socket has taken.
+    private var completed: [Handler] = []
+    private var completedBytes: Int64 = 0
+
+    nonisolated init() {}
+
+    mutating func append(_ item: Item) { items.append(item) }
+
+    /// There is something that only the socket keeps from going out.
+    var hasMore: Bool { sent < buffer.count || (!hasWrittenClose && (pong != nil || current != nil || !items.isEmpty)) }
+
+    /// The close frame has gone out.
+    var hasSentClose: Bool { hasWrittenClose && sent == buffer.count }
+
+    /// A frame may begin after what lies in the buffer.
+    var isAtStartOfFrame: Bool { current == nil || writer?.isBetweenFrames == true }
+
+    /// What the socket has not taken, to the end of the buffer.
+    var unsent: [UInt8] { Array(buffer[sent...]) }
+
+    /// Makes frames until there is something to send; false when there is nothing.
+    mutating func compose() -> Bool {
+        if sent < buffer.count { return true }
+        buffer.removeAll(keepingCapacity: true)
+        sent = 0
+        while buffer.count < Self.batch, !hasWrittenClose, composeNext() {}
+        return !buffer.isEmpty
+    }
+
+    private mutating func composeNext() -> Bool {
+        guard writer != nil else { return false }
+        if let content = pong, isAtStartOfFrame {
+            pong = nil
+            writer?.write(.pong, content, makeKey: Self.makeKey, into: &buffer)
+            return true
+        }
+        if current != nil {
+            composePortion()
+            return true
+        }
+        guard let item = items.first else { return false }
+        items.removeFirst()
+        switch item {
+        case .message(let payload, let isText, let handler):
+            current = Current(payload: payload, isText: isText, handler: handler)
+            composePortion()
+        case .ping(let content): writer?.write(.ping, content, makeKey: Self.makeKey, into: &buffer)
+        case .close(let close): writeLast(close)
+        }
+        return true
+    }
+
+    private mutating func composePortion() {
+        guard var message = current else { return }
+        let isLast = writer?.write(
+            message.payload.bytes, isText: message.isText, from: &message.position, makeKey: Self.makeKey, into: &buffer
+        )
+        if isLast == false {
+            current = message
+        } else {
+            current = nil
+            written.append(message.handler)
+            writtenBytes += Int64(message.payload.count)
+        }
+    }
+
+    /// A close frame comes after what lies in the buffer, and nothing after it.
+    mutating func writeLast(_ close: WebSocketClose) {
+        hasWrittenClose = true
+        writer?.write(.close, close.payload, makeKey: Self.makeKey, into: &buffer)
+    }
+
+    /// RFC 6455 §10.3: from a strong source, which the system's is.
+    private static func makeKey() -> UInt32 { .random(in: .min ... .max) }
+
+    /// Hands the buffer to the socket; returns how many bytes it took.
+    mutating func send(through socket: StreamSocket) throws(SystemError) -> Int {
+        let count = try buffer.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]))
+        }
+        sent += count
+        if sent == buffer.count {
+            completed += written
+            completedBytes += writtenBytes
+            written = []
+            writtenBytes = 0
+        }
+        return count
+    }
+
+    /// Those whose message has gone out since the last call, and how many bytes they had.
+    mutating func takeCompleted() -> (handlers: [Handler], bytes: Int64) {
+        guard !completed.isEmpty else { return ([], 0) }
+        defer {
+            completed = []
+            completedBytes = 0
+        }
+        return (completed, completedBytes)
+    }
+
+    /// Sends nothing more but the frame that was begun and a close frame. Returns whose messages are dropped.
+    mutating func cutShort(with close: WebSocketClose) -> [Handler] {
+        var dropped: [Handler] = []
+        if let message = current, isAtStartOfFrame {
+            current = nil
+            dropped.append(message.handler)
+        }
+        dropped += dropItems()
+        pong = nil
+        items.append(.close(close))
+        return dropped
+    }
+
+    /// Forgets everything. Returns whose messages have not gone out.
+    mutating func removeAll() -> [Handler] {
+        var dropped = completed + written
+        if let current { dropped.append(current.handler) }
+        dropped += dropItems()
+        completed = []
+        written = []
+        current = nil
+        pong = nil
+        buffer = []
+        sent = 0
+        return dropped
+    }
+
+    private mutating func dropItems() -> [Handler] {
+        var dropped: [Handler] = []
+        while let item = items.first {
+            items.removeFirst()
+            if case .message(_, _, let handler) = item { dropped.append(handler) }
+        }
+        return dropped
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("WebSockets wait for each other", .timeLimit(.minutes(5)))
+struct WebSocketFlowTests {
+    /// A server that sends more than any buffer holds, and says when it is through.
+    private func flood(_ gate: Gate) -> (script: WebSocketScript, count: Int) {
+        let count = SocketRoom.overflowingSize / (256 << 10)
+        var script = WebSocketScript.listening
+        for number in 0..<count { script = script.data(Data(repeating: UInt8(number & 0xFF), count: 256 << 10)) }
+        return (script.wait(at: gate).text("end"), count)
+    }
+
+    @Test("A client that receives nothing holds the server back")
+    func slowReceiver() async throws {
+        let gate = Gate()
+        let (script, count) = flood(gate)
+        let stage = try await WebSocketStage(script)
+        let task = try stage.open()
+        task.maximumMessageSize = 1 << 20
+        await stage.witness.opening()
+        stage.server.route("/other", .generated(size: 2 << 20))
+        for _ in 0..<5 { _ = try await stage.session.data(from: stage.server.url("/other")) }
+        // The server has not come to the end of what it has to send, so most of it is still there.
+        #expect(gate.arrivals == 0)
+        #expect(task.countOfBytesReceived <= 2 << 20)
+        gate.open()
+        for number in 0..<count {
+            let data = try await task.receive().data
+            #expect(data?.count == 256 << 10 && data?.first == UInt8(number & 0xFF))
+        }
+        #expect(try await task.receive().text == "end")
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("A suspended task reads and writes nothing")
+    func suspended() async throws {
+        let stage = try await WebSocketStage()
+        let task = try stage.open()
+        try await task.sendPing()
+        task.suspend()
+        let log = EventLog<Bool>()
+        task.send(.string("later")) { log.append($0 == nil) }
+        // Whatever the task would send goes out before this is over.
+        stage.server.route("/other", .generated(size: 2 << 20))
+        for _ in 0..<3 { _ = try await stage.session.data(from: stage.server.url("/other")) }
+        #expect(log.events.isEmpty)
+        #expect(stage.server.webSockets.first?.messageCount == 0)
+        task.resume()
+        #expect(try await task.receive().text == "later")
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("Sends wait for a server that does not read, and come in order then")
+    func slowServer() async throws {
+        let gate = Gate()
+        let stage = try await WebSocketStage(.listening.notReading(until: gate))
+        let task = try stage.open()
+        await stage.witness.opening()
+        let piece = 1 << 20
+        let count = SocketRoom.overflowingSize / piece
+        let log = EventLog<Int>()
+        for number in 0..<count {
+            task.send(.data(Data(repeating: UInt8(number & 0xFF), count: piece))) { _ in log.append(number) }
+        }
+        await gate.reached()
+        stage.server.route("/other", .generated(size: 2 << 20))
+        for _ in 0..<5 { _ = try await stage.session.data(from: stage.server.url("/other")) }
+        #expect(log.events.count < count)
+        gate.open()
+        await log.wait { $0.count == count }
+        #expect(log.events == Array(0..<count))
+        let seen = await stage.server.waitForWebSocket { $0.messageCount == count }
+        #expect(seen?.byteCount == count * piece)
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("A receiver that does not read keeps memory flat")
+    func memory() async {
+        await #expect(processExitsWith: .success) {
+            let server = try LoopbackServer(recordsRequests: false)
+            server.route("/ws", .webSocket())
+            let session = try Sandbox().session()
+            let url = try server.webSocketURL("/ws")
+            let task = session.webSocketTask(with: url)
+            task.resume()
+            let message = Data(count: 64 << 10)
+            let warmth = Data(count: 1 << 20)
+            // Whatever the first messages need once is not counted.
+            for _ in 0..<4 {
+                try await task.send(.data(warmth))
+                _ = try await task.receive()
+            }
+            let before = ProcessMemory.now
+            // Messages that nobody receives, until the server can send no more and so takes no more.
+            let log = EventLog<Bool>()
+            let room = SocketRoom.bytes * 2 / message.count + 200
+            for _ in 0..<room { task.send(.data(message)) { log.append($0 == nil) } }
+            session.webSocketTask(with: url).resume()
+            var settled = -1
+            while settled != log.events.count {
+                settled = log.events.count
+                let other = session.webSocketTask(with: url)
+                other.resume()
+                for _ in 0..<50 {
+                    try await other.send(.data(message))
+                    _ = try await other.receive()
+                }
+                other.cancel(with: .normalClosure, reason: nil)
+            }
+            #expect(ProcessMemory.now - before < 32 << 20)
+            // All of it is there for whoever asks after all.
+            for _ in 0..<room { _ = try await task.receive() }
+            #expect(log.events.count == room)
+        }
+    }
+}

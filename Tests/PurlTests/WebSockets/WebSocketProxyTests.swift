@@ -1,0 +1,65 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+/// A server stands for the proxy and for what lies behind it: after its word to CONNECT it takes the next request.
+@Suite("WebSockets through a proxy (RFC 6455 §4.1)", .timeLimit(.minutes(5)))
+struct WebSocketProxyTests {
+    static let established = Reply.raw("HTTP/1.1 200 Connection established\r\n\r\n", then: .keepOpen)
+
+    func stage(_ connect: Reply, user: [AnyHashable: Any] = [:]) async throws -> WebSocketStage {
+        let proxy = try await LoopbackServer.started()
+        proxy.route("chat.example:80", method: "CONNECT", connect)
+        proxy.route("/ws", .webSocket())
+        return try await WebSocketStage(proxy: proxy) {
+            $0.connectionProxyDictionary = Proxy.dictionary(proxy, user)
+        }
+    }
+
+    func open(_ stage: WebSocketStage) throws -> URLSessionWebSocketTask {
+        let task = stage.session.webSocketTask(with: try #require(URL(string: "ws://chat.example/ws")))
+        task.resume()
+        return task
+    }
+
+    @Test("The proxy is asked to connect, then the handshake goes the same way")
+    func tunnel() async throws {
+        let stage = try await stage(Self.established)
+        let task = try open(stage)
+        try await task.send(.string("through"))
+        #expect(try await task.receive().text == "through")
+        let requests = stage.server.requests
+        #expect(requests.map(\.method) == ["CONNECT", "GET"])
+        #expect(requests.map(\.target) == ["chat.example:80", "/ws"])
+        #expect(requests.map(\.connection) == [1, 1])
+        #expect(requests.map { $0.fields["Host"] } == ["chat.example:80", "chat.example"])
+        #expect(requests[0].fields["Upgrade"] == nil)
+        #expect(requests[0].fields["Sec-WebSocket-Key"] == nil)
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("A proxy that asks who is there gets an answer; the server behind it does not see it")
+    func authentication() async throws {
+        let door = Reply.computed { request in
+            if request.fields["Proxy-Authorization"] == Door.basic { return Self.established }
+            return Reply.status(407).field("Proxy-Authenticate", Proxy.asksBasic)
+        }
+        let stage = try await stage(
+            door, user: ["HTTPProxyUsername": "me", "HTTPProxyPassword": "secret"])
+        let task = try open(stage)
+        try await task.sendPing()
+        let requests = stage.server.requests
+        #expect(requests.map(\.method) == ["CONNECT", "CONNECT", "GET"])
+        #expect(requests[2].fields["Proxy-Authorization"] == nil)
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("A proxy that refuses is an error", arguments: [403, 502])
+    func refusal(status: Int) async throws {
+        let stage = try await stage(.status(status))
+        let task = try open(stage)
+        await #expect(errorCode { _ = try await task.receive() } == .cannotConnectToHost)
+        stage.session.invalidateAndCancel()
+    }
+}

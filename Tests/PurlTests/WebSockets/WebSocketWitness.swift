@@ -1,0 +1,155 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+
+/// A delegate that writes down what it was told about WebSocket tasks, in order.
+final class WebSocketWitness: NSObject, URLSessionWebSocketDelegate, Sendable {
+    enum Event: Hashable, Sendable {
+        case opened(String?)
+        case closed(Int, String?)
+        case challenge(String)
+        case redirect(Int, to: String)
+        case metrics(transactions: Int)
+        case completed(URLError.Code?)
+    }
+
+    private let log = EventLog<Event>()
+    private let lastError = Mutex<URLError?>(nil)
+    private let lastMetrics = Mutex<URLSessionTaskMetrics?>(nil)
+    private let credential: URLCredential?
+
+    init(credential: URLCredential? = nil) {
+        self.credential = credential
+    }
+
+    var events: [Event] { log.events }
+    var error: URLError? { lastError.withLock { $0 } }
+    var metrics: URLSessionTaskMetrics? { lastMetrics.withLock { $0 } }
+
+    func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
+        await log.wait(until: condition)
+    }
+
+    /// Returns when the connection is open, or has failed.
+    func opening() async {
+        await wait { events in
+            events.contains {
+                switch $0 {
+                case .opened, .completed: true
+                case .closed, .challenge, .redirect, .metrics: false
+                }
+            }
+        }
+    }
+
+    func completion() async {
+        await wait { events in events.contains { if case .completed = $0 { true } else { false } } }
+    }
+
+    func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?
+    ) {
+        log.append(.opened(`protocol`))
+    }
+
+    func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
+        didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
+    ) {
+        log.append(.closed(closeCode.rawValue, reason.map { String(decoding: $0, as: UTF8.self) }))
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        log.append(.challenge(challenge.protectionSpace.realm ?? ""))
+        completionHandler(credential == nil ? .performDefaultHandling : .useCredential, credential)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        log.append(.redirect(response.statusCode, to: request.url?.absoluteString ?? ""))
+        completionHandler(request)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        lastMetrics.withLock { $0 = metrics }
+        log.append(.metrics(transactions: metrics.transactionMetrics.count))
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        lastError.withLock { $0 = error as? URLError }
+        log.append(.completed((error as? URLError)?.code))
+    }
+}
+
+/// A server, a session and a delegate for one test of WebSockets.
+struct WebSocketStage {
+    let server: LoopbackServer
+    let sandbox: Sandbox
+    let witness: WebSocketWitness
+    let session: URLSession
+
+    init(
+        _ script: WebSocketScript = .echo, credential: URLCredential? = nil, proxy: LoopbackServer? = nil,
+        _ change: (URLSessionConfiguration) -> Void = { _ in }
+    ) async throws {
+        if let proxy {
+            server = proxy
+        } else {
+            server = try await LoopbackServer.started()
+            server.route("/ws", .webSocket(script))
+        }
+        sandbox = try Sandbox()
+        witness = WebSocketWitness(credential: credential)
+        session = sandbox.session(witness, change)
+    }
+
+    func url(_ path: String = "/ws") throws -> URL { try server.webSocketURL(path) }
+
+    /// A task that has been started.
+    func open(_ path: String = "/ws", protocols: [String] = []) throws -> URLSessionWebSocketTask {
+        let task = session.webSocketTask(with: try url(path), protocols: protocols)
+        task.resume()
+        return task
+    }
+}
+
+extension LoopbackServer {
+    /// A `ws:` URL of this server.
+    func webSocketURL(_ path: String) throws -> URL {
+        guard let url = URL(string: "ws://127.0.0.1:\(port)\(path)") else { throw URLError(.badURL) }
+        return url
+    }
+
+    /// Returns as soon as the first WebSocket connection is as the condition says.
+    func waitForWebSocket(until condition: @escaping @Sendable (ReceivedWebSocket) -> Bool) async -> ReceivedWebSocket?
+    {
+        await wait { record in record.webSockets.first.map(condition) ?? false }
+        return webSockets.first
+    }
+}
+
+extension URLSessionWebSocketTask.Message {
+    var text: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    var data: Data? {
+        if case .data(let data) = self { data } else { nil }
+    }
+}
+
+/// The code of the error that the work throws.
+func errorCode(_ work: () async throws -> Void) async -> URLError.Code? {
+    do {
+        try await work()
+        return nil
+    } catch {
+        return (error as? URLError)?.code
+    }
+}
