@@ -23,6 +23,8 @@ enum Main {
                 return await Demo(console: output).run()
             case .get(let options):
                 return await Get(options, console: errors).run()
+            case .ws(let options):
+                return await Talk(options, output: output, errors: errors).run()
             case .list(let options):
                 return List(options, output: output, errors: errors).run()
             case .clean(let options):

@@ -6,6 +6,7 @@ enum Command: Equatable {
     case get(GetOptions)
     case list(FolderOptions)
     case clean(FolderOptions)
+    case ws(WebSocketOptions)
 
     /// - Parameter arguments: The words after the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -31,6 +32,8 @@ enum Command: Equatable {
             self =
                 rest.contains(where: Self.isHelp)
                 ? .help(.clean) : .clean(try FolderOptions(arguments: rest, flags: ["--all", "--dry-run"], .clean))
+        case "ws":
+            self = rest.contains(where: Self.isHelp) ? .help(.ws) : .ws(try WebSocketOptions(arguments: rest))
         default:
             throw UsageError("There is no command “\(first)”.", .all)
         }
@@ -42,6 +45,7 @@ enum Command: Equatable {
         case "get": .get
         case "list": .list
         case "clean": .clean
+        case "ws": .ws
         case "demo": .demo
         case let other?: throw UsageError("There is no command “\(other)”.", .all)
         }

@@ -15,6 +15,26 @@ struct GetOptions: Equatable {
     struct Header: Equatable {
         let name: String
         let value: String
+
+        init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+
+        /// - Parameters:
+        ///   - line: `NAME: VALUE`.
+        ///   - topic: Which text helps.
+        init(line: String, _ topic: Usage) throws(UsageError) {
+            guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
+                throw UsageError("“\(line)” is not a header field such as 'Name: value'.", topic)
+            }
+            name = String(line[..<colon])
+            // A range chosen by hand would contradict the one that goes on with FILE.part.
+            guard !["range", "if-range"].contains(name.lowercased()) else {
+                throw UsageError("“\(name)” is set by purl itself.", topic)
+            }
+            value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
     }
 
     /// Through whom the requests go.
@@ -87,7 +107,7 @@ struct GetOptions: Equatable {
             case "--input-file": try Self.set(&inputFile, try Self.value(of: word, &words), word)
             case "--retry": try Self.set(&retries, try Self.number(of: word, &words, in: 0...1000), word)
             case "--limit-rate": try Self.set(&limit, try Self.rate(of: word, &words), word)
-            case "-H", "--header": headers.append(try Self.header(try Self.value(of: word, &words)))
+            case "-H", "--header": headers.append(try Header(line: try Self.value(of: word, &words), .get))
             case "--no-resume": resumes = false
             case "--proxy": try takeProxy(.named(try Self.value(of: word, &words)))
             case "--no-proxy": try takeProxy(.none)
@@ -181,20 +201,6 @@ struct GetOptions: Equatable {
                 throw UsageError("Only one of “--proxy” and “--no-proxy” can be meant, and once.", .get)
             }
             proxy = wanted
-        }
-
-        private static func header(_ text: String) throws(UsageError) -> Header {
-            guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
-                throw UsageError("“\(text)” is not a header field such as 'Name: value'.", .get)
-            }
-            let name = String(text[..<colon])
-            // A range chosen by hand would contradict the one that goes on with FILE.part.
-            guard !["range", "if-range"].contains(name.lowercased()) else {
-                throw UsageError("“\(name)” is set by purl itself.", .get)
-            }
-            return Header(
-                name: name,
-                value: text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
         }
     }
 }

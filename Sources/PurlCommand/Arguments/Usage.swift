@@ -4,6 +4,7 @@ enum Usage: Equatable {
     case get
     case list
     case clean
+    case ws
     case demo
 
     /// What `--version` prints.
@@ -17,15 +18,17 @@ enum Usage: Equatable {
             usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N] …
                    purl list [FOLDER]…
                    purl clean [--all] [--dry-run] [FOLDER]…
+                   purl ws URL [--protocol NAME]… [-H 'NAME: VALUE']…
                    purl demo
                    purl help [COMMAND]
                    purl --version
 
-            Downloads files over HTTP, and goes on where an earlier attempt stopped.
+            Downloads files over HTTP, and goes on where an earlier attempt stopped. Talks to WebSockets.
 
               get    download URLs into files
               list   show the downloads that are unfinished
               clean  remove them
+              ws     send lines as WebSocket messages, and print those that come
               demo   watch a download being cut off and resumed, without a network
             """
         case .get:
@@ -87,6 +90,28 @@ enum Usage: Equatable {
 
             exit status: 0 removed, 1 something was left because it is being written or cannot be removed,
             2 usage
+            """
+        case .ws:
+            """
+            usage: purl ws URL [--protocol NAME]… [-H 'NAME: VALUE']… [--max-size BYTES]
+                        [--proxy URL | --no-proxy] [-q | -v]
+
+            Opens a WebSocket connection to a ws: URL. Each line of standard input is sent as a text message,
+            and each message that comes is printed as a line; of one that is not text, its length. The end of
+            the input closes the connection when the server has had its turn, and so does Ctrl-C.
+
+                  --protocol NAME   a subprotocol that the server may choose; the best comes first
+              -H, --header 'N: V'   one more header field for the handshake
+                  --max-size BYTES  the most bytes a message may have (1048576)
+                  --proxy URL       go through this proxy: http://[USER:PASSWORD@]HOST[:PORT]. Without it
+                                    the proxy that http_proxy or all_proxy names is used, except for the
+                                    hosts in no_proxy
+                  --no-proxy        use none
+              -q, --quiet           say nothing of how the server closed
+              -v, --verbose         also say when the connection opens and closes
+
+            exit status: 0 closed with 1000, 1001 or no code, 1 failed or closed with another code, 2 usage,
+            22 the handshake was answered with a status of 400 or above, 130 interrupted
             """
         case .demo:
             """

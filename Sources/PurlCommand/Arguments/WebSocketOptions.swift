@@ -1,0 +1,70 @@
+import Foundation
+
+/// What `purl ws` was told.
+struct WebSocketOptions: Equatable {
+    let url: URL
+    /// Subprotocols to choose from, the best first.
+    let protocols: [String]
+    /// More header fields, in the order given.
+    let headers: [GetOptions.Header]
+    let proxy: GetOptions.ProxyChoice
+    /// The most bytes a message may have; `nil`: the library's limit.
+    let maximumMessageSize: Int?
+    let verbosity: GetOptions.Verbosity
+
+    /// - Parameter arguments: The words after `ws`.
+    init(arguments: [String]) throws(UsageError) {
+        var url: URL?
+        var protocols: [String] = []
+        var headers: [GetOptions.Header] = []
+        var proxy: GetOptions.ProxyChoice?
+        var maximumMessageSize: Int?
+        var verbosity: GetOptions.Verbosity?
+        var onlyURLsFollow = false
+        var words = arguments[...]
+        while let word = words.popFirst() {
+            guard word.hasPrefix("-"), !onlyURLsFollow else {
+                guard url == nil else { throw UsageError("“ws” takes one URL.", .ws) }
+                url = try Self.url(word)
+                continue
+            }
+            switch word {
+            case "--": onlyURLsFollow = true
+            case "-H", "--header": headers.append(try GetOptions.Header(line: try Self.value(of: word, &words), .ws))
+            case "--protocol": protocols.append(try Self.value(of: word, &words))
+            case "--max-size":
+                let text = try Self.value(of: word, &words)
+                guard let number = Int(text), number > 0 else {
+                    throw UsageError("“--max-size” needs a number of bytes, not “\(text)”.", .ws)
+                }
+                maximumMessageSize = number
+            case "--proxy": proxy = .named(try Self.value(of: word, &words))
+            case "--no-proxy": proxy = GetOptions.ProxyChoice.none
+            case "-q", "--quiet": verbosity = .quiet
+            case "-v", "--verbose": verbosity = .verbose
+            default: throw UsageError("There is no option “\(word)”.", .ws)
+            }
+        }
+        guard let url else { throw UsageError("The URL is missing.", .ws) }
+        self.url = url
+        self.protocols = protocols
+        self.headers = headers
+        self.proxy = proxy ?? .environment
+        self.maximumMessageSize = maximumMessageSize
+        self.verbosity = verbosity ?? .normal
+    }
+
+    private static func value(
+        of option: String, _ words: inout ArraySlice<String>
+    ) throws(UsageError) -> String {
+        guard let value = words.popFirst() else { throw UsageError("“\(option)” needs a value.", .ws) }
+        return value
+    }
+
+    private static func url(_ text: String) throws(UsageError) -> URL {
+        guard let url = URL(string: text), ["ws", "wss"].contains(url.scheme?.lowercased()),
+            url.host()?.isEmpty == false
+        else { throw UsageError("“\(text)” is not a URL such as ws://host/path.", .ws) }
+        return url
+    }
+}
