@@ -29,6 +29,9 @@ let package = Package(
         // What the crash script kills.
         .executableTarget(
             name: "CrashSubject", dependencies: ["Purl", "PurlDownloads", "PurlTesting"], path: "Tests/CrashSubject"),
+        // What speaks to WebSocket servers of others.
+        .executableTarget(
+            name: "WebSocketSubject", dependencies: ["Purl", "PurlTesting"], path: "Tests/WebSocketSubject"),
         // One source, two programs, to be compared with each other.
         scenarios("ScenariosWithPurl", path: "Tests/Scenarios", ["Purl"], [.define("PURL")]),
         scenarios("ScenariosWithFoundationNetworking", path: "Tests/ScenariosWithFoundationNetworking", [], []),

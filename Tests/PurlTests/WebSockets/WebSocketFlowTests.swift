@@ -5,9 +5,12 @@ import Testing
 
 @Suite("WebSockets wait for each other", .timeLimit(.minutes(5)))
 struct WebSocketFlowTests {
+    /// More than the buffers and both sides hold.
+    private static let overflow = SocketRoom.bytes + (8 << 20)
+
     /// A server that sends more than any buffer holds, and says when it is through.
     private func flood(_ gate: Gate) -> (script: WebSocketScript, count: Int) {
-        let count = SocketRoom.overflowingSize / (256 << 10)
+        let count = Self.overflow / (256 << 10)
         var script = WebSocketScript.listening
         for number in 0..<count { script = script.data(Data(repeating: UInt8(number & 0xFF), count: 256 << 10)) }
         return (script.wait(at: gate).text("end"), count)
@@ -60,7 +63,7 @@ struct WebSocketFlowTests {
         let task = try stage.open()
         await stage.witness.opening()
         let piece = 1 << 20
-        let count = SocketRoom.overflowingSize / piece
+        let count = Self.overflow / piece
         let log = EventLog<Int>()
         for number in 0..<count {
             task.send(.data(Data(repeating: UInt8(number & 0xFF), count: piece))) { _ in log.append(number) }

@@ -79,7 +79,7 @@ struct WebSocketMessageTests {
         let stage = try await WebSocketStage(script)
         let task = try stage.open()
         task.maximumMessageSize = 2 << 20
-        for size in [0, 1, 15, 16, 125, 126, 127, 65_535, 65_536, 65_537, (1 << 20) + 1] {
+        for size in [0, 1, 15, 16, 125, 126, 127, 65_535, 65_536, 65_537, 200_000] {
             let noise = GeneratedContent(size: size, seed: UInt64(size)).data
             let words = String(String(repeating: "the quick brown fox ", count: size / 20 + 1).prefix(size))
             async let sent: Void = task.send(.data(noise))
@@ -93,17 +93,17 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("16 MiB in one message")
+    @Test("4 MiB in one message")
     func large() async throws {
         let stage = try await WebSocketStage()
         let task = try stage.open()
-        task.maximumMessageSize = 16 << 20
-        let content = GeneratedContent(size: 16 << 20, seed: 3).data
+        task.maximumMessageSize = 4 << 20
+        let content = GeneratedContent(size: 4 << 20, seed: 3).data
         async let sent: Void = task.send(.data(content))
         #expect(try await task.receive().data == content)
         try await sent
-        #expect(task.countOfBytesSent == 16 << 20)
-        #expect(task.countOfBytesReceived == 16 << 20)
+        #expect(task.countOfBytesSent == 4 << 20)
+        #expect(task.countOfBytesReceived == 4 << 20)
         stage.session.invalidateAndCancel()
     }
 
