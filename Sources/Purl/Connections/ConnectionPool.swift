@@ -84,6 +84,7 @@ final class ConnectionPool {
     let sendLimit: RateLimit?
 
     private let connectionsPerHost: Int
+    private let dialler: any Dialler
     private var lanes: [Origin: Lane] = [:]
     /// The lane that was asked for last, which is likely to be asked for again.
     private var latest: Lane?
@@ -98,6 +99,7 @@ final class ConnectionPool {
         let clock = settings.rateClock
         receiveLimit = settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: clock) }
         sendLimit = settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: clock) }
+        dialler = settings.dialler
     }
 
     /// A connection that can be used at once, if there is one and nobody has waited for it.
@@ -234,7 +236,7 @@ final class ConnectionPool {
     private func dial(_ ticket: Ticket) {
         let lane = ticket.lane
         let generation = generation
-        ticket.dial = Dial(to: lane.origin.endpoint) { [weak self] result in
+        ticket.dial = dialler.dial(lane.origin.endpoint) { [weak self] result in
             guard let self else { return }
             let answer = ticket.answer
             ticket.answer = nil

@@ -40,6 +40,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var rateClock: (any RateClock)?
         /// Tests put another one here.
         var files: any FileLayer = SystemFiles()
+        /// Where connections come from. Fuzzing puts another one here.
+        var dialler: any Dialler = NetworkDialler()
     }
 
     private let values: Mutex<Values>

@@ -29,6 +29,21 @@
         loop.schedule(after: .zero) { self.begin(endpoint, resolver) }
     }
 
+    /// Comes to what `connect` gives, without a name looked up and without a network. `completion` is called as by a
+    /// dial that goes out.
+    package init(
+        loop: EventLoop = .shared, connect: @escaping @NetworkActor () -> Result<StreamSocket, DialError>,
+        completion: @escaping @NetworkActor (Result<StreamSocket, DialError>) -> Void
+    ) {
+        self.loop = loop
+        attemptDelay = .zero
+        self.completion = completion
+        loop.schedule(after: .zero) {
+            guard self.completion != nil else { return }
+            self.finish(connect())
+        }
+    }
+
     /// Gives up: closes what is open and forgets the completion. Nothing happens when the dial is over.
     package func cancel() {
         completion = nil

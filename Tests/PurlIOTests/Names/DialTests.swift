@@ -39,6 +39,19 @@ import Testing
         #expect(socket.peerAddress == listener.address)
     }
 
+    @Test func withASocketAtHandItGivesThatOneAndNotAtOnce() async throws {
+        let (one, _) = try StreamSocket.pair()
+        var isWithin = true
+        let given = await withCheckedContinuation { continuation in
+            _ = Dial(connect: { .success(one) }) { result in
+                #expect(!isWithin)
+                continuation.resume(returning: result)
+            }
+            isWithin = false
+        }
+        #expect(try given.get() === one)
+    }
+
     @Test func aPathTooLongForTheSystemFails() async {
         let path = "/" + String(repeating: "p", count: 200)
         let error = SystemError(code: ENAMETOOLONG, operation: "unix path")
