@@ -64,11 +64,18 @@ final class ByteStream: Sendable {
 
     // MARK: The consumer's side
 
-    /// Waits for the response. `begin` starts the transfer.
+    /// Waits for the response. `begin` starts the transfer, unless it was over before: cancelled, as it can only be.
     func response(_ begin: () -> Void) async throws -> URLResponse {
         try await withCheckedThrowingContinuation { continuation in
-            state.withLock { $0.opening = continuation }
-            begin()
+            let end = state.withLock { state in
+                if state.end == nil { state.opening = continuation }
+                return state.end
+            }
+            switch end {
+            case nil: begin()
+            case .success: continuation.resume(throwing: TransferFailure.cancelled.urlError(for: nil))
+            case .failure(let error): continuation.resume(throwing: error)
+            }
         }
     }
 

@@ -143,6 +143,20 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
+    @Test("Cancelled before it begins, the call throws, and nothing is sent")
+    func cancelFirst() async throws {
+        let url = server.route("/file", .text("hello"))
+        let session = sandbox.session()
+        let work = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await session.bytes(from: url)
+        }
+        let error = await #expect(throws: URLError.self) { _ = try await work.value }
+        #expect(error?.code == .cancelled)
+        #expect(server.requests.isEmpty)
+        session.finishTasksAndInvalidate()
+    }
+
     @Test("Leaving the loop early, and letting go of the sequence, ends the transfer")
     func leave() async throws {
         let url = server.route("/file", .generated(size: 256 << 20))
