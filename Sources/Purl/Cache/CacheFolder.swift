@@ -98,7 +98,7 @@ extension CacheFolder.Name {
 
     /// `nil` when it is not the name of a cache's file.
     init?(_ text: Substring) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let parts = text.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].utf8.count == 16, parts[1].utf8.count == 16,
             let number = UInt64(parts[0], radix: 16), let variant = UInt64(parts[1], radix: 16),
             let stored = Int64(parts[2])

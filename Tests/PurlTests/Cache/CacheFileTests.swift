@@ -54,6 +54,14 @@ struct CacheFileTests {
         _ = file
     }
 
+    @Test(
+        "Every name that is written is read, by a clock that stands before 1970, too",
+        arguments: [1, 0, -1, .min, .max])
+    func names(stored: Int64) {
+        let name = CacheFolder.Name(slot: CacheSlot(number: 1, variant: .max), stored: stored)
+        #expect(CacheFolder.Name(name.text[...]) == name)
+    }
+
     @Test("What is no file of the cache's is left alone; what was not finished is removed")
     func otherFiles() throws {
         let (home, file, intact) = try written()
