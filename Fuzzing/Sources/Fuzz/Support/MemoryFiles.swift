@@ -1,0 +1,1 @@
+../../../../Tests/PurlTests/Background/MemoryFiles.swift
