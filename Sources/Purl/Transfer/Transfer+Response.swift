@@ -45,6 +45,7 @@ extension Transfer {
     /// Follows a redirect, or takes the response as the result.
     func take(_ answer: Answer) {
         guard let url = request.url else { return }
+        if let next = requestWithoutExpectation(after: answer.head) { return follow(next, after: answer) }
         do throws(TransferFailure) {
             if let next = try Redirect.next(after: request, at: url, answeredBy: answer.head) {
                 redirects += 1

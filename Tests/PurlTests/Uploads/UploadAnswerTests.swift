@@ -101,7 +101,7 @@ struct ExpectContinueTests {
     }
 
     @Test(
-        "A final answer ends the waiting, and no byte of the body is sent", arguments: UploadForm.allCases, [200, 417])
+        "A final answer ends the waiting, and no byte of the body is sent", arguments: UploadForm.allCases, [200, 413])
     func refused(form: UploadForm, status: Int) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("no").status(status).beforeBody())
@@ -112,6 +112,21 @@ struct ExpectContinueTests {
         #expect(!outcome.events.contains { if case .sent = $0 { true } else { false } })
         await server.waitUntilDisconnected()
         #expect(server.requests.map(\.bodyBytesReceived) == [0])
+    }
+
+    @Test(
+        "Whom 417 tells that nobody knows the expectation, sends the request without it (RFC 9110 §10.1.1)",
+        arguments: UploadForm.allCases, [nil, "no"])
+    func unknownToServer(form: UploadForm, second: String?) async throws {
+        let server = try LoopbackServer()
+        let refusal = Reply.text("no").status(417)
+        let url = server.route(
+            "/file", .sequence([refusal.beforeBody(), second == nil ? .text("done") : refusal]))
+        let upload = try Upload(form, GeneratedContent(size: 1000))
+        let outcome = await upload.load(request(url))
+        outcome.expectSuccess(Data((second ?? "done").utf8))
+        #expect(server.requests.map { $0.fields["Expect"] } == ["100-continue", nil])
+        #expect(server.requests.last?.body == upload.content.data)
     }
 
     @Test("A stream of which nothing was read serves the next request")
