@@ -195,6 +195,30 @@ final class CacheStore: Sendable {
         queue.async { self.remove(key) }
     }
 
+    /// Forgets those responses to a key that are no longer right, at once where they are in memory and soon where they
+    /// have to be read first.
+    func removeSoon(_ key: CacheKey, where isOver: @escaping @Sendable (CachedURLResponse) -> Bool) {
+        change { state in
+            for slot in state.index.slots(of: key.number) {
+                if let known = Self.inMemory(slot, state.index, for: key), isOver(known) { state.index.remove(slot) }
+            }
+        }
+        guard state.withLock({ !$0.isComplete || !$0.index.slots(of: key.number).isEmpty }) else { return }
+        queue.async { self.removeRead(key, where: isOver) }
+    }
+
+    private func removeRead(_ key: CacheKey, where isOver: (CachedURLResponse) -> Bool) {
+        scan()
+        for slot in state.withLock({ $0.index.slots(of: key.number) }) {
+            guard let found = response(in: slot, for: key), isOver(found) else { continue }
+            change { state in
+                // Unless it has been replaced meanwhile.
+                if let known = Self.inMemory(slot, state.index, for: key), known !== found { return }
+                state.index.remove(slot)
+            }
+        }
+    }
+
     func removeAll() {
         remove { $0.all }
     }

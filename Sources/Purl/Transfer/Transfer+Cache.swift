@@ -165,9 +165,10 @@ extension Transfer {
 
     /// RFC 9111 §4.4: what has been changed is not answered from the cache any more.
     func invalidateCache(_ head: ResponseHead) {
-        guard let cache = session.settings.urlCache, let url = request.url,
-            CacheStorage.invalidates(method: request.httpMethod ?? "GET", status: head.status)
-        else { return }
+        guard let cache = session.settings.urlCache, let url = request.url else { return }
+        let method = request.httpMethod ?? "GET"
+        if method == "HEAD", head.status == 200 { return compareStored(with: head, in: cache, url) }
+        guard CacheStorage.invalidates(method: method, status: head.status) else { return }
         let others = CacheStorage.invalidatedReferences(by: head.fields)
             .compactMap { URL(string: $0, relativeTo: url)?.absoluteURL }
             .filter { Redirect.isSameOrigin(url, $0) }
@@ -177,6 +178,18 @@ extension Transfer {
                 continue
             }
             DispatchQueue.global().async { cache.removeCachedResponse(for: URLRequest(url: url)) }
+        }
+    }
+
+    /// RFC 9111 §4.3.5: what a HEAD has shown to be out of date is not answered from the cache any more.
+    private func compareStored(with head: ResponseHead, in cache: URLCache, _ url: URL) {
+        let isOver = { @Sendable (stored: CachedURLResponse) in
+            stored.rules?.isContradicted(byHead: head.fields) ?? false
+        }
+        guard type(of: cache) != URLCache.self else { return cache.store.removeSoon(CacheKey(url), where: isOver) }
+        DispatchQueue.global().async {
+            let stored = URLRequest(url: url)
+            if cache.cachedResponse(for: stored).map(isOver) == true { cache.removeCachedResponse(for: stored) }
         }
     }
 

@@ -11,6 +11,18 @@ extension CachedResponse {
         return true
     }
 
+    /// Whether a 200 to HEAD says that a GET would bring something else now (RFC 9111 §4.3.5): another validator, or
+    /// another length.
+    package func isContradicted(byHead head: HeaderFields) -> Bool {
+        let validators: [FieldName] = [.etag, .lastModified]
+        if validators.contains(where: { head.contains($0) && head.values(of: $0) != fields.values(of: $0) }) {
+            return true
+        }
+        guard let length = head.values(of: .contentLength).first, let stored = fields.values(of: .contentLength).first
+        else { return false }
+        return Int64(digits: length.utf8) != Int64(digits: stored.utf8)
+    }
+
     /// The stored response with the fields of the 304 that confirmed it, as fresh as that one.
     package func updated(by notModified: HeaderFields, requestTime: Int64, responseTime: Int64) -> CachedResponse {
         var result = self
