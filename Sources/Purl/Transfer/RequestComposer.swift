@@ -62,6 +62,9 @@ enum RequestComposer {
         let method = request.httpMethod ?? "GET"
         if request.httpBody != nil, framing != .none {
             appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
+        } else if method == "OPTIONS", hasContent {
+            // RFC 9110 §9.3.7: here content has to have a type, if only one that says nothing.
+            appendDefault(.contentType, "application/octet-stream", to: &fields)
         }
         switch framing {
         case .length(let length):
@@ -74,6 +77,15 @@ enum RequestComposer {
         }
         return RequestHead(
             method: method, target: throughProxy ? target.absoluteForm : target.originForm, fields: fields)
+    }
+
+    /// Throws for what a URL cannot be asked with.
+    static func check(_ head: RequestHead, _ framing: BodyFraming) throws(EncodeError) {
+        switch head.method {
+        case "CONNECT": throw .tunnel
+        case "TRACE" where framing != .none && framing != .length(0): throw .contentOfTrace
+        default: break
+        }
     }
 
     private static func appendDefault(_ name: FieldName, _ value: String, to fields: inout HeaderFields) {

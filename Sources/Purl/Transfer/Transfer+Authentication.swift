@@ -15,7 +15,7 @@ extension Transfer {
             authentications[challenger, default: Authentication()].carried = .ownField
             return
         }
-        guard !authentications.isEmpty || !session.logins.isEmpty else { return }
+        guard !authentications.isEmpty || !session.logins.isEmpty, mayCarrySecrets else { return }
         var authentication = authentications[challenger] ?? Authentication()
         if let login = authentication.pending {
             authentication.carried = .login(login, unasked: false)
@@ -56,12 +56,17 @@ extension Transfer {
         }
     }
 
+    /// RFC 9110 §9.3.8: the answer to TRACE is the request, for whoever can read it. Only what the user says of himself
+    /// goes out with it.
+    var mayCarrySecrets: Bool { request.httpMethod != "TRACE" }
+
     // MARK: The response
 
     /// Who asks for credentials with this response. A 407 counts only when there is a proxy: a server that sends one
     /// gets nothing for it.
     func challenger(of head: ResponseHead) -> Challenger? {
-        switch head.status {
+        guard mayCarrySecrets else { return nil }
+        return switch head.status {
         case 401: (try? RequestTarget(request.url)).map { .server($0.origin) }
         case 407: proxy.map { .proxy($0.endpoint) }
         default: nil

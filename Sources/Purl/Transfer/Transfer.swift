@@ -309,6 +309,7 @@ final class Transfer: ExchangeClient {
         visit?.send(&head.fields)
         var bytes: [UInt8] = []
         do throws(EncodeError) {
+            try RequestComposer.check(head, body.framing)
             try head.encode(into: &bytes)
         } catch {
             session.pool.release(connection, mayStay: true)
@@ -336,7 +337,9 @@ final class Transfer: ExchangeClient {
     }
 
     private var cookieHeader: String? {
-        guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies else { return nil }
+        guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies, mayCarrySecrets else {
+            return nil
+        }
         return session.settings.httpCookieStorage?.cookieHeader(for: request)
     }
 

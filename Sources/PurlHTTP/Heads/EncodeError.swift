@@ -7,6 +7,10 @@ package enum EncodeError: Error, Hashable, Sendable {
     case invalidVersion
     case invalidFieldName(String)
     case invalidFieldValue(name: String)
+    /// RFC 9110 §9.3.8.
+    case contentOfTrace
+    /// RFC 9110 §9.3.6: what is asked for is no resource.
+    case tunnel
 }
 
 extension EncodeError: CustomStringConvertible {
@@ -20,6 +24,8 @@ extension EncodeError: CustomStringConvertible {
         case .invalidVersion: "The HTTP version is not 1.0 or 1.1."
         case .invalidFieldName(let name): "The field name \(name.debugDescription) is not a token."
         case .invalidFieldValue(let name): "The value of the field \(name) contains a control character."
+        case .contentOfTrace: "A TRACE request has no body."
+        case .tunnel: "CONNECT asks for a tunnel, not for what is at a URL."
         }
     }
 }

@@ -102,7 +102,7 @@ struct HeadEncodingTests {
     func descriptions() {
         let errors: [EncodeError] = [
             .invalidMethod, .invalidTarget, .invalidStatus, .invalidReason, .invalidVersion, .invalidFieldName("\n"),
-            .invalidFieldValue(name: "A"),
+            .invalidFieldValue(name: "A"), .contentOfTrace, .tunnel,
         ]
         for error in errors {
             #expect(error.description.hasSuffix("."))
