@@ -21,6 +21,7 @@ final class ClientRun: Sendable {
         var usesCache: Bool
         var hasUser: Bool
         var bufferLimit: Int
+        var usesProxy: Bool
         var isCancelled: Bool
 
         init(_ choices: inout Choices) {
@@ -32,6 +33,7 @@ final class ClientRun: Sendable {
             usesCache = options & 0x04 != 0
             hasUser = options & 0x08 != 0
             bufferLimit = options & 0x10 != 0 ? 1 + Int(choices.byte()) : 1 << 20
+            usesProxy = options & 0xE0 == 0x20
             isCancelled = options & 0xE0 == 0xE0
         }
     }
@@ -69,6 +71,11 @@ final class ClientRun: Sendable {
         values.partialDownloadsDirectory = URL(fileURLWithPath: "/partials")
         values.httpMaximumConnectionsPerHost = 1
         if !plan.usesCache { values.urlCache = nil }
+        if plan.usesProxy {
+            values.proxyDictionary = ProxyDictionary([
+                kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: "http://u:p@proxy.example:3128",
+            ])
+        }
         observer = Observer(plan.manner, files: files, done: done)
         session = URLSession(configuration: URLSessionConfiguration(values), delegate: observer, delegateQueue: nil)
     }

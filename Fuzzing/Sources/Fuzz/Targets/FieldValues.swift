@@ -50,7 +50,7 @@ extension FuzzTarget {
         for date in [HTTPDate(text), HTTPDate(text, now: now), CookieDate.read(text)] {
             guard let date else { continue }
             requireSame(HTTPDate(date.description), date, "a date written is read as the same")
-            requireSame(CookieDate.read(date.description), date.isForCookies ? date : nil, "cookies know it, too")
+            if date.isForCookies { requireSame(CookieDate.read(date.description), date, "cookies know it, too") }
         }
     }
 
