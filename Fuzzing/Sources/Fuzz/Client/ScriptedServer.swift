@@ -62,7 +62,11 @@ final class ScriptedServer {
     func run() {
         guard !isRunning else { return }
         isRunning = true
-        EventLoop.shared.schedule(after: .zero) { self.step() }
+        // At the end of a turn, so that the loop looks at the sockets before the client does anything more: what is sent
+        // unasked at the same moment as a request cannot be told from its answer.
+        EventLoop.shared.schedule(after: .zero) {
+            NetworkActor.afterTurn { NetworkActor.assumeIsolated { self.step() } }
+        }
     }
 
     private func step() {
