@@ -20,7 +20,7 @@ final class ConnectionPool {
         fileprivate var answer: ((Result<HTTPConnection, DialError>) -> Void)?
         fileprivate var dial: Dial? {
             didSet {
-                if dial != nil { dialStart = EventLoop.shared.now }
+                if dial != nil { dialStart = pool?.clock.now }
                 dialTimes = oldValue?.times
             }
         }
@@ -79,6 +79,7 @@ final class ConnectionPool {
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field says less.
     private static let idleLimit: Duration = .seconds(60)
 
+    let clock: SessionClock
     /// What all connections together may receive in a second, and send.
     let receiveLimit: RateLimit?
     let sendLimit: RateLimit?
@@ -92,14 +93,15 @@ final class ConnectionPool {
     var latestTarget: RequestTarget?
     /// Connections made before this generation are not used again.
     private var generation = 0
-    private var sweep: LoopTimer?
+    private var sweep: SessionTimer?
 
     nonisolated init(_ settings: URLSessionConfiguration.Values) {
         connectionsPerHost = max(1, settings.httpMaximumConnectionsPerHost)
-        let clock = settings.rateClock
-        receiveLimit = settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: clock) }
-        sendLimit = settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: clock) }
-        dialler = settings.dialler
+        clock = settings.clock
+        let rateClock = settings.rateClock ?? settings.clock
+        receiveLimit = settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) }
+        sendLimit = settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) }
+        dialler = settings.dialler ?? NetworkDialler(resolver: settings.resolver)
     }
 
     /// A connection that can be used at once, if there is one and nobody has waited for it.
@@ -138,7 +140,7 @@ final class ConnectionPool {
         }
         lane.idle.append(connection)
         connection.idleTurn = EventLoop.shared.turns
-        connection.idleDeadline = EventLoop.shared.now + min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit)
+        connection.idleDeadline = clock.now + min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit)
         serve(lane)
         startSweeping()
     }
@@ -223,7 +225,7 @@ final class ConnectionPool {
 
     /// The idle connection used last, if it can still be trusted; those that cannot are closed on the way.
     private func takeIdle(from lane: Lane) -> HTTPConnection? {
-        let now = EventLoop.shared.now
+        let now = clock.now
         while let connection = lane.idle.popLast() {
             guard connection.isOpen else { continue }
             if connection.idleDeadline > now, connection.isQuiet { return connection }
@@ -293,7 +295,7 @@ final class ConnectionPool {
 
     private func startSweeping() {
         guard sweep == nil else { return }
-        sweep = EventLoop.shared.schedule(after: .seconds(5)) { [weak self] in
+        sweep = clock.schedule(after: .seconds(5)) { [weak self] in
             guard let self else { return }
             self.sweep = nil
             self.closeExpired()
@@ -301,7 +303,7 @@ final class ConnectionPool {
     }
 
     private func closeExpired() {
-        let now = EventLoop.shared.now
+        let now = clock.now
         var anyIdle = false
         for lane in lanes.values {
             let expired = lane.idle.filter { $0.isOpen && $0.idleDeadline <= now }

@@ -10,9 +10,11 @@ protocol Dialler: Sendable {
 
 /// From the network, or a socket of this machine.
 struct NetworkDialler: Dialler {
+    let resolver: any Resolver
+
     func dial(
         _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<StreamSocket, DialError>) -> Void
     ) -> Dial {
-        Dial(to: endpoint, completion: completion)
+        Dial(to: endpoint, resolver: resolver, completion: completion)
     }
 }

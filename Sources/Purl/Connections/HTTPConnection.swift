@@ -45,7 +45,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     private unowned let pool: ConnectionPool
     private var exchange: Exchange?
     private var output = OutgoingMessage()
-    private var continueTimer: LoopTimer?
+    private var continueTimer: SessionTimer?
     /// Bytes that had arrived when reading was paused.
     private var stash: [UInt8] = []
     private var isConsuming = false
@@ -121,7 +121,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
         output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst) { [weak self] in self?.flush() }
         if asksFirst {
-            continueTimer = EventLoop.shared.schedule(after: Self.continueLimit) { [weak self] in self?.startBody() }
+            continueTimer = pool.clock.schedule(after: Self.continueLimit) { [weak self] in self?.startBody() }
         }
         flush()
     }

@@ -12,15 +12,12 @@ final class RateLimit {
     private var line = Queue<RateShare>()
     private var isAwake = false
     private let rate: Int
-    private let ownClock: (any RateClock)?
-    private var clock: any RateClock { ownClock ?? EventLoop.shared }
+    private let clock: any RateClock
 
-    /// - Parameters:
-    ///   - rate: Bytes a second.
-    ///   - clock: The loop's, unless somebody else says what time it is.
-    nonisolated init(rate: Int, clock: (any RateClock)?) {
+    /// - Parameter rate: Bytes a second.
+    nonisolated init(rate: Int, clock: any RateClock) {
         self.rate = rate
-        ownClock = clock
+        self.clock = clock
     }
 
     /// How many bytes may be moved now; 0: it is not the share's turn, and it has to stand in line.

@@ -1,11 +1,11 @@
 import Foundation
-internal import PurlIO
+package import PurlIO
 
 /// The files of unfinished downloads and of the journals that speak of them.
 ///
 /// What survives a power loss is decided by the order of writes and synchronisations alone, and that order can only be
 /// checked where all of them pass: tests put a layer here that records it.
-protocol FileLayer: Sendable {
+package protocol FileLayer: Sendable {
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile
 
     /// Gives the file another name, in place of the file that has it now; in one step.
@@ -19,7 +19,7 @@ protocol FileLayer: Sendable {
 }
 
 /// A file that is open in a ``FileLayer``; see `RegularFile` for what the calls do.
-protocol OpenFile: AnyObject, Sendable {
+package protocol OpenFile: AnyObject, Sendable {
     func lock() throws(SystemError) -> Bool
     func unlock()
     func size() throws(SystemError) -> Int64
@@ -32,20 +32,22 @@ protocol OpenFile: AnyObject, Sendable {
 }
 
 /// The system's own files.
-struct SystemFiles: FileLayer {
-    func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
+package struct SystemFiles: FileLayer {
+    package init() {}
+
+    package func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
         SystemFile(try RegularFile(path, opening))
     }
 
-    func move(_ path: String, to newPath: String) throws(SystemError) {
+    package func move(_ path: String, to newPath: String) throws(SystemError) {
         try RegularFile.move(path, to: newPath)
     }
 
-    func remove(_ path: String) {
+    package func remove(_ path: String) {
         RegularFile.remove(path)
     }
 
-    func synchronizeFolder(_ path: String) throws(SystemError) {
+    package func synchronizeFolder(_ path: String) throws(SystemError) {
         try RegularFile.synchronizeFolder(path)
     }
 }

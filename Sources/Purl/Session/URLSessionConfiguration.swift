@@ -1,4 +1,5 @@
 import Foundation
+package import PurlIO
 import Synchronization
 
 /// How a session behaves: time-outs, connections, header fields, where unfinished downloads lie.
@@ -38,10 +39,12 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var maximumBytesSentPerSecond: Int?
         /// Tests put one here that they set themselves.
         var rateClock: (any RateClock)?
-        /// Tests put another one here.
+        var clock = SessionClock.system
+        /// Tests put others here.
         var files: any FileLayer = SystemFiles()
-        /// Where connections come from. Fuzzing puts another one here.
-        var dialler: any Dialler = NetworkDialler()
+        var resolver: any Resolver = SystemResolver.shared
+        /// Where connections come from, in place of the network. Fuzzing puts one here.
+        var dialler: (any Dialler)?
     }
 
     private let values: Mutex<Values>
@@ -328,6 +331,37 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var isDiscretionary: Bool {
         get { snapshot.isDiscretionary }
         set { values.withLock { $0.isDiscretionary = newValue } }
+    }
+
+    // MARK: Time
+
+    /// The clock by which the session's time-outs are measured; `nil`, the default, is the system's, which never jumps.
+    ///
+    /// A test that wants to see a time-out, or what a program does about one, sets a clock that it turns by hand, such as
+    /// `ManualClock` of `PurlTesting`; nothing then has to wait for the time to pass. The clock counts for
+    /// ``timeoutIntervalForRequest`` and ``timeoutIntervalForResource``, the pauses of ``waitsForConnectivity``, the second
+    /// that a body waits for `100 Continue`, and how long an idle connection is trusted. It does not count for dates of
+    /// the calendar (``URLSessionTask/earliestBeginDate``, cookies, the cache) and for metrics.
+    open var clock: (any Clock<Duration>)? {
+        get { snapshot.clock.custom?.clock }
+        set {
+            let clock = newValue.map { SessionClock.custom(CustomClock($0)) } ?? .system
+            values.withLock { $0.clock = clock }
+        }
+    }
+
+    // MARK: Places of tests
+
+    /// The disk on which partial files and journals lie.
+    package var files: any FileLayer {
+        get { snapshot.files }
+        set { values.withLock { $0.files = newValue } }
+    }
+
+    /// Who knows the hosts' addresses.
+    package var resolver: any Resolver {
+        get { snapshot.resolver }
+        set { values.withLock { $0.resolver = newValue } }
     }
 
     // MARK: Memory

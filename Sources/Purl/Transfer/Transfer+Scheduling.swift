@@ -14,7 +14,7 @@ extension Transfer {
         let seconds = date.timeIntervalSinceNow
         guard seconds > 0 else { return announceBeginning() }
         // The date is one of the calendar, whose clock can be set: looked at again at least once a minute.
-        delay = EventLoop.shared.schedule(after: .milliseconds(Int64((min(seconds, 60) * 1000).rounded(.up)))) {
+        delay = SessionClock.system.schedule(after: .milliseconds(Int64((min(seconds, 60) * 1000).rounded(.up)))) {
             [weak self] in self?.beginInTime()
         }
     }
@@ -54,7 +54,7 @@ extension Transfer {
         if redials == 0 { announceWaiting() }
         let delay = Self.redialDelay(after: redials)
         redials += 1
-        redialTimer = EventLoop.shared.schedule(after: delay) { [weak self] in
+        redialTimer = clock.schedule(after: delay) { [weak self] in
             guard let self else { return }
             self.redialTimer = nil
             if case .parked = self.phase { self.connect() }

@@ -128,22 +128,26 @@ final class Transfer: ExchangeClient {
     /// How the requests went, where somebody could be told.
     var metrics: MetricsLog?
     /// Until the task's date to begin at.
-    var delay: LoopTimer?
+    var delay: SessionTimer?
     /// How often no connection could be made while the session waits for connectivity, and when it is tried next.
     var redials = 0
-    var redialTimer: LoopTimer?
+    var redialTimer: SessionTimer?
     /// Of the exchange of the moment.
     lazy var sendReport = WriteReport()
-    private var lastProgress = EventLoop.shared.now
+    /// The time by which it goes.
+    let clock: SessionClock
+    private var lastProgress: MonotonicTime
     /// When the transfer has used up all the time it may take; set from its beginning.
     private var lastMoment: MonotonicTime?
     /// Runs at the earliest moment at which a limit could be used up.
-    private var watchTimer: LoopTimer?
+    private var watchTimer: SessionTimer?
 
     init(task: URLSessionTask, session: URLSession, origin: Origin) {
         self.task = task
         self.session = session
         self.origin = origin
+        clock = session.settings.clock
+        lastProgress = clock.now
         request = task.originalRequest ?? .unreadable
         untouched = origin.resumeData
         if case .upload(let body) = origin {
@@ -224,7 +228,7 @@ final class Transfer: ExchangeClient {
 
     func beginNow() {
         hasBegun = true
-        lastMoment = EventLoop.shared.now + Self.duration(session.settings.timeoutIntervalForResource)
+        lastMoment = clock.now + Self.duration(session.settings.timeoutIntervalForResource)
         watchProgress()
         switch origin {
         case .request, .upload, .webSocket:
@@ -353,7 +357,7 @@ final class Transfer: ExchangeClient {
     }
 
     func markProgress() {
-        lastProgress = EventLoop.shared.now
+        lastProgress = clock.now
     }
 
     // MARK: Time-outs
@@ -372,14 +376,14 @@ final class Transfer: ExchangeClient {
     /// Progress that is made meanwhile does not move the timer: it finds out when it runs.
     private func startWatch(after delay: Duration) {
         var delay = delay
-        if let lastMoment { delay = min(delay, lastMoment - EventLoop.shared.now) }
-        watchTimer = EventLoop.shared.schedule(after: delay) { [weak self] in
+        if let lastMoment { delay = min(delay, lastMoment - clock.now) }
+        watchTimer = clock.schedule(after: delay) { [weak self] in
             self?.checkTime()
         }
     }
 
     private func checkTime() {
-        let now = EventLoop.shared.now
+        let now = clock.now
         if let lastMoment, lastMoment <= now {
             return fail(.tookTooLong(seconds: session.settings.timeoutIntervalForResource))
         }

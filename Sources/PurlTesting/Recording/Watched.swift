@@ -3,7 +3,7 @@ import Synchronization
 /// A value that any thread may read and change, and that a task can wait for.
 ///
 /// Waiting takes no thread and no time: a waiter is a continuation that the change which satisfies it resumes.
-final class Watched<Value: Sendable>: Sendable {
+package final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let number: Int
         let isSatisfied: @Sendable (Value) -> Bool
@@ -20,21 +20,21 @@ final class Watched<Value: Sendable>: Sendable {
     private let state: Mutex<State>
 
     /// Starts with `value` and nobody waiting.
-    init(_ value: Value) {
+    package init(_ value: Value) {
         state = Mutex(State(value: value))
     }
 
     /// The value now.
-    var value: Value { state.withLock { $0.value } }
+    package var value: Value { state.withLock { $0.value } }
 
     /// A part of the value now, without a copy of the rest.
-    func read<Result: Sendable>(_ body: (Value) -> Result) -> Result {
+    package func read<Result: Sendable>(_ body: (Value) -> Result) -> Result {
         state.withLock { body($0.value) }
     }
 
     /// Changes the value, then wakes the waiters that have what they want.
     @discardableResult
-    func update<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+    package func update<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         let (result, ready) = state.withLock { state -> (Result, [Waiter]) in
             let result = body(&state.value)
             guard !state.waiters.isEmpty else { return (result, []) }
@@ -50,7 +50,7 @@ final class Watched<Value: Sendable>: Sendable {
     }
 
     /// Returns once `isSatisfied` holds, or when the task is cancelled. `isSatisfied` runs under the lock.
-    func wait(until isSatisfied: @escaping @Sendable (Value) -> Bool) async {
+    package func wait(until isSatisfied: @escaping @Sendable (Value) -> Bool) async {
         let number = state.withLock { state in
             state.nextNumber += 1
             return state.nextNumber

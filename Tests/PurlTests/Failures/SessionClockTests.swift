@@ -1,0 +1,107 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("A session goes by the clock of its configuration", .timeLimit(.minutes(5)))
+struct SessionClockTests {
+    private let clock = ManualClock()
+
+    @Test("Without one of the user's it is the system's")
+    func standard() {
+        let configuration = URLSessionConfiguration.default
+        #expect(configuration.clock == nil)
+        configuration.clock = clock
+        #expect((configuration.copy() as? URLSessionConfiguration)?.clock as? ManualClock === clock)
+        configuration.clock = nil
+        #expect(configuration.clock == nil)
+    }
+
+    @Test("A server that says nothing for timeoutIntervalForRequest", arguments: LoadForm.allCases)
+    func requestTimeout(form: LoadForm) async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
+        async let outcome = form.load(url) { $0.clock = clock }
+        await gate.reached()
+        clock.advance(by: .seconds(59))
+        clock.advance(by: .seconds(1))
+        try await outcome.expectFailure(.timedOut, at: url)
+    }
+
+    @Test("Not a moment earlier")
+    func inTime() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
+        async let outcome = LoadForm.dataDelegate.load(url) { $0.clock = clock }
+        await gate.reached()
+        clock.advance(by: .milliseconds(59_999))
+        gate.open()
+        try await outcome.expectSuccess(Data("hello".utf8))
+    }
+
+    @Test("Seven days for everything together, spent in small portions")
+    func resourceTimeout() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
+        async let outcome = LoadForm.downloadDelegate.load(url) { configuration in
+            configuration.clock = clock
+            configuration.timeoutIntervalForRequest = 0
+        }
+        await gate.reached()
+        for _ in 0..<7 { clock.advance(by: .seconds(86_400)) }
+        let failure = try await outcome
+        failure.expectFailure(.timedOut, at: url)
+        #expect(failure.sentence.contains("604800 seconds"))
+    }
+
+    @Test("The pauses of a task that waits for connectivity")
+    func redialling() async throws {
+        let port = try DeadPort()
+        let witness = Witness()
+        async let outcome = LoadForm.dataDelegate.load(URLRequest(url: port.url("/file")), witness: witness) {
+            $0.clock = clock
+            $0.waitsForConnectivity = true
+            $0.timeoutIntervalForResource = 60
+        }
+        // The pauses are 1, 2, 4, 8, 16 and 30 seconds; the last is longer than what is left.
+        while witness.events.isEmpty {
+            clock.advanceToNextDeadline()
+            await Task.yield()
+        }
+        try await outcome.expectFailure(.timedOut, at: port.url("/file"))
+        #expect(clock.now.offset >= .seconds(60))
+    }
+
+    @Test("An idle connection is not used again when its time is up")
+    func idleConnections() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello"))
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.clock = clock
+        let session = URLSession(configuration: configuration)
+        for seconds in [0, 59, 61] {
+            clock.advance(by: .seconds(seconds))
+            _ = try await session.data(from: url)
+        }
+        #expect(server.requests.map(\.connection) == [1, 1, 2])
+        session.invalidateAndCancel()
+    }
+
+    @Test("A body waits for the server's word for a second")
+    func expectation() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello").ignoringExpectation())
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBody = Data("body".utf8)
+        request.setValue("100-continue", forHTTPHeaderField: "Expect")
+        async let outcome = LoadForm.dataDelegate.load(request) { $0.clock = clock }
+        await server.wait { $0.requests.count == 1 }
+        #expect(server.requests[0].bodyBytesReceived == 0)
+        clock.advance(by: .seconds(1))
+        try await outcome.expectSuccess(Data("hello".utf8))
+    }
+}
