@@ -31,13 +31,13 @@ struct MishapTests {
     @Test(
         "Stalls before and in the head",
         arguments: [
-            (Moment.beforeHead, ""), (.midHead, "HTTP/1.1 404 Not Fou"), (.afterBodyBytes(0), nil),
-        ] as [(Moment, String?)])
-    func stallInHead(_ moment: Moment, _ beginning: String?) async throws {
+            (Phase.beforeHead, ""), (.midHead, "HTTP/1.1 404 Not Fou"), (.afterBodyBytes(0), nil),
+        ] as [(Phase, String?)])
+    func stallInHead(_ phase: Phase, _ beginning: String?) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route(
-            "/", Reply.text("").status(404).replacingField("Content-Type", nil).stalled(at: moment, until: gate))
+            "/", Reply.text("").status(404).replacingField("Content-Type", nil).stalled(at: phase, until: gate))
         let client = try RawClient(to: server)
         await client.get("/")
         let whole = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
@@ -91,10 +91,10 @@ struct MishapTests {
         #expect(server.requests.map(\.ending) == [.clientLeft])
     }
 
-    @Test("A reset reaches the client as a reset", arguments: [Moment.beforeHead, .midHead, .afterBodyBytes(2)])
-    func reset(_ moment: Moment) async throws {
+    @Test("A reset reaches the client as a reset", arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(2)])
+    func reset(_ phase: Phase) async throws {
         let server = try LoopbackServer()
-        server.route("/", Reply.text("abc").reset(at: moment))
+        server.route("/", Reply.text("abc").reset(at: phase))
         let client = try RawClient(to: server)
         await client.get("/")
         #expect(await client.readToEnd().end == .failed(ECONNRESET))

@@ -68,15 +68,7 @@ struct Answer {
         try description.head.encode(into: &bytes)
 
         let mishaps = traits.mishaps.map(\.value)
-        let middle = mishaps.actions(at: .midHead)
-        prelude += mishaps.actions(at: .beforeHead)
-        if middle.isEmpty {
-            prelude.append(.bytes(bytes))
-        } else {
-            prelude.append(.bytes([UInt8](bytes[..<(bytes.count / 2)])))
-            prelude += middle
-            prelude.append(.bytes([UInt8](bytes[(bytes.count / 2)...])))
-        }
+        prelude += bytes.split(by: mishaps)
         script = try AnswerScript(
             prelude: prelude, range: description.body, chunking: description.chunking, mishaps: mishaps,
             pieceSize: traits.pieceSize)
@@ -86,8 +78,34 @@ struct Answer {
     }
 }
 
-extension [Mishap] {
-    fileprivate func actions(at moment: Moment) -> [AnswerScript.Step] {
-        filter { $0.moment == moment }.map { .mishap($0.action) }
+extension [UInt8] {
+    /// These bytes of a head, with the mishaps that happen in it.
+    fileprivate func split(by mishaps: [PlannedMishap]) -> [AnswerScript.Step] {
+        let breaks = mishaps.compactMap { planned in offset(of: planned.phase).map { ($0, planned.mishap) } }
+        var steps: [AnswerScript.Step] = []
+        var start = 0
+        for (offset, mishap) in breaks.sorted(by: { $0.0 < $1.0 }) {
+            if offset > start { steps.append(.bytes([UInt8](self[start..<offset]))) }
+            steps.append(.mishap(mishap))
+            start = offset
+        }
+        return steps + [.bytes([UInt8](self[start...]))]
+    }
+
+    /// Where in a head of these bytes the phase is; nil when it is elsewhere, or nowhere.
+    private func offset(of phase: Phase) -> Int? {
+        let firstLine = firstIndex(of: UInt8(ascii: "\n")) ?? count
+        switch phase {
+        case .beforeHead: return 0
+        case .statusLine: return firstLine / 2
+        case .field:
+            // After the fields comes an empty line.
+            guard let end = self[(firstLine + 1)...].firstIndex(of: UInt8(ascii: "\n")), end > firstLine + 2 else {
+                return nil
+            }
+            return (firstLine + 1 + end) / 2
+        case .midHead: return count / 2
+        case .afterBodyBytes, .midBody, .chunkSize, .chunk, .trailers: return nil
+        }
     }
 }

@@ -11,7 +11,7 @@ struct AnswerScript {
         /// Let the loop turn, so that what was written before travels by itself.
         case turn
         /// Something goes wrong.
-        case mishap(Mishap.Action)
+        case mishap(Mishap)
     }
 
     private static let largestPiece: Int64 = 256 << 10
@@ -26,10 +26,12 @@ struct AnswerScript {
     private var chunks: ChunkState?
     private var sent: Int64 = 0
     private var owesTurn = false
+    /// The rest of some framing that something happens in.
+    private var queued: ArraySlice<Step> = []
 
     private struct BodyMishap {
         let offset: Int64
-        let action: Mishap.Action
+        let mishap: Mishap
     }
 
     /// What is still to be written of the current chunk, and after the last.
@@ -38,6 +40,11 @@ struct AnswerScript {
         let headEnd: String
         let end: [UInt8]
         var left: Int64 = 0
+        /// Where in `end` the trailers are broken.
+        var endBreak: Int { end.count > 5 ? 3 + (end.count - 5) / 2 : 3 }
+        /// What happens in a size, and in the trailers.
+        var sizeMishaps: [Mishap]
+        let endMishaps: [Mishap]
         /// What the next chunk head, or the end, must begin with.
         var separator = ""
         var isOver = false
@@ -46,24 +53,32 @@ struct AnswerScript {
     /// First `prelude`, then the bytes `range` of the content, cut up by `chunking` and interrupted by `mishaps`
     /// (of which only those after body bytes count here). With a `pieceSize`, in such pieces, a turn after each.
     init(
-        prelude: [Step], range: Range<Int64>, chunking: Traits.Chunking? = nil, mishaps: [Mishap] = [],
+        prelude: [Step], range: Range<Int64>, chunking: Traits.Chunking? = nil, mishaps: [PlannedMishap] = [],
         pieceSize: Int? = nil
     ) throws(EncodeError) {
         if let chunking {
             var end: [UInt8] = []
             try ChunkEncoder.appendEnd(trailers: chunking.trailers, to: &end)
             let headEnd = chunking.chunkExtension.map { ";\($0)\r\n" } ?? "\r\n"
-            chunks = ChunkState(size: Int64(chunking.size), headEnd: headEnd, end: end)
+            chunks = ChunkState(
+                size: Int64(chunking.size), headEnd: headEnd, end: end,
+                sizeMishaps: mishaps.filter { $0.phase == .chunkSize }.map(\.mishap),
+                endMishaps: mishaps.filter { $0.phase == .trailers }.map(\.mishap))
         }
         self.range = range
         self.pieceSize = pieceSize.map { min(Int64($0), Self.largestPiece) } ?? Self.largestPiece
         takesTurns = pieceSize != nil
         self.prelude = pieceSize.map { size in prelude.flatMap { $0.inPieces(of: size) } } ?? prelude
-        self.mishaps = mishaps.compactMap { mishap in
-            switch mishap.moment {
-            case .beforeHead, .midHead: nil
-            case .afterBodyBytes(let count): BodyMishap(offset: Int64(max(0, count)), action: mishap.action)
-            }
+        let length = Int64(range.count)
+        self.mishaps = mishaps.compactMap { planned in
+            let offset: Int64? =
+                switch planned.phase {
+                case .beforeHead, .statusLine, .field, .midHead, .chunkSize, .trailers: nil
+                case .afterBodyBytes(let count): Int64(max(0, count))
+                case .midBody: length / 2
+                case .chunk: chunking.map { min(Int64($0.size), length) / 2 }
+                }
+            return offset.map { BodyMishap(offset: $0, mishap: planned.mishap) }
         }.sorted { $0.offset < $1.offset }
     }
 
@@ -82,32 +97,41 @@ struct AnswerScript {
             defer { preludePosition += 1 }
             return prelude[preludePosition]
         }
+        if let step = queued.popFirst() { return step }
         if owesTurn {
             owesTurn = false
             return .turn
         }
         if mishapPosition < mishaps.count, mishaps[mishapPosition].offset <= sent, hasBody {
             defer { mishapPosition += 1 }
-            return .mishap(mishaps[mishapPosition].action)
+            return .mishap(mishaps[mishapPosition].mishap)
         }
-        if let framing = nextFraming() { return .bytes(framing) }
-        return nextContent()
+        queued = nextFraming()[...]
+        return queued.popFirst() ?? nextContent()
     }
 
     /// An answer to HEAD, a 304 and the like have no body in which anything could go wrong.
     private var hasBody: Bool { !range.isEmpty || chunks != nil }
 
-    private mutating func nextFraming() -> [UInt8]? {
-        guard var chunks, chunks.left == 0, !chunks.isOver else { return nil }
+    private mutating func nextFraming() -> [Step] {
+        guard var chunks, chunks.left == 0, !chunks.isOver else { return [] }
         defer { self.chunks = chunks }
+        let separator = [UInt8](chunks.separator.utf8)
         let left = Int64(range.count) - sent
-        if left == 0 {
-            chunks.isOver = true
-            return [UInt8](chunks.separator.utf8) + chunks.end
-        }
         chunks.left = min(chunks.size, left)
-        defer { chunks.separator = "\r\n" }
-        return [UInt8]((chunks.separator + String(chunks.left, radix: 16) + chunks.headEnd).utf8)
+        chunks.isOver = left == 0
+        chunks.separator = "\r\n"
+        let digits = [UInt8](String(chunks.left, radix: 16).utf8)
+        let isSecond = !separator.isEmpty || left == 0
+        let sizeMishaps = isSecond ? chunks.sizeMishaps : []
+        if isSecond { chunks.sizeMishaps = [] }
+        guard left == 0 else {
+            return (separator + digits + [UInt8](chunks.headEnd.utf8)).split(
+                at: separator.count + max(1, digits.count / 2), by: sizeMishaps)
+        }
+        let (size, rest) = (Array(chunks.end[..<chunks.endBreak]), Array(chunks.end[chunks.endBreak...]))
+        return (separator + size).split(at: separator.count + 1, by: sizeMishaps)
+            + rest.split(at: 0, by: chunks.endMishaps)
     }
 
     private mutating func nextContent() -> Step? {
@@ -120,6 +144,15 @@ struct AnswerScript {
         chunks?.left -= count
         owesTurn = takesTurns
         return .content(start..<(start + count))
+    }
+}
+
+extension [UInt8] {
+    /// Writes these bytes, and in the middle of them, at `offset`, lets all this happen.
+    fileprivate func split(at offset: Int, by mishaps: [Mishap]) -> [AnswerScript.Step] {
+        guard !mishaps.isEmpty else { return [.bytes(self)] }
+        let (first, rest) = (Array(self[..<offset]), Array(self[offset...]))
+        return (first.isEmpty ? [] : [.bytes(first)]) + mishaps.map { .mishap($0) } + [.bytes(rest)]
     }
 }
 

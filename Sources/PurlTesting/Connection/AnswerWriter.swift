@@ -72,10 +72,10 @@ final class AnswerWriter {
                     step = nil
                     NetworkActor.post(resume)
                     return .paused
-                case .mishap(let action):
+                case .mishap(let mishap):
                     guard try flush() else { return .blocked }
                     step = nil
-                    if let progress = perform(action) { return progress }
+                    if let progress = perform(mishap) { return progress }
                 case nil:
                     return try flush() ? .ended(.complete) : .blocked
                 }
@@ -149,8 +149,8 @@ final class AnswerWriter {
 
     // MARK: Mishaps
 
-    private func perform(_ action: Mishap.Action) -> Progress? {
-        switch action {
+    private func perform(_ mishap: Mishap) -> Progress? {
+        switch mishap {
         case .stall(let gate):
             let resume = resume
             if let gate, gate.arrive(depart: { NetworkActor.post(resume) }) { return nil }

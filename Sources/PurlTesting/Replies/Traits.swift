@@ -71,7 +71,7 @@ struct Traits: Sendable {
     var pieceSize: Int?
     var persistence = Persistence.kept
     var interim: [Interim] = []
-    var mishaps: [Limited<Mishap>] = []
+    var mishaps: [Limited<PlannedMishap>] = []
 
     var answersBeforeBody = false
     var sendsContinue = true

@@ -8,7 +8,7 @@ struct RetryTests {
     enum Death: CaseIterable, Sendable {
         case cut, reset
 
-        func applied(to reply: Reply, at moment: Moment = .beforeHead) -> Reply {
+        func applied(to reply: Reply, at moment: Phase = .beforeHead) -> Reply {
             switch self {
             case .cut: reply.cut(at: moment)
             case .reset: reply.reset(at: moment)

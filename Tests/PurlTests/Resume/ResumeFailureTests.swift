@@ -72,8 +72,8 @@ import Testing
         server.stop()
     }
 
-    @Test(arguments: [Moment.beforeHead, .midHead, .afterBodyBytes(0)])
-    func aConnectionLostBeforeTheRestLosesNothing(moment: Moment) async throws {
+    @Test(arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(0)])
+    func aConnectionLostBeforeTheRestLosesNothing(moment: Phase) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource.cut(at: moment, times: 1))
         let outcome = await paused.resume()
