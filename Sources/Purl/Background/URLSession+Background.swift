@@ -86,7 +86,7 @@ extension URLSession {
 
     /// The whole body was there, and its delegate has not finished with it.
     private func restore(_ record: TaskRecord, _ finished: TaskRecord.Finished, from store: BackgroundStore) {
-        let file = PartialFile(named: finished.partialName, in: partials)
+        let file = try? PartialFile(named: finished.partialName, in: partials)
         let isWhole = (try? file?.length) == finished.length
         // A file that was handed over, and is gone, is where the delegate wanted it.
         guard isWhole || finished.isHandedOver else {
@@ -103,13 +103,13 @@ extension URLSession {
     }
 
     private func restoreUnfinished(_ record: TaskRecord) {
-        if record.resume == nil { record.begun.flatMap { PartialFile(named: $0, in: partials) }?.remove() }
+        if record.resume == nil { record.begun.flatMap { try? PartialFile(named: $0, in: partials) }?.remove() }
         switch record.ending {
         case nil where settings.continuesDownloadsAfterRelaunch: restoreRunning(record)
         case nil: restoreEnded(record, .endedWithProcess, record.resume)
         case .stopped: restoreEnded(record, .cancelled, record.resume)
         case .cancelled:
-            record.partialName.flatMap { PartialFile(named: $0, in: partials) }?.remove()
+            record.partialName.flatMap { try? PartialFile(named: $0, in: partials) }?.remove()
             restoreEnded(record, .cancelled, nil)
         }
     }

@@ -61,13 +61,21 @@ final class PartialFile: PipedSink {
         }
     }
 
-    /// Opens the file that resume data names; `nil` when it is gone, not a plain file or in use.
-    init?(named name: String, in folder: PartialsFolder) {
+    /// Opens the file that resume data names; `nil` when it is gone, not a plain file, not ours to open or in use.
+    ///
+    /// - Throws: What the process lacks for the moment: the file may well be good.
+    init?(named name: String, in folder: PartialsFolder) throws(FileFailure) {
         location = folder.url.appendingPathComponent(name)
-        guard let file = try? folder.files.open(location.path, .existing), (try? file.lock()) == true,
-            let size = try? file.size()
-        else { return nil }
         files = folder.files
+        let (file, size): (any OpenFile, Int64)
+        do throws(SystemError) {
+            file = try files.open(location.path, .existing)
+            guard try file.lock() else { return nil }
+            size = try file.size()
+        } catch {
+            if error.isShortage { throw FileFailure(.open, location, error) }
+            return nil
+        }
         state = Mutex(State(handle: .open(file), written: size, isNameSafe: true))
     }
 
@@ -155,4 +163,9 @@ final class PartialFile: PipedSink {
         let handle = state.withLock { $0.handle }
         if case .open(let file) = handle { file.unlock() }
     }
+}
+
+extension SystemError {
+    /// The process or the machine has no descriptor or no memory left; it may have, later.
+    fileprivate var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
 }

@@ -46,6 +46,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var priority = URLSessionTask.defaultPriority
         var delegate: (any URLSessionTaskDelegate)?
         var progress: Progress?
+        /// The task that took this one's place, until the delegate has been told of it.
+        var successor: URLSessionTask?
         /// Why the task fails as soon as it is resumed.
         var refusal: TransferFailure?
         let created = MonotonicTime.current
@@ -116,7 +118,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             if shared.suspensions == 0 { shared.state = .running }
             return shared.suspensions == 0
         }
-        guard starts else { return }
+        guard starts else {
+            successor?.resume()
+            return
+        }
         keep { $0.isRunning = true }
         send { $0?.resume() }
     }
@@ -131,16 +136,25 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             defer { shared.state = .suspended }
             return shared.state == .running
         }
-        guard stops else { return }
+        guard stops else {
+            successor?.suspend()
+            return
+        }
         keep { $0.isRunning = false }
         send { $0?.suspend() }
     }
 
     /// Ends the task: it completes with `URLError.cancelled`, unless it was over already.
     open func cancel() {
-        guard markCancelling(outright: true) else { return }
+        guard markCancelling(outright: true) else {
+            successor?.cancel()
+            return
+        }
         send { $0?.cancel() }
     }
+
+    /// Whom a user means who cannot know yet that another task goes on with the transfer.
+    private var successor: URLSessionTask? { shared.withLock { $0.successor } }
 
     /// True when the task was not over or being cancelled already.
     func markCancelling(outright: Bool) -> Bool {
@@ -337,6 +351,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             defer {
                 shared.state = .completed
                 shared.progress = nil
+                shared.successor = next
             }
             return (shared, shared.progress)
         }
@@ -356,7 +371,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Forgets who was told of the task; after its last call.
     func release() {
         let delegate = shared.withLock { shared in
-            defer { shared.delegate = nil }
+            defer {
+                shared.delegate = nil
+                shared.successor = nil
+            }
             return shared.delegate
         }
         // Released outside the lock: its deinitialiser may call the task.

@@ -61,6 +61,10 @@ extension Error {
             return String(cString: text)
         }
         if let underlying = error.userInfo[NSUnderlyingErrorKey] as? NSError { return underlying.reason }
+        // Of an error that has no words of its own Foundation makes a sentence that says nothing.
+        guard self is any LocalizedError || self is any CustomNSError || type(of: self) is NSError.Type else {
+            return "\(self)"
+        }
         let text = error.localizedDescription
         return text.hasSuffix(".") ? String(text.dropLast()) : text
     }

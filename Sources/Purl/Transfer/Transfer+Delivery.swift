@@ -209,7 +209,7 @@ extension Transfer {
     private var unwantedPartial: PartialFile? {
         if let partial { return partial }
         guard case .restored(let resume) = origin else { return nil }
-        return PartialFile(named: resume.partialName, in: session.partials)
+        return try? PartialFile(named: resume.partialName, in: session.partials)
     }
 
     /// Goes on when the file is gone. The disk may take a while for that, and others' bytes must not wait for it.

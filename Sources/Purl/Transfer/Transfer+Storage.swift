@@ -39,8 +39,15 @@ extension Transfer {
     /// A download made from resume data: opens the partial file again, or starts over in a new one.
     func openPartial(_ resume: ResumeData) {
         phase = .preparing
-        guard let partial = PartialFile(named: resume.partialName, in: session.partials) else {
-            return startWithoutRest()
+        let partial: PartialFile
+        do throws(FileFailure) {
+            guard let file = try PartialFile(named: resume.partialName, in: session.partials) else {
+                return startWithoutRest()
+            }
+            partial = file
+        } catch {
+            // A new start would lose what is there.
+            return fail(.file(error))
         }
         self.partial = partial
         makeWriter(partial, bookkeeping(of: partial)).ask { sink in

@@ -9,6 +9,64 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct BecomingDownloadTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
+    /// A delegate that turns a data task into a download, and does something to the data task in the moment between: the
+    /// download goes on already, and nobody has been told of it.
+    private final class Interloper: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+        let act: @Sendable (URLSessionDataTask) -> Void
+        let end = AsyncStream<URLError?>.makeStream()
+
+        init(act: @escaping @Sendable (URLSessionDataTask) -> Void) { self.act = act }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+            completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+        ) {
+            completionHandler(.becomeDownload)
+            while dataTask.state != .completed { sched_yield() }
+            act(dataTask)
+        }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+        ) {}
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            end.continuation.yield(error as? URLError)
+        }
+    }
+
+    @Test func cancellingTheDataTaskBeforeTheDelegateKnowsOfTheDownloadCancelsTheDownload() async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000))
+        let sandbox = try Sandbox()
+        let delegate = Interloper { $0.cancel() }
+        let session = sandbox.session(delegate)
+        session.dataTask(with: url).resume()
+        var ends = delegate.end.stream.makeAsyncIterator()
+        #expect(await ends.next()??.code == .cancelled)
+        session.invalidateAndCancel()
+        await server.waitUntilDisconnected()
+    }
+
+    @Test func suspendingTheDataTaskBeforeTheDelegateKnowsOfTheDownloadSuspendsTheDownload() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
+        let sandbox = try Sandbox()
+        let delegate = Interloper { $0.suspend() }
+        let session = sandbox.session(delegate)
+        session.dataTask(with: url).resume()
+        await gate.reached()
+        var download: URLSessionDownloadTask?
+        while download == nil { download = await session.tasks.2.first }
+        #expect(download?.state == .suspended)
+        gate.open()
+        download?.resume()
+        var ends = delegate.end.stream.makeAsyncIterator()
+        #expect(await ends.next() == .some(nil))
+        session.invalidateAndCancel()
+    }
+
     /// A delegate that turns data tasks into downloads, keeps the new task and notes the names of all calls.
     private final class Turner: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
         let calls = Mutex<[String]>([])
