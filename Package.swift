@@ -22,7 +22,7 @@ let package = Package(
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
         .testTarget(name: "PurlTestingTests", dependencies: ["PurlTesting", "PurlHTTP", "PurlIO"]),
-        .testTarget(name: "PurlTests", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
+        .testTarget(name: "PurlTests", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlTesting"]),
@@ -32,6 +32,9 @@ let package = Package(
         // What speaks to WebSocket servers of others.
         .executableTarget(
             name: "WebSocketSubject", dependencies: ["Purl", "PurlTesting"], path: "Tests/WebSocketSubject"),
+        // Every way to fail, with every kind of task: data for a test suite, and for a program that counts what is left.
+        .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"], path: "Tests/Faults"),
+        .executableTarget(name: "FaultMatrix", dependencies: ["Faults"], path: "Tests/FaultMatrix"),
         // One source, two programs, to be compared with each other.
         scenarios("ScenariosWithPurl", path: "Tests/Scenarios", ["Purl"], [.define("PURL")]),
         scenarios("ScenariosWithFoundationNetworking", path: "Tests/ScenariosWithFoundationNetworking", [], []),

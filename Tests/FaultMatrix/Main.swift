@@ -1,0 +1,26 @@
+import Faults
+import Foundation
+
+/// Acts out every cell of the fault matrix, or thousands of transfers one after the other, and counts what is left of
+/// them. It is no test itself: descriptors and threads belong to the whole process, so this has a process of its own.
+@main
+enum Main {
+    static func main() async {
+        let words = CommandLine.arguments.dropFirst()
+        switch (words.first, words.dropFirst().first) {
+        case (nil, _):
+            exit(await Matrix(sections: FaultMatrix.sections).print() ? 0 : 1)
+        case ("transfers", let count?) where Int(count) != nil:
+            exit(await Endurance(transfers: Int(count) ?? 0).print() ? 0 : 1)
+        case (let name?, _):
+            let sections = FaultMatrix.sections.filter { $0.name.contains(name) }
+            guard !sections.isEmpty else {
+                print("FaultMatrix                  every cell")
+                print("FaultMatrix PART-OF-A-NAME   the cells of one section")
+                print("FaultMatrix transfers COUNT  so many transfers, of mixed outcomes")
+                exit(2)
+            }
+            exit(await Matrix(sections: sections).print() ? 0 : 1)
+        }
+    }
+}

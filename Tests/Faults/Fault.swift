@@ -1,0 +1,93 @@
+internal import Foundation
+internal import Purl
+internal import PurlTesting
+
+/// One way to fail: what the server, the network, the disk or the user does, and what has to come of it.
+///
+/// A fault is data. ``Cell/run()`` acts it out with one kind of task and reports what was wrong.
+package struct Fault: Sendable, CustomStringConvertible {
+    typealias Setting = @Sendable (Stage) throws -> Void
+
+    /// What sort of fault it is.
+    package let group: String
+    /// The fault in words.
+    package let name: String
+    /// What has to come of it.
+    var expectation: @Sendable (TaskKind) -> Expectation
+    /// Which kinds of task can meet it.
+    var kinds: @Sendable (TaskKind) -> Bool = { _ in true }
+    /// Makes the server ready, after an earlier download has left what a resumed one goes on with.
+    var prepare: Setting = { _ in }
+    /// Where the task begins.
+    var url: @Sendable (Stage) -> URL = { $0.server.url(Stage.path) }
+    var configure: @Sendable (URLSessionConfiguration, Stage) -> Void = { _, _ in }
+    var changeRequest: @Sendable (inout URLRequest) -> Void = { _ in }
+    /// What the user does, and when.
+    var meddling: Meddling?
+    /// Does something to the session's delegate queue before the task begins.
+    var disturb: @Sendable (OperationQueue, Stage) -> Void = { _, _ in }
+    /// Sets what only a task has.
+    var changeTask: @Sendable (URLSessionTask?) -> Void = { _ in }
+    /// Where a data task with a sink writes.
+    var sink: @Sendable (Stage) -> any BodySink = { FileHandleSink(fileAt: $0.sinkFile) }
+    /// The partial file of a resumed download is there and cannot be opened, so it stays until it is too old.
+    var hidesPartialFile = false
+    /// What comes is no response, so nobody is shown one, nor a byte of a body.
+    var isNoResponse = false
+    /// The session can still load something from the server afterwards.
+    var checksSession = true
+    /// The bytes of the body, as far as they come, are those of the stage's resource.
+    var sendsResource = false
+    /// Nothing happens any more once the server has stopped at the gate: the clock is moved on until the task gives up.
+    var passesTime = false
+    /// It concerns the whole process, so nothing else may run beside it.
+    package var isProcessWide = false
+
+    package var description: String { "\(group): \(name)" }
+
+    /// - Parameter reply: The server's answer.
+    init(_ group: String, _ name: String, _ reply: Reply, _ expectation: @escaping @Sendable (TaskKind) -> Expectation)
+    {
+        self.group = group
+        self.name = name
+        self.expectation = expectation
+        prepare = { $0.answer(reply) }
+    }
+
+    init(_ group: String, _ name: String, _ reply: Reply, _ expectation: Expectation) {
+        self.init(group, name, reply) { _ in expectation }
+    }
+
+    /// A fault whose server needs the stage.
+    init(
+        _ group: String, _ name: String, _ expectation: Expectation,
+        prepare: @escaping Setting = { $0.answer($0.resource) }
+    ) {
+        self.group = group
+        self.name = name
+        self.expectation = { _ in expectation }
+        self.prepare = prepare
+    }
+
+    /// A copy with a change.
+    func with(_ change: (inout Fault) -> Void) -> Fault {
+        var fault = self
+        change(&fault)
+        return fault
+    }
+
+    func only(_ kinds: @escaping @Sendable (TaskKind) -> Bool) -> Fault {
+        with { $0.kinds = kinds }
+    }
+
+    func expecting(_ expectation: @escaping @Sendable (TaskKind) -> Expectation) -> Fault {
+        with { $0.expectation = expectation }
+    }
+
+    func configured(_ configure: @escaping @Sendable (URLSessionConfiguration, Stage) -> Void) -> Fault {
+        with { $0.configure = configure }
+    }
+
+    /// Time passes while nothing else does.
+    var timed: Fault { with { $0.passesTime = true } }
+}

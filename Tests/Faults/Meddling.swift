@@ -1,0 +1,99 @@
+/// What a user does to a task while it runs.
+struct Meddling: Sendable {
+    enum Act: String, CaseIterable, Sendable {
+        case cancel = "cancel"
+        case cancelForResumeData = "cancel for resume data"
+        case suspendAndResume = "suspend, then resume"
+        case invalidateAndCancel = "invalidate and cancel"
+        case finishTasksAndInvalidate = "finish tasks and invalidate"
+
+        /// The task is to end by it.
+        var ends: Bool {
+            switch self {
+            case .cancel, .cancelForResumeData, .invalidateAndCancel: true
+            case .suspendAndResume, .finishTasksAndInvalidate: false
+            }
+        }
+
+        /// The session takes no task afterwards.
+        var invalidates: Bool { self == .invalidateAndCancel || self == .finishTasksAndInvalidate }
+
+        func fits(_ kind: TaskKind) -> Bool {
+            switch self {
+            case .cancelForResumeData: kind.isDownload && kind.audience != .async
+            case .suspendAndResume: kind.audience != .async
+            case .cancel, .invalidateAndCancel, .finishTasksAndInvalidate: true
+            }
+        }
+    }
+
+    enum Moment: Sendable {
+        /// Before the task is resumed for the first time.
+        case beforeResume
+        /// As soon as it has been resumed.
+        case afterResume
+        /// When the server has come to the stage's gate.
+        case atGate
+        /// Inside this call to the delegate, the first time it is made.
+        case inside(Callback)
+    }
+
+    let act: Act
+    let moment: Moment
+    /// The server waits at the gate until the user has acted.
+    var opensGate = false
+}
+
+/// The calls that a delegate gets.
+enum Callback: String, CaseIterable, Sendable {
+    case didCreateTask
+    case willBeginDelayedRequest
+    case taskIsWaitingForConnectivity
+    case needNewBodyStream
+    case didSendBodyData
+    case didReceiveInformationalResponse
+    case willPerformHTTPRedirection
+    case didReceiveChallenge
+    case didReceiveResponse
+    case didBecomeDownload
+    case didReceiveData
+    case didResumeAtOffset
+    case didWriteData
+    case willCacheResponse
+    case didFinishDownloading
+    case didFinishCollecting
+    case didComplete
+    case didBecomeInvalid
+    case didFinishEvents
+
+    /// Whether the delegate of such a task gets the call.
+    func isMade(for kind: TaskKind) -> Bool {
+        switch self {
+        case .didCreateTask, .willBeginDelayedRequest: kind.audience != .async
+        case .taskIsWaitingForConnectivity, .didReceiveInformationalResponse, .willPerformHTTPRedirection,
+            .didReceiveChallenge, .didFinishCollecting:
+            true
+        case .needNewBodyStream: kind == .uploadStream
+        case .didSendBodyData: kind.isUpload && kind.audience == .delegate
+        case .didReceiveResponse: kind.hearsOfData || kind == .dataToFile || kind == .becomingDownload
+        case .didReceiveData: kind.hearsOfData
+        case .didBecomeDownload: kind == .becomingDownload
+        case .didWriteData, .didFinishDownloading: kind.writesPartialFile && kind.audience == .delegate
+        case .didResumeAtOffset: kind == .resumed
+        case .willCacheResponse: kind == .data
+        case .didComplete: kind.audience == .delegate
+        case .didBecomeInvalid: true
+        case .didFinishEvents: kind.isBackground
+        }
+    }
+
+    /// It comes while there is still something to stop, when the server waits in the middle of the body.
+    var isBeforeTheEnd: Bool {
+        switch self {
+        case .willCacheResponse, .didFinishDownloading, .didFinishCollecting, .didComplete, .didBecomeInvalid,
+            .didFinishEvents:
+            false
+        default: true
+        }
+    }
+}

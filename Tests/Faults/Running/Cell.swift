@@ -1,0 +1,150 @@
+internal import Foundation
+internal import Purl
+internal import PurlTesting
+import Synchronization
+
+/// One place in the matrix: a fault that a task of some kind meets.
+package struct Cell: Sendable, CustomStringConvertible {
+    package let fault: Fault
+    package let kind: TaskKind
+
+    package var description: String { "\(fault), \(kind)" }
+
+    /// How long a cell may take, in seconds, on a machine however busy.
+    private static let patience = 90.0
+
+    /// Acts it out. Returns what was wrong, in words; nothing when all was right.
+    package func run() async -> [String] {
+        let report = Report()
+        let (_, isInTime) = await within(seconds: Self.patience) {
+            do {
+                try await perform(report)
+            } catch {
+                report.note("could not be staged: \(error)")
+            }
+        }
+        if !isInTime { report.note("not over within \(Int(Self.patience)) seconds") }
+        return report.problems
+    }
+
+    private func perform(_ report: Report) async throws {
+        let stage = try Stage()
+        let url = fault.url(stage)
+        let resumeData = kind.isResumed ? try await stage.makeResumeData(at: url) : nil
+        stage.beginCounting()
+        try fault.prepare(stage)
+        let traces = Traces()
+        let sight = await load(url, resumeData, on: stage, traces, report)
+        stage.gate.open()
+        await stage.server.waitUntilDisconnected()
+        let refused = stage.server.record.badRequests
+        report.check(refused.isEmpty, "what was sent is no HTTP: \(refused)")
+        report.check(await traces.areGone(), "session, task or delegate are still there")
+        Verdict(cell: self, url: url, stage: stage).judge(sight, report)
+        if let resumeData = (sight.error as? URLError)?.downloadTaskResumeData {
+            try await checkResuming(with: resumeData, on: stage, report)
+        }
+    }
+
+    /// Everything from the session's making to its end.
+    private func load(
+        _ url: URL, _ resumeData: Data?, on stage: Stage, _ traces: Traces, _ report: Report
+    ) async -> Observer.Sight {
+        let configuration = stage.configuration(background: kind.isBackground ? "matrix.\(UUID().uuidString)" : nil)
+        fault.configure(configuration, stage)
+        if fault.passesTime { configuration.clock = stage.clock }
+        let queue = OperationQueue()
+        let meddler = Meddler(fault.meddling, stage)
+        let observer = Observer(
+            queue: queue, isAwaited: kind.audience == .async,
+            disposition: kind == .becomingDownload ? .becomeDownload : .allow,
+            stream: { Loading.stream(of: stage) }, hook: { meddler.observe($0, $1) })
+        let session = URLSession(configuration: configuration, delegate: observer, delegateQueue: queue)
+        let loading = Loading(kind, on: stage, in: session, observer)
+        meddler.follow(loading)
+        fault.disturb(queue, stage)
+        var request = URLRequest(url: url)
+        if kind.isUpload { request.httpMethod = "POST" }
+        fault.changeRequest(&request)
+        loading.prepare(request, resumeData, sink: fault.sink(stage))
+        traces.task = loading.task
+        traces.session = session
+        traces.observer = observer
+        fault.changeTask(loading.task)
+        meddler.act(at: .beforeResume)
+        loading.begin(request, resumeData)
+        meddler.act(at: .afterResume)
+        await meddler.waitForGate()
+        if fault.passesTime { await passTime(on: stage, until: observer) }
+        await observer.over()
+        stage.relieve()
+        await checkSession(session, stage, report)
+        meddler.letGo()
+        loading.letGo()
+        session.finishTasksAndInvalidate()
+        await observer.invalid()
+        return observer.sight.value
+    }
+
+    /// Moves the clock on until the task has given up.
+    private func passTime(on stage: Stage, until observer: Observer) async {
+        while observer.sight.value.completions == 0, !Task.isCancelled {
+            stage.clock.advanceToNextDeadline()
+            await Task.yield()
+        }
+    }
+
+    /// What went wrong with one task is nothing to the next: above all, no byte of that answer may be taken for this one.
+    private func checkSession(_ session: URLSession, _ stage: Stage, _ report: Report) async {
+        guard fault.checksSession, !kind.isBackground, fault.meddling?.act.invalidates != true else { return }
+        do {
+            let (data, _) = try await session.data(from: stage.server.url("/after"))
+            report.check(data == Data("after".utf8), "the next request was answered with \(data.count) other bytes")
+        } catch {
+            report.note("the next request failed: \(error.localizedDescription)")
+        }
+    }
+
+    /// Resume data is a promise: with a good server, it leads to the whole resource.
+    private func checkResuming(with data: Data, on stage: Stage, _ report: Report) async throws {
+        guard fault.checksSession else { return }
+        do {
+            let file = try await stage.goOn(with: data)
+            report.check(stage.content.data == file, "the resumed download brought something else")
+        } catch {
+            report.note("the resume data is of no use: \(error.localizedDescription)")
+        }
+        report.check(stage.partialNames.isEmpty, "a partial file is left after the resumed download")
+    }
+}
+
+/// What was wrong with a cell.
+final class Report: Sendable {
+    private let state = Mutex<[String]>([])
+
+    var problems: [String] { state.withLock { $0 } }
+
+    func note(_ problem: String) {
+        state.withLock { $0.append(problem) }
+    }
+
+    func check(_ condition: Bool, _ problem: @autoclosure () -> String) {
+        if !condition { note(problem()) }
+    }
+}
+
+/// Weak references to what has to go away.
+private final class Traces {
+    weak var session: URLSession?
+    weak var task: URLSessionTask?
+    weak var observer: Observer?
+
+    /// Looks until all are gone, which takes the last call's thread a moment, or until the cell's time is up.
+    func areGone() async -> Bool {
+        while session != nil || task != nil || observer != nil {
+            if Task.isCancelled { return false }
+            await Task.yield()
+        }
+        return true
+    }
+}

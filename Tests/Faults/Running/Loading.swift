@@ -1,0 +1,145 @@
+internal import Foundation
+internal import Purl
+internal import PurlTesting
+import Synchronization
+
+/// One load by a task of some kind, and a hold on it for whoever meddles with it.
+final class Loading: Sendable {
+    private struct State {
+        var task: URLSessionTask?
+        var work: Task<Void, Never>?
+    }
+
+    let kind: TaskKind
+    let stage: Stage
+    let session: URLSession
+    let observer: Observer
+    private let state = Mutex(State())
+
+    init(_ kind: TaskKind, on stage: Stage, in session: URLSession, _ observer: Observer) {
+        self.kind = kind
+        self.stage = stage
+        self.session = session
+        self.observer = observer
+    }
+
+    /// Makes the task, of which the caller resumes what is not resumed by itself.
+    ///
+    /// - Parameters:
+    ///   - resumeData: What a resumed download goes on with.
+    ///   - sink: Where a data task with a sink writes.
+    func prepare(_ request: URLRequest, _ resumeData: Data?, sink: any BodySink) {
+        let data = resumeData ?? Data()
+        let task: URLSessionTask? =
+            switch kind {
+            case .data, .becomingDownload: session.dataTask(with: request)
+            case .dataHandler: session.dataTask(with: request, completionHandler: handler)
+            case .dataToFile: session.dataTask(with: request, writingTo: sink)
+            case .upload: session.uploadTask(with: request, from: body)
+            case .uploadHandler: session.uploadTask(with: request, from: body, completionHandler: handler)
+            case .uploadFile, .backgroundUpload: session.uploadTask(with: request, fromFile: stage.uploadFile)
+            case .uploadStream: session.uploadTask(withStreamedRequest: request)
+            case .download, .background: session.downloadTask(with: request)
+            case .downloadHandler: session.downloadTask(with: request, completionHandler: fileHandler)
+            case .resumed: session.downloadTask(withResumeData: data)
+            case .resumedHandler: session.downloadTask(withResumeData: data, completionHandler: fileHandler)
+            case .dataAsync, .bytesAsync, .uploadAsync, .downloadAsync, .resumedAsync: nil
+            }
+        state.withLock { $0.task = task }
+    }
+
+    /// The task, where there is one to hold.
+    var task: URLSessionTask? { state.withLock { $0.task } }
+
+    /// Starts it.
+    func begin(_ request: URLRequest, _ resumeData: Data?) {
+        if let task { return task.resume() }
+        let data = resumeData ?? Data()
+        switch kind {
+        case .dataAsync: start { try await $0.session.data(for: request) }
+        case .bytesAsync: start { try await $0.bytes(of: request) }
+        case .uploadAsync: start { try await $0.session.upload(for: request, from: $0.body) }
+        case .downloadAsync: start { try await $0.contents(of: $0.session.download(for: request)) }
+        case .resumedAsync: start { try await $0.contents(of: $0.session.download(resumeFrom: data)) }
+        default: break
+        }
+    }
+
+    /// Acts as a user.
+    ///
+    /// - Parameter task: What the user was told of, if he was.
+    func perform(_ act: Meddling.Act, on task: URLSessionTask? = nil) {
+        let (own, work) = state.withLock { ($0.task, $0.work) }
+        let task = task ?? own
+        switch act {
+        case .cancel:
+            task?.cancel()
+            if task == nil { work?.cancel() }
+        case .cancelForResumeData:
+            (task as? URLSessionDownloadTask)?.cancel { _ in }
+        case .suspendAndResume:
+            task?.suspend()
+            task?.suspend()
+            task?.resume()
+            task?.resume()
+        case .invalidateAndCancel:
+            session.invalidateAndCancel()
+        case .finishTasksAndInvalidate:
+            session.finishTasksAndInvalidate()
+        }
+    }
+
+    /// Another task goes on with what the first began.
+    func replaceTask(by task: URLSessionTask?) {
+        state.withLock { $0.task = task }
+    }
+
+    /// Nobody but the session holds it any more.
+    func letGo() {
+        state.withLock { $0 = State() }
+    }
+
+    /// What an upload sends.
+    private var body: Data { stage.content.bytes(0..<12_000) }
+
+    /// A stream for an upload that asks for one.
+    static func stream(of stage: Stage) -> InputStream { InputStream(data: stage.content.bytes(0..<12_000)) }
+
+    // MARK: Handlers
+
+    private var handler: @Sendable (Data?, URLResponse?, (any Error)?) -> Void {
+        { [observer, queue = session.delegateQueue] in observer.finish($0, $1, $2, on: queue) }
+    }
+
+    private var fileHandler: @Sendable (URL?, URLResponse?, (any Error)?) -> Void {
+        { [observer, queue = session.delegateQueue] file, response, error in
+            observer.finish(file.flatMap { try? Data(contentsOf: $0) }, response, error, on: queue)
+        }
+    }
+
+    // MARK: Awaiting
+
+    private func start(_ load: @escaping @Sendable (Loading) async throws -> (Data, URLResponse)) {
+        let work = Task {
+            do {
+                let (body, response) = try await load(self)
+                observer.finish(body, response, nil, on: nil)
+            } catch {
+                observer.finish(nil, nil, error, on: nil)
+            }
+        }
+        state.withLock { $0.work = work }
+    }
+
+    private func contents(of file: (URL, URLResponse)) throws -> (Data, URLResponse) {
+        defer { try? FileManager.default.removeItem(at: file.0) }
+        return (try Data(contentsOf: file.0), file.1)
+    }
+
+    private func bytes(of request: URLRequest) async throws -> (Data, URLResponse) {
+        let (bytes, response) = try await session.bytes(for: request)
+        var data = Data()
+        for try await byte in bytes { data.append(byte) }
+        return (data, response)
+    }
+}

@@ -1,0 +1,143 @@
+internal import Foundation
+internal import Purl
+internal import PurlIO
+internal import PurlTesting
+import Synchronization
+
+/// What one cell of the matrix is acted out on: a server, a folder, names, a clock.
+final class Stage: Sendable {
+    static let path = "/file"
+    static let tag = "\"v1\""
+    /// Where an earlier attempt ended.
+    static let openingLength = 10_000
+    static let hostName = "host.test"
+
+    let server: LoopbackServer
+    let folder: URL
+    /// Where servers that stall wait.
+    let gate = Gate()
+    /// What time it is for sessions that ask for this clock.
+    let clock = ManualClock()
+    let names: ScriptedNames
+    let files = FaultyFiles()
+    /// The resource.
+    let content: GeneratedContent
+
+    /// - Parameter content: The resource; by default its size is in the middle of everything.
+    init(content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9)) throws {
+        server = try LoopbackServer()
+        self.content = content
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-fault-\(UUID().uuidString)")
+        names = ScriptedNames(port: server.port)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        server.route("/after", .text("after"))
+        try content.data.prefix(12_000).write(to: uploadFile)
+    }
+
+    deinit {
+        relieve()
+        gate.open()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// The resource as a good server sends it.
+    var resource: Reply { .generated(content).entityTag(Self.tag) }
+
+    /// From now on the server answers like this.
+    func answer(_ reply: Reply, at path: String = Stage.path) {
+        server.route(path, reply)
+    }
+
+    /// How many requests came before the cell's own.
+    var earlierRequests: Int { startedAfter.withLock { $0 } }
+
+    private let startedAfter = Mutex(0)
+
+    /// The cell's own requests come from now on.
+    func beginCounting() {
+        startedAfter.withLock { $0 = server.record.completeRequests }
+    }
+
+    // MARK: Descriptors
+
+    private let exhaustion = Mutex<Exhaustion?>(nil)
+
+    /// From now on the process can open nothing more.
+    func exhaust() {
+        exhaustion.withLock { $0 = Exhaustion() }
+    }
+
+    /// It can again.
+    func relieve() {
+        let last = exhaustion.withLock { exhaustion in
+            defer { exhaustion = nil }
+            return exhaustion
+        }
+        last?.end()
+    }
+
+    // MARK: Files
+
+    var partials: URL { folder.appendingPathComponent("partials") }
+    var background: URL { folder.appendingPathComponent("background") }
+    var sinkFile: URL { folder.appendingPathComponent("sink") }
+    var uploadFile: URL { folder.appendingPathComponent("upload") }
+
+    /// The partial files that lie about, of whatever session.
+    var partialNames: [String] {
+        partialFolders.flatMap { Self.contents(of: $0) }.map(\.lastPathComponent).sorted()
+    }
+
+    /// Removes the folders of partial files, and what is in them.
+    func removePartials() {
+        for folder in partialFolders { try? FileManager.default.removeItem(at: folder) }
+    }
+
+    private var partialFolders: [URL] {
+        [partials] + Self.contents(of: background).map { $0.appendingPathComponent("Partials") }
+    }
+
+    private static func contents(of folder: URL) -> [URL] {
+        (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+    }
+
+    // MARK: Sessions
+
+    func configuration(background identifier: String? = nil) -> URLSessionConfiguration {
+        let configuration = identifier.map { .background(withIdentifier: $0) } ?? URLSessionConfiguration.ephemeral
+        configuration.partialDownloadsDirectory = partials
+        configuration.backgroundSessionsDirectory = background
+        configuration.httpCookieStorage = HTTPCookieStorage()
+        configuration.urlCredentialStorage = URLCredentialStorage()
+        configuration.resolver = names
+        configuration.files = files
+        return configuration
+    }
+
+    /// Downloads the beginning of the resource, and is cut off. What is left of that is what a resumed download goes on
+    /// with.
+    func makeResumeData(at url: URL) async throws -> Data {
+        answer(resource.cut(afterBytes: Self.openingLength))
+        let session = URLSession(configuration: configuration())
+        defer { session.invalidateAndCancel() }
+        do {
+            _ = try await session.download(from: url)
+        } catch let error as URLError {
+            if let data = error.downloadTaskResumeData { return data }
+            throw error
+        }
+        throw URLError(.unknown)
+    }
+
+    /// Goes on with a download on a machine on which all is well again. Returns what it brought.
+    func goOn(with resumeData: Data) async throws -> Data {
+        answer(resource)
+        names.behave()
+        files.behave()
+        let session = URLSession(configuration: configuration())
+        defer { session.invalidateAndCancel() }
+        let (file, _) = try await session.download(resumeFrom: resumeData)
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try Data(contentsOf: file)
+    }
+}

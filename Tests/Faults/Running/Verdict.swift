@@ -1,0 +1,87 @@
+internal import Foundation
+internal import Purl
+internal import PurlTesting
+
+/// Compares what was seen with what had to be.
+struct Verdict {
+    let cell: Cell
+    let url: URL
+    let stage: Stage
+
+    func judge(_ sight: Observer.Sight, _ report: Report) {
+        for offence in sight.offences { report.note(offence) }
+        report.check(sight.completions == 1, "the end was told \(sight.completions) times")
+        switch cell.fault.expectation(cell.kind) {
+        case .success(let status, let body): judgeSuccess(sight, status, body ?? stage.content.data, report)
+        case .failure(let code, let place): judgeFailure(sight, code, at: place, report)
+        case .either(let code):
+            if sight.error == nil {
+                judgeSuccess(sight, 200, stage.content.data, report)
+            } else {
+                judgeFailure(sight, code, at: nil, report)
+            }
+        case .foreign:
+            report.check(sight.error != nil, "no error")
+        }
+        judgeFiles(sight, report)
+        if let name = sight.response?.suggestedFilename {
+            let isOnePart = !name.isEmpty && !name.contains("/") && !name.contains("\0") && name != ".." && name != "."
+            report.check(isOnePart, "“\(name)” for a file's name")
+        }
+    }
+
+    private func judgeSuccess(_ sight: Observer.Sight, _ status: Int, _ expected: Data, _ report: Report) {
+        guard sight.error == nil else { return report.note("failed: \(describe(sight.error))") }
+        let found = (sight.response as? HTTPURLResponse)?.statusCode
+        // A download that goes on ends with a 206 where a new one ends with a 200.
+        let isRest = cell.kind.isResumed && status == 200 && found == 206
+        report.check(found == status || isRest, "status \(found ?? 0) in place of \(status)")
+        // What is not the resource never comes to a sink.
+        let body = cell.kind == .dataToFile && status == 200 ? sinkContents : sight.body
+        report.check(body == expected, "a body of \(body.count) bytes in place of these \(expected.count)")
+    }
+
+    private func judgeFailure(_ sight: Observer.Sight, _ code: URLError.Code, at place: String?, _ report: Report) {
+        guard let error = sight.error as? URLError else { return report.note("ended with \(describe(sight.error))") }
+        report.check(error.code == code, "failed with \(describe(error))")
+        let expected = place.map { URL(string: $0, relativeTo: stage.server.url)?.absoluteString ?? $0 }
+        let place = error.failingURL?.absoluteString
+        report.check(place == expected ?? url.absoluteString, "speaks of \(place ?? "no URL")")
+        let text = error.localizedDescription
+        let isSentence = text.count > 10 && text.hasSuffix(".") && !text.contains("could not be completed")
+        report.check(isSentence, "“\(text)” is no sentence")
+        if cell.fault.isNoResponse {
+            report.check(sight.response == nil && sight.body.isEmpty, "a response, though there was none")
+        }
+        // What came before the failure is right as far as it goes.
+        if cell.kind.hearsOfData, cell.fault.sendsResource {
+            report.check(stage.content.data.starts(with: sight.body), "the bytes before the failure are others")
+        }
+        // Whoever cancels while he looks at the file has it.
+        let hasCancelled = if case .inside(.didFinishDownloading) = cell.fault.meddling?.moment { true } else { false }
+        report.check(!sight.hasFile || hasCancelled, "a file, and an error")
+    }
+
+    /// A partial file is there if, and only if, there is resume data that names it.
+    private func judgeFiles(_ sight: Observer.Sight, _ report: Report) {
+        let names = stage.partialNames
+        let data = (sight.error as? URLError)?.downloadTaskResumeData
+        if data == nil, cell.kind.isResumed, (sight.error as? URLError)?.code == .cancelled {
+            // What a task was made from that never began is still its maker's.
+            return report.check(names.count <= 1, "left: \(names)")
+        }
+        if data == nil, cell.kind.isResumed, cell.fault.hidesPartialFile {
+            return report.check(names.count == 1, "left: \(names)")
+        }
+        report.check(
+            names.count == (data == nil ? 0 : 1), "\(data == nil ? "no" : "there is") resume data, left: \(names)")
+    }
+
+    private var sinkContents: Data { (try? Data(contentsOf: stage.sinkFile)) ?? Data() }
+
+    private func describe(_ error: (any Error)?) -> String {
+        guard let error else { return "no error" }
+        guard let error = error as? URLError else { return "\(error)" }
+        return "\(error.code.rawValue), “\(error.localizedDescription)”"
+    }
+}

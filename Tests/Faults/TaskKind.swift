@@ -1,0 +1,81 @@
+/// Every way in which a program can have a URL loaded.
+package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
+    case data = "data task, delegate"
+    case dataHandler = "data task, handler"
+    case dataAsync = "data, async"
+    case bytesAsync = "bytes, async"
+    case dataToFile = "data task, file sink"
+    case becomingDownload = "data task that becomes a download"
+    case upload = "upload task, delegate"
+    case uploadHandler = "upload task, handler"
+    case uploadAsync = "upload, async"
+    case uploadFile = "upload task from a file"
+    case uploadStream = "upload task from a stream"
+    case download = "download task, delegate"
+    case downloadHandler = "download task, handler"
+    case downloadAsync = "download, async"
+    case resumed = "resumed download, delegate"
+    case resumedHandler = "resumed download, handler"
+    case resumedAsync = "resumed download, async"
+    case background = "background download"
+    case backgroundUpload = "background upload"
+
+    package var description: String { rawValue }
+
+    /// Who hears how it ends.
+    enum Audience {
+        case delegate, handler, async
+    }
+
+    var audience: Audience {
+        switch self {
+        case .data, .dataToFile, .becomingDownload, .upload, .uploadFile, .uploadStream, .download, .resumed,
+            .background, .backgroundUpload:
+            .delegate
+        case .dataHandler, .uploadHandler, .downloadHandler, .resumedHandler: .handler
+        case .dataAsync, .bytesAsync, .uploadAsync, .downloadAsync, .resumedAsync: .async
+        }
+    }
+
+    /// It has a body to send.
+    var isUpload: Bool {
+        switch self {
+        case .upload, .uploadHandler, .uploadAsync, .uploadFile, .uploadStream, .backgroundUpload: true
+        case .data, .dataHandler, .dataAsync, .bytesAsync, .dataToFile, .becomingDownload, .download,
+            .downloadHandler, .downloadAsync, .resumed, .resumedHandler, .resumedAsync, .background:
+            false
+        }
+    }
+
+    /// It goes on with the file of an earlier one.
+    var isResumed: Bool {
+        switch self {
+        case .resumed, .resumedHandler, .resumedAsync: true
+        case .data, .dataHandler, .dataAsync, .bytesAsync, .dataToFile, .becomingDownload, .upload, .uploadHandler,
+            .uploadAsync, .uploadFile, .uploadStream, .download, .downloadHandler, .downloadAsync, .background,
+            .backgroundUpload:
+            false
+        }
+    }
+
+    /// It is a download task from the start.
+    var isDownload: Bool {
+        switch self {
+        case .download, .downloadHandler, .downloadAsync, .background: true
+        default: isResumed
+        }
+    }
+
+    /// Its body goes into a partial file.
+    var writesPartialFile: Bool { isDownload || self == .becomingDownload }
+
+    var isBackground: Bool { self == .background || self == .backgroundUpload }
+
+    /// The delegate is asked about the response of its data task, and hears of its bytes.
+    var hearsOfData: Bool {
+        switch self {
+        case .data, .upload, .uploadFile, .uploadStream, .backgroundUpload: true
+        default: false
+        }
+    }
+}

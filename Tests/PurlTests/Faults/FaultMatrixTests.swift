@@ -1,0 +1,25 @@
+import Faults
+import Testing
+
+/// Every cell of the fault matrix. The program `FaultMatrix` acts out the same ones, and counts what they leave of
+/// descriptors and threads, which belong to the whole process.
+@Suite("Whatever fails is told once, in words, on the right queue, and leaves nothing behind", .serialized)
+struct FaultMatrixTests {
+    @Test(
+        "with every kind of task", .timeLimit(.minutes(5)), arguments: FaultMatrix.faults.filter { !$0.isProcessWide })
+    func fault(_ fault: Fault) async {
+        for cell in FaultMatrix.cells(of: [fault]).filter(Self.isChosen) {
+            for problem in await cell.run() { Issue.record("\(cell): \(problem)") }
+        }
+    }
+
+    #if SANITIZE_THREAD
+        /// Some kinds for each fault, others for the next: all of them take too long when they are watched.
+        private static func isChosen(_ cell: Cell) -> Bool {
+            let number = cell.description.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
+            return number % 8 == 0
+        }
+    #else
+        private static func isChosen(_ cell: Cell) -> Bool { true }
+    #endif
+}
