@@ -75,7 +75,7 @@ final class WebSocketConversation: ResponseSource, StreamSocketHandler {
     var isRemote: Bool { true }
     var isReused: Bool { false }
     /// Nothing has to come for a long time.
-    var awaitsContent: Bool { true }
+    var awaitsItsOwn: Bool { true }
 
     var isPaused = false {
         didSet {
