@@ -10,7 +10,8 @@ enum Descriptors {
     }
 
     /// Leaves just so many, until what this returns is closed. For processes of a test's own.
-    static func leave(_ count: Int) -> Hoard {
+    static func leave(_ count: Int) async -> Hoard {
+        await openDispatchesOwn()
         var limit = rlimit()
         getrlimit(kind, &limit)
         let before = limit
@@ -20,6 +21,19 @@ enum Descriptors {
         while case let next = open("/dev/null", O_RDONLY), next >= 0 { held.append(next) }
         for descriptor in held.suffix(count) { close(descriptor) }
         return Hoard(held: held.dropLast(count), before: before)
+    }
+
+    /// Dispatch takes a descriptor for the first timer of each clock, whoever starts it, and ends the process when there is
+    /// none.
+    private static func openDispatchesOwn() async {
+        try? await Task.sleep(for: .milliseconds(1), clock: .continuous)
+        try? await Task.sleep(for: .milliseconds(1), clock: .suspending)
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
+        }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(wallDeadline: .now() + .milliseconds(1)) { continuation.resume() }
+        }
     }
 
     /// Descriptors that nobody else can have.

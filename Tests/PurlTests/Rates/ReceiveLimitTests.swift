@@ -60,8 +60,8 @@ struct ReceiveLimitTests {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         server.route("/stalled", .text("hello").stalled(at: .beforeHead))
-        let rated = try RatedSession(receives: rate) { $0.timeoutIntervalForRequest = 0.2 }
-        let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 0.2 }
+        let rated = try RatedSession(receives: rate) { $0.timeoutIntervalForRequest = 4 }
+        let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 3 }
         defer { for session in [rated.session, others] { session.invalidateAndCancel() } }
         let task = rated.session.dataTask(with: url)
         task.resume()

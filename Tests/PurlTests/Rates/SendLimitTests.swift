@@ -54,8 +54,8 @@ struct SendLimitTests {
         let server = try LoopbackServer()
         server.route("/file", .text("thanks"))
         server.route("/stalled", .text("hello").stalled(at: .beforeHead))
-        let rated = try RatedSession(sends: rate) { $0.timeoutIntervalForRequest = 0.2 }
-        let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 0.2 }
+        let rated = try RatedSession(sends: rate) { $0.timeoutIntervalForRequest = 4 }
+        let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 3 }
         defer { for session in [rated.session, others] { session.invalidateAndCancel() } }
         let task = rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data)
         task.resume()
