@@ -85,7 +85,7 @@ extension WebSocketConversation {
     private func take(_ event: WebSocketReader.Event) {
         switch event {
         case .message(let message): take(message)
-        case .ping(let content): outgoing.pong = content
+        case .ping(let content): outgoing.answer(ping: content)
         case .pong(let content): takePong(content)
         case .close(let close): take(close)
         }

@@ -24,13 +24,15 @@ struct WebSocketOutbox {
         var position = 0
     }
 
+    /// Of more pings than that, while nothing can be sent, the older ones get no answer (RFC 6455 §5.5.3).
+    private static let mostPongs = 64
     /// Frames are gathered until there are that many bytes, so that small messages share a segment.
     private static let batch = 16_384
 
     /// There once the handshake is over.
     var writer: WebSocketWriter?
-    /// What the last ping wants to hear. Older ones need no answer of their own (RFC 6455 §5.5.3).
-    var pong: [UInt8]?
+    /// What the server's pings want to hear.
+    private var pongs: [[UInt8]] = []
     private(set) var hasWrittenClose = false
     private var items = Queue<Item>()
     private var current: Current?
@@ -47,8 +49,16 @@ struct WebSocketOutbox {
 
     mutating func append(_ item: Item) { items.append(item) }
 
+    /// Answers a ping, before anything else that waits.
+    mutating func answer(ping content: [UInt8]) {
+        if pongs.count == Self.mostPongs { pongs.removeFirst() }
+        pongs.append(content)
+    }
+
     /// There is something that only the socket keeps from going out.
-    var hasMore: Bool { sent < buffer.count || (!hasWrittenClose && (pong != nil || current != nil || !items.isEmpty)) }
+    var hasMore: Bool {
+        sent < buffer.count || (!hasWrittenClose && (!pongs.isEmpty || current != nil || !items.isEmpty))
+    }
 
     /// The close frame has gone out.
     var hasSentClose: Bool { hasWrittenClose && sent == buffer.count }
@@ -70,9 +80,9 @@ struct WebSocketOutbox {
 
     private mutating func composeNext() -> Bool {
         guard writer != nil else { return false }
-        if let content = pong, isAtStartOfFrame {
-            pong = nil
-            writer?.write(.pong, content, makeKey: Self.makeKey, into: &buffer)
+        if !pongs.isEmpty, isAtStartOfFrame {
+            for content in pongs { writer?.write(.pong, content, makeKey: Self.makeKey, into: &buffer) }
+            pongs = []
             return true
         }
         if current != nil {
@@ -147,7 +157,7 @@ struct WebSocketOutbox {
             dropped.append(message.handler)
         }
         dropped += dropItems()
-        pong = nil
+        pongs = []
         items.append(.close(close))
         return dropped
     }
@@ -160,7 +170,7 @@ struct WebSocketOutbox {
         completed = []
         written = []
         current = nil
-        pong = nil
+        pongs = []
         buffer = []
         sent = 0
         return dropped

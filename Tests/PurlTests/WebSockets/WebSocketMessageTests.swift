@@ -168,6 +168,16 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
+    @Test("Every ping of the server is answered")
+    func serverPings() async throws {
+        let contents = (0..<10).map { Data("ping \($0)".utf8) }
+        let stage = try await WebSocketStage(contents.reduce(.listening) { $0.ping($1) })
+        _ = try stage.open()
+        let seen = await stage.server.waitForWebSocket { $0.pongs.count == 10 }
+        #expect(seen?.pongs == contents)
+        stage.session.invalidateAndCancel()
+    }
+
     @Test("A thousand at once")
     func crowd() async throws {
         let stage = try await WebSocketStage()
