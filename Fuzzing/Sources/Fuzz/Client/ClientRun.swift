@@ -57,7 +57,9 @@ final class ClientRun: Sendable {
 
     /// The first half of what `resumedDownload` goes on with.
     private static let firstHalf = Data("0123456789".utf8)
-    private static let patience = DispatchTimeInterval.seconds(20)
+    /// How many short moments something may take: 20 seconds, in which a process that is held up for a while spends one.
+    private static let patience = 200
+    private static let moment = DispatchTimeInterval.milliseconds(100)
 
     init(_ plan: Plan, _ script: ServerScript) {
         self.plan = plan
@@ -138,7 +140,8 @@ final class ClientRun: Sendable {
     }
 
     private func wait(_ property: String) {
-        if done.wait(timeout: .now() + Self.patience) == .timedOut { fail(property) }
+        for _ in 0..<Self.patience where done.wait(timeout: .now() + Self.moment) == .success { return }
+        fail(property)
     }
 
     private func start(_ kind: Kind) -> Outcome {
