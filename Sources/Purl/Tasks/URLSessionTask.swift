@@ -46,7 +46,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var priority = URLSessionTask.defaultPriority
         var delegate: (any URLSessionTaskDelegate)?
         var progress: Progress?
-        /// The task that took this one's place, until the delegate has been told of it.
+        /// The task that took this one's place, until the delegate is told of it.
         var successor: URLSessionTask?
         /// Why the task fails as soon as it is resumed.
         var refusal: TransferFailure?
@@ -371,10 +371,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Forgets who was told of the task; after its last call.
     func release() {
         let delegate = shared.withLock { shared in
-            defer {
-                shared.delegate = nil
-                shared.successor = nil
-            }
+            defer { shared.delegate = nil }
             return shared.delegate
         }
         // Released outside the lock: its deinitialiser may call the task.

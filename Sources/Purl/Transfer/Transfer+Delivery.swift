@@ -158,6 +158,7 @@ extension Transfer {
 
     func announceDownload(from old: URLSessionTask, to new: URLSessionDownloadTask) {
         session.queue.enqueue { [session] in
+            old.shared.withLock { $0.successor = nil }
             if let dataTask = old as? URLSessionDataTask {
                 old.dataDelegate?.urlSession(session, dataTask: dataTask, didBecome: new)
             }

@@ -1,8 +1,8 @@
 import Faults
 import Testing
 
-/// Every cell of the fault matrix. The program `FaultMatrix` acts out the same ones, and counts what they leave of
-/// descriptors and threads, which belong to the whole process.
+/// A part of the fault matrix: some kinds of task for each fault, others for the next. The program `FaultMatrix` acts out
+/// every cell, and counts what they leave of descriptors and threads, which belong to the whole process.
 @Suite("Whatever fails is told once, in words, on the right queue, and leaves nothing behind", .serialized)
 struct FaultMatrixTests {
     @Test(
@@ -13,13 +13,8 @@ struct FaultMatrixTests {
         }
     }
 
-    #if SANITIZE_THREAD
-        /// Some kinds for each fault, others for the next: all of them take too long when they are watched.
-        private static func isChosen(_ cell: Cell) -> Bool {
-            let number = cell.description.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
-            return number % 8 == 0
-        }
-    #else
-        private static func isChosen(_ cell: Cell) -> Bool { true }
-    #endif
+    private static func isChosen(_ cell: Cell) -> Bool {
+        let number = cell.description.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
+        return number % 8 == 0
+    }
 }
