@@ -6,7 +6,7 @@ extension HeaderFields {
             guard !line.name.isEmpty, bytes.span.isToken(line.name) else {
                 throw .invalidFieldName(String(fieldBytes: bytes[line.name]))
             }
-            guard bytes.span.bytes.isFieldValue(line.value) else {
+            guard bytes.span.isFieldValue(line.value) else {
                 throw .invalidFieldValue(name: String(fieldBytes: bytes[line.name]))
             }
         }

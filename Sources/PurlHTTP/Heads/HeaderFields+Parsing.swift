@@ -33,7 +33,7 @@ extension HeaderFields {
         var upper = range.upperBound
         while lower < upper, source[lower].isBlank { lower += 1 }
         while upper > lower, source[upper - 1].isBlank { upper -= 1 }
-        guard source.bytes.isFieldValue(lower..<upper) else { throw .invalidFieldValue }
+        guard source.isFieldValue(lower..<upper) else { throw .invalidFieldValue }
         return lower..<upper
     }
 }

@@ -38,7 +38,7 @@ struct LineReader: Sendable {
         let start = offset
         let window = min(input.count - start, allowance)
         let end = start + window
-        let position = input.bytes.lineFeed(in: start..<end)
+        let position = input.lineFeed(in: start..<end)
         guard position < end else {
             // The line needs one more byte at least, so to have used up the limit is to pass it.
             guard window < allowance else { throw limitError }
