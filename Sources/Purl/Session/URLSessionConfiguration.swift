@@ -261,8 +261,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// How many connections at most are open to one host, or one proxy, at a time. 6 by default; less than 1 means 1.
     ///
-    /// Each takes a descriptor. When the process has none left, tasks wait as if those open already were the maximum;
-    /// without a single one to wait for they fail with `URLError.cannotConnectToHost`.
+    /// Each takes a descriptor. When the process has none left but a few for others, tasks wait as if those open already
+    /// were the maximum; without a single one to wait for they fail with `URLError.cannotConnectToHost`.
     open var httpMaximumConnectionsPerHost: Int {
         get { snapshot.httpMaximumConnectionsPerHost }
         set { values.withLock { $0.httpMaximumConnectionsPerHost = newValue } }

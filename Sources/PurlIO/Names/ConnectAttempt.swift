@@ -10,7 +10,7 @@
         _ address: SocketAddress, loop: EventLoop,
         completion: @escaping @NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void
     ) throws(SystemError) {
-        let descriptor = try Platform.streamSocket(address.family)
+        let descriptor = try Self.socket(address.family)
         if address.family != .unix { descriptor.disableNagle() }
         if address.withSystemAddress({ connect(descriptor.rawValue, $0, $1) }) != 0 {
             // An interrupted connect goes on in the background, just as one in progress.
@@ -22,6 +22,20 @@
         // A connected socket is writable, and so is one that failed.
         channel.onReady = { _ in self.conclude() }
         channel.interest = .write
+    }
+
+    /// How many of the process's descriptors connections leave to others: to the files that their content goes to, and to
+    /// Dispatch, which ends the process when it finds none to look after its threads.
+    private static let reserve = 16
+
+    /// A socket, as long as it is not one of the last descriptors. The system gives the lowest number that is free.
+    private static func socket(_ family: SocketAddress.Family) throws(SystemError) -> Descriptor {
+        let descriptor = try Platform.streamSocket(family)
+        let limit = Platform.descriptorLimit
+        if Int(descriptor.rawValue) >= limit - min(reserve, limit / 8) {
+            throw SystemError(code: EMFILE, operation: "socket")
+        }
+        return descriptor
     }
 
     /// Closes the socket and forgets the completion.

@@ -17,6 +17,13 @@
             try prepared(Descriptor(checking: socket(domain(of: family), SOCK_STREAM, 0), "socket"))
         }
 
+        /// How many descriptors the process may have.
+        static var descriptorLimit: Int {
+            var limit = rlimit()
+            guard getrlimit(RLIMIT_NOFILE, &limit) == 0 else { return .max }
+            return Int(clamping: limit.rlim_cur)
+        }
+
         /// Two stream sockets connected to each other; the caller owns both.
         static func streamSocketPair() throws(SystemError) -> (Int32, Int32) {
             var ends: [Int32] = [-1, -1]

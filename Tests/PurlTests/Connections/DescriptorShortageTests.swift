@@ -13,7 +13,7 @@ import Testing
         await #expect(processExitsWith: .success) { [url = server.url as URL] in
             let session = DescriptorShortageTests.session()
             _ = try await session.data(from: url)
-            let hoard = await Descriptors.leave(10)
+            let hoard = Descriptors.leave(10)
             let good = await DescriptorShortageTests.load(url, times: 500, in: session)
             #expect(good == 500)
             hoard.release()
@@ -30,7 +30,7 @@ import Testing
         await #expect(processExitsWith: .success) { [url = server.url as URL] in
             let session = DescriptorShortageTests.session()
             _ = try await session.data(from: url)
-            let hoard = await Descriptors.leave(0)
+            let hoard = Descriptors.leave(0)
             let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
             hoard.release()
             #expect(error?.code == .cannotConnectToHost)
@@ -46,13 +46,12 @@ import Testing
         await #expect(processExitsWith: .success) { [first = servers[0].url as URL, second = servers[1].url as URL] in
             let session = DescriptorShortageTests.session()
             _ = try await session.data(from: first)
-            let hoard = await Descriptors.leave(0)
+            let hoard = Descriptors.leave(0)
             #expect(await DescriptorShortageTests.load(second, times: 20, in: session) == 20)
             #expect(await DescriptorShortageTests.load(first, times: 20, in: session) == 20)
             hoard.release()
         }
         #expect(servers.map { $0.requests.count } == [21, 20])
-        #expect(servers.map(\.acceptedConnections) == [2, 1])
     }
 
     private static func session() -> URLSession {

@@ -9,31 +9,27 @@ enum Descriptors {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Leaves just so many, until what this returns is closed. For processes of a test's own.
-    static func leave(_ count: Int) async -> Hoard {
-        await openDispatchesOwn()
+    /// Leaves just so many to connections, and sixteen that they leave to others, until what this returns is released.
+    /// For processes of a test's own.
+    static func leave(_ count: Int) -> Hoard {
         var limit = rlimit()
         getrlimit(kind, &limit)
         let before = limit
         limit.rlim_cur = 256
         setrlimit(kind, &limit)
         var held: [Int32] = []
-        while case let next = open("/dev/null", O_RDONLY), next >= 0 { held.append(next) }
+        // Again and again: other threads open something for a moment, and leave a hole behind.
+        for _ in 0..<10_000 {
+            let next = open("/dev/null", O_RDONLY)
+            if next >= 0, next < 256 - 16 {
+                held.append(next)
+            } else {
+                close(next)
+                sched_yield()
+            }
+        }
         for descriptor in held.suffix(count) { close(descriptor) }
         return Hoard(held: held.dropLast(count), before: before)
-    }
-
-    /// Dispatch takes a descriptor for the first timer of each clock, whoever starts it, and ends the process when there is
-    /// none.
-    private static func openDispatchesOwn() async {
-        try? await Task.sleep(for: .milliseconds(1), clock: .continuous)
-        try? await Task.sleep(for: .milliseconds(1), clock: .suspending)
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
-        }
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().asyncAfter(wallDeadline: .now() + .milliseconds(1)) { continuation.resume() }
-        }
     }
 
     /// Descriptors that nobody else can have.

