@@ -2,7 +2,8 @@
 """Whether every test that the pages on conformance name exists.
 
 The pages are tables of four columns: section, level, requirement, and what shows it: tests as `Suite/function`, or, after
-a dash, why the requirement does not apply. A row that has neither fails, and so does a test that is not there.
+a dash, why the requirement does not apply or has no test. A row that has neither fails, and so does a test that is not
+there.
 """
 
 import pathlib
@@ -59,7 +60,7 @@ def main():
             else:
                 wrong.append(f"{place}: neither a test nor a reason")
         if shown + exempt:
-            print(f"{page.name}: {shown} requirements with their tests, {exempt} that do not apply")
+            print(f"{page.name}: {shown} requirements with their tests, {exempt} with a reason instead")
     for line in wrong:
         print(f"error: {line}", file=sys.stderr)
     return 1 if wrong or not PAGES else 0
