@@ -35,7 +35,8 @@ class Report:
             "# Measured", "",
             f"{datetime.date.today()}, {machine()}. Made by `Examples/Benchmarks/run --report`: in every round each client has",
             "its turn against the same nginx (one worker) on 127.0.0.1; the figures are medians. Ratios are Purl's figure by",
-            "the client's; user and system are seconds of processor time of the whole process, MiB its peak memory.", "",
+            "the client's; user and system are seconds of processor time of the whole process, MiB its peak memory, or that",
+            "of the script which started it where that is more: the system counts what it was before.", "",
             "![Rates and times beside other clients](Report.svg)", ""]
         for workload, rows in self.results:
             purl = next((row for row in rows if row.client == "Purl"), None)
