@@ -1,61 +1,40 @@
 /// MD5 (RFC 1321) of bytes that come in pieces of any size. Broken as a seal; old servers authenticate with it.
 package struct MD5: Sendable {
-    private static let blockSize = 64
+    private var blocks = BlockDigest<MD5State>()
+
+    package init() {}
+
+    /// Takes the next bytes of the message.
+    package mutating func update(_ bytes: RawSpan) { blocks.update(bytes) }
+
+    /// The digest, 16 bytes, of all bytes taken. Then a new message begins.
+    package mutating func finalize() -> [UInt8] { blocks.finalize() }
+}
+
+/// The four words that MD5 carries from block to block.
+private struct MD5State: BlockDigestState {
+    static let endsBigEndian = false
 
     private var a: UInt32 = 0x6745_2301
     private var b: UInt32 = 0xEFCD_AB89
     private var c: UInt32 = 0x98BA_DCFE
     private var d: UInt32 = 0x1032_5476
-    /// The bytes after the last whole block: fewer than 64.
-    private var held: [UInt8] = []
-    private var byteCount: UInt64 = 0
 
-    package init() {}
-
-    /// Takes the next bytes of the message.
-    package mutating func update(_ bytes: RawSpan) {
-        byteCount &+= UInt64(bytes.byteCount)
-        var rest = bytes
-        if !held.isEmpty {
-            let missing = min(MD5.blockSize - held.count, rest.byteCount)
-            held.append(Span(_bytes: rest), 0..<missing)
-            rest = rest.extracting(droppingFirst: missing)
-            guard held.count == MD5.blockSize else { return }
-            let block = held
-            held.removeAll()
-            compress(RawSpan(_elements: block.span))
-        }
-        while rest.byteCount >= MD5.blockSize {
-            compress(rest.extracting(first: MD5.blockSize))
-            rest = rest.extracting(droppingFirst: MD5.blockSize)
-        }
-        held.append(Span(_bytes: rest), 0..<rest.byteCount)
-    }
-
-    /// The digest, 16 bytes, of all bytes taken. Then a new message begins.
-    package mutating func finalize() -> [UInt8] {
-        let bitCount = byteCount &* 8
-        var padding: [UInt8] = [0x80]
-        // The length takes the last eight bytes of a block.
-        let zeros = (MD5.blockSize * 2 - 9 - held.count) % MD5.blockSize
-        padding.append(contentsOf: repeatElement(0, count: zeros))
-        for shift in stride(from: 0, to: 64, by: 8) {
-            padding.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift)))
-        }
-        update(RawSpan(_elements: padding.span))
-
-        let digest = [a, b, c, d].flatMap { word in
+    var digest: [UInt8] {
+        [a, b, c, d].flatMap { word in
             [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
         }
-        self = MD5()
-        return digest
+    }
+
+    mutating func compress(_ bytes: RawSpan) {
+        for start in stride(from: 0, to: bytes.byteCount, by: 64) { compress(bytes, at: start) }
     }
 
     /// RFC 1321 §3.4 for one block.
-    private mutating func compress(_ block: RawSpan) {
+    private mutating func compress(_ bytes: RawSpan, at start: Int) {
         var words = InlineArray<16, UInt32>(repeating: 0)
         for index in 0..<8 {
-            let pair = block.word(at: 8 * index)
+            let pair = bytes.word(at: start + 8 * index)
             words[2 * index] = UInt32(truncatingIfNeeded: pair)
             words[2 * index + 1] = UInt32(truncatingIfNeeded: pair >> 32)
         }
@@ -69,8 +48,8 @@ package struct MD5: Sendable {
             case 2: (mixed, word) = (b ^ c ^ d, (3 * step + 5) % 16)
             default: (mixed, word) = (c ^ (b | ~d), (7 * step) % 16)
             }
-            let sum = a &+ mixed &+ MD5.constants[step] &+ words[word]
-            let turn = MD5.rotations[step / 16 * 4 + step % 4]
+            let sum = a &+ mixed &+ MD5State.constants[step] &+ words[word]
+            let turn = MD5State.rotations[step / 16 * 4 + step % 4]
             (a, d, c, b) = (d, c, b, b &+ (sum &<< turn | sum &>> (32 &- turn)))
         }
         self.a &+= a

@@ -1,69 +1,49 @@
 /// SHA-1 (FIPS 180-4) of bytes that come in pieces of any size. Broken as a seal; WebSocket handshakes show with it that
 /// both sides mean the same (RFC 6455 §1.3).
 package struct SHA1: Sendable {
-    private static let blockSize = 64
+    private var blocks = BlockDigest<SHA1State>()
+
+    package init() {}
+
+    /// Takes the next bytes of the message.
+    package mutating func update(_ bytes: RawSpan) { blocks.update(bytes) }
+
+    /// The digest, 20 bytes, of all bytes taken. Then a new message begins.
+    package mutating func finalize() -> [UInt8] { blocks.finalize() }
+}
+
+/// The five words that SHA-1 carries from block to block.
+private struct SHA1State: BlockDigestState {
+    static let endsBigEndian = true
 
     private var a: UInt32 = 0x6745_2301
     private var b: UInt32 = 0xEFCD_AB89
     private var c: UInt32 = 0x98BA_DCFE
     private var d: UInt32 = 0x1032_5476
     private var e: UInt32 = 0xC3D2_E1F0
-    /// The bytes after the last whole block: fewer than 64.
-    private var held: [UInt8] = []
-    private var byteCount: UInt64 = 0
 
-    package init() {}
-
-    /// Takes the next bytes of the message.
-    package mutating func update(_ bytes: RawSpan) {
-        byteCount &+= UInt64(bytes.byteCount)
-        var rest = bytes
-        if !held.isEmpty {
-            let missing = min(SHA1.blockSize - held.count, rest.byteCount)
-            held.append(Span(_bytes: rest), 0..<missing)
-            rest = rest.extracting(droppingFirst: missing)
-            guard held.count == SHA1.blockSize else { return }
-            let block = held
-            held.removeAll()
-            compress(RawSpan(_elements: block.span))
-        }
-        while rest.byteCount >= SHA1.blockSize {
-            compress(rest.extracting(first: SHA1.blockSize))
-            rest = rest.extracting(droppingFirst: SHA1.blockSize)
-        }
-        held.append(Span(_bytes: rest), 0..<rest.byteCount)
-    }
-
-    /// The digest, 20 bytes, of all bytes taken. Then a new message begins.
-    package mutating func finalize() -> [UInt8] {
-        let bitCount = byteCount &* 8
-        var padding: [UInt8] = [0x80]
-        // The length takes the last eight bytes of a block.
-        let zeros = (SHA1.blockSize * 2 - 9 - held.count) % SHA1.blockSize
-        padding.append(contentsOf: repeatElement(0, count: zeros))
-        for shift in stride(from: 56, through: 0, by: -8) {
-            padding.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift)))
-        }
-        update(RawSpan(_elements: padding.span))
-
-        let digest = [a, b, c, d, e].flatMap { word in
+    var digest: [UInt8] {
+        [a, b, c, d, e].flatMap { word in
             [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
         }
-        self = SHA1()
-        return digest
+    }
+
+    mutating func compress(_ bytes: RawSpan) {
+        for start in stride(from: 0, to: bytes.byteCount, by: 64) { compress(bytes, at: start) }
     }
 
     /// FIPS 180-4 §6.1.2 for one block.
-    private mutating func compress(_ block: RawSpan) {
+    private mutating func compress(_ bytes: RawSpan, at start: Int) {
         var words = InlineArray<80, UInt32>(repeating: 0)
         for index in 0..<8 {
             // The first of the two words lies in the upper half once the bytes are turned round.
-            let pair = block.word(at: 8 * index).byteSwapped
+            let pair = bytes.word(at: start + 8 * index).byteSwapped
             words[2 * index] = UInt32(truncatingIfNeeded: pair >> 32)
             words[2 * index + 1] = UInt32(truncatingIfNeeded: pair)
         }
         for index in 16..<80 {
-            words[index] = SHA1.turned(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1)
+            let sum = words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16]
+            words[index] = SHA1State.turned(sum, 1)
         }
         var (a, b, c, d, e) = (a, b, c, d, e)
         for step in 0..<80 {
@@ -75,8 +55,8 @@ package struct SHA1: Sendable {
             case 2: (mixed, constant) = ((b & c) | (d & (b | c)), 0x8F1B_BCDC)
             default: (mixed, constant) = (b ^ c ^ d, 0xCA62_C1D6)
             }
-            let next = SHA1.turned(a, 5) &+ mixed &+ e &+ constant &+ words[step]
-            (a, b, c, d, e) = (next, a, SHA1.turned(b, 30), c, d)
+            let next = SHA1State.turned(a, 5) &+ mixed &+ e &+ constant &+ words[step]
+            (a, b, c, d, e) = (next, a, SHA1State.turned(b, 30), c, d)
         }
         self.a &+= a
         self.b &+= b

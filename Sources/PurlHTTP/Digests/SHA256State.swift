@@ -1,7 +1,6 @@
 /// The eight words that SHA-256 carries from block to block, and the function that mixes a block into them.
-struct SHA256State: Sendable {
-    /// Bytes of a block.
-    static let blockSize = 64
+struct SHA256State: BlockDigestState {
+    static let endsBigEndian = true
 
     private var h0: UInt32 = 0x6A09_E667
     private var h1: UInt32 = 0xBB67_AE85
@@ -12,14 +11,12 @@ struct SHA256State: Sendable {
     private var h6: UInt32 = 0x1F83_D9AB
     private var h7: UInt32 = 0x5BE0_CD19
 
-    /// The words in order, each with its most significant byte first.
     var digest: [UInt8] {
         [h0, h1, h2, h3, h4, h5, h6, h7].flatMap { word in
             [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
         }
     }
 
-    /// Mixes in whole blocks: `bytes` is a multiple of 64 long.
     mutating func compress(_ bytes: RawSpan) {
         let blocks = Span<SHA256Block>(_bytes: bytes)
         var index = 0
