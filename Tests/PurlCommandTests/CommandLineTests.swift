@@ -40,7 +40,7 @@ struct CommandLineTests {
         var headers: [GetOptions.Header] = []
         var resumes = true
         var verbosity = GetOptions.Verbosity.normal
-        var proxy = GetOptions.ProxyChoice.environment
+        var proxy = ProxyChoice.environment
 
         var testDescription: String { words }
     }

@@ -37,15 +37,6 @@ struct GetOptions: Equatable {
         }
     }
 
-    /// Through whom the requests go.
-    enum ProxyChoice: Equatable {
-        /// Whoever `http_proxy` names, except where `no_proxy` forbids it.
-        case environment
-        case none
-        /// A host, or a URL.
-        case named(String)
-    }
-
     /// What to load: the URLs of the command line, each once.
     let orders: [Order]
     /// The list with more of them; "-" is standard input.
@@ -100,16 +91,16 @@ struct GetOptions: Equatable {
         mutating func take(_ word: String, _ words: inout ArraySlice<String>) throws(UsageError) {
             guard word.hasPrefix("-"), !onlyURLsFollow else { return try takeURL(word) }
             switch word {
-            case "-o", "--output": try takeOutput(try Self.value(of: word, &words))
+            case "-o", "--output": try takeOutput(try words.takeValue(of: word, .get))
             case "-P", "--parallel":
                 try Self.set(&maximumAtOnce, try Self.number(of: word, &words, in: 1...1000), "-P")
-            case "--sha256": try takeChecksum(try Self.value(of: word, &words))
-            case "--input-file": try Self.set(&inputFile, try Self.value(of: word, &words), word)
+            case "--sha256": try takeChecksum(try words.takeValue(of: word, .get))
+            case "--input-file": try Self.set(&inputFile, try words.takeValue(of: word, .get), word)
             case "--retry": try Self.set(&retries, try Self.number(of: word, &words, in: 0...1000), word)
             case "--limit-rate": try Self.set(&limit, try Self.rate(of: word, &words), word)
-            case "-H", "--header": headers.append(try Header(line: try Self.value(of: word, &words), .get))
+            case "-H", "--header": headers.append(try Header(line: try words.takeValue(of: word, .get), .get))
             case "--no-resume": resumes = false
-            case "--proxy": try takeProxy(.named(try Self.value(of: word, &words)))
+            case "--proxy": try takeProxy(.named(try words.takeValue(of: word, .get)))
             case "--no-proxy": try takeProxy(.none)
             case "-q", "--quiet": try takeVerbosity(.quiet)
             case "-v", "--verbose": try takeVerbosity(.verbose)
@@ -131,17 +122,10 @@ struct GetOptions: Equatable {
             return [Order(url: order.url, output: output, checksum: checksum)]
         }
 
-        private static func value(
-            of option: String, _ words: inout ArraySlice<String>
-        ) throws(UsageError) -> String {
-            guard let value = words.popFirst() else { throw UsageError("“\(option)” needs a value.", .get) }
-            return value
-        }
-
         private static func number(
             of option: String, _ words: inout ArraySlice<String>, in range: ClosedRange<Int>
         ) throws(UsageError) -> Int {
-            let text = try value(of: option, &words)
+            let text = try words.takeValue(of: option, .get)
             guard let number = Int(text), range.contains(number) else {
                 throw UsageError(
                     "“\(option)” needs a number from \(range.lowerBound) to \(range.upperBound), not “\(text)”.", .get)
@@ -152,7 +136,7 @@ struct GetOptions: Equatable {
         private static func rate(
             of option: String, _ words: inout ArraySlice<String>
         ) throws(UsageError) -> ByteRate {
-            let text = try value(of: option, &words)
+            let text = try words.takeValue(of: option, .get)
             guard let rate = ByteRate(text) else {
                 throw UsageError("“\(option)” needs bytes a second such as 500000, 200K or 1.5M, not “\(text)”.", .get)
             }

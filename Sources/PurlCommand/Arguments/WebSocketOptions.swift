@@ -7,7 +7,7 @@ struct WebSocketOptions: Equatable {
     let protocols: [String]
     /// More header fields, in the order given.
     let headers: [GetOptions.Header]
-    let proxy: GetOptions.ProxyChoice
+    let proxy: ProxyChoice
     /// The most bytes a message may have; `nil`: the library's limit.
     let maximumMessageSize: Int?
     let verbosity: GetOptions.Verbosity
@@ -17,7 +17,7 @@ struct WebSocketOptions: Equatable {
         var url: URL?
         var protocols: [String] = []
         var headers: [GetOptions.Header] = []
-        var proxy: GetOptions.ProxyChoice?
+        var proxy: ProxyChoice?
         var maximumMessageSize: Int?
         var verbosity: GetOptions.Verbosity?
         var onlyURLsFollow = false
@@ -30,16 +30,16 @@ struct WebSocketOptions: Equatable {
             }
             switch word {
             case "--": onlyURLsFollow = true
-            case "-H", "--header": headers.append(try GetOptions.Header(line: try Self.value(of: word, &words), .ws))
-            case "--protocol": protocols.append(try Self.value(of: word, &words))
+            case "-H", "--header": headers.append(try GetOptions.Header(line: try words.takeValue(of: word, .ws), .ws))
+            case "--protocol": protocols.append(try words.takeValue(of: word, .ws))
             case "--max-size":
-                let text = try Self.value(of: word, &words)
+                let text = try words.takeValue(of: word, .ws)
                 guard let number = Int(text), number > 0 else {
                     throw UsageError("“--max-size” needs a number of bytes, not “\(text)”.", .ws)
                 }
                 maximumMessageSize = number
-            case "--proxy": proxy = .named(try Self.value(of: word, &words))
-            case "--no-proxy": proxy = GetOptions.ProxyChoice.none
+            case "--proxy": proxy = .named(try words.takeValue(of: word, .ws))
+            case "--no-proxy": proxy = ProxyChoice.none
             case "-q", "--quiet": verbosity = .quiet
             case "-v", "--verbose": verbosity = .verbose
             default: throw UsageError("There is no option “\(word)”.", .ws)
@@ -52,13 +52,6 @@ struct WebSocketOptions: Equatable {
         self.proxy = proxy ?? .environment
         self.maximumMessageSize = maximumMessageSize
         self.verbosity = verbosity ?? .normal
-    }
-
-    private static func value(
-        of option: String, _ words: inout ArraySlice<String>
-    ) throws(UsageError) -> String {
-        guard let value = words.popFirst() else { throw UsageError("“\(option)” needs a value.", .ws) }
-        return value
     }
 
     private static func url(_ text: String) throws(UsageError) -> URL {

@@ -65,14 +65,7 @@ struct Get {
         configuration.httpMaximumConnectionsPerHost = max(
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
         configuration.maximumBytesReceivedPerSecond = options.limit?.bytesPerSecond
-        switch options.proxy {
-        case .environment: configuration.usesEnvironmentProxies = true
-        case .none: break
-        case .named(let proxy):
-            configuration.connectionProxyDictionary = [
-                kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: proxy,
-            ]
-        }
+        options.proxy.apply(to: configuration)
         return configuration
     }
 

@@ -31,14 +31,7 @@ struct Talk {
 
     private var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
-        switch options.proxy {
-        case .environment: configuration.usesEnvironmentProxies = true
-        case .none: break
-        case .named(let proxy):
-            configuration.connectionProxyDictionary = [
-                kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: proxy,
-            ]
-        }
+        options.proxy.apply(to: configuration)
         return configuration
     }
 
