@@ -24,7 +24,7 @@ extension Transfer {
         var head = composeHead(at: target, framing: .none)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
         let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-        handshake = WebSocketHandshake(nonce: nonce, protocols: [], addingTo: &head)
+        handshake = WebSocketHandshake(nonce: nonce, addingTo: &head)
         send(head, upgrading: connection)
     }
 

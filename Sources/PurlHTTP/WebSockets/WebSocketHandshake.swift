@@ -21,25 +21,22 @@ package struct WebSocketHandshake: Sendable {
 
     /// - Parameters:
     ///   - nonce: 16 random bytes, new for each request (§4.1 item 7).
-    ///   - protocols: Those a server may choose from. What the head has as `Sec-WebSocket-Protocol` goes before them.
-    ///   - head: The request's head; gets the fields of the handshake. The user's own `Sec-WebSocket-Extensions` is left
-    ///     as it is, and an empty one says that nothing is to be offered.
-    package init(nonce: [UInt8], protocols: [String], addingTo head: inout RequestHead) {
+    ///   - head: The request's head; gets the fields of the handshake. Its `Sec-WebSocket-Protocol` says between which
+    ///     subprotocols a server may choose. The user's own `Sec-WebSocket-Extensions` is left as it is, and an empty one
+    ///     says that nothing is to be offered.
+    package init(nonce: [UInt8], addingTo head: inout RequestHead) {
         key = Base64.encode(nonce)
         var fields = head.fields
         fields[.upgrade] = "websocket"
         fields[.connection] = "Upgrade"
         fields[.secWebSocketKey] = key
         fields[.secWebSocketVersion] = WebSocketHandshake.version
-        if !protocols.isEmpty, !fields.contains(.secWebSocketProtocol) {
-            fields[.secWebSocketProtocol] = protocols.joined(separator: ", ")
-        }
         if !fields.contains(.secWebSocketExtensions) {
             fields[.secWebSocketExtensions] = PermessageDeflateOffer.standard.description
         } else if fields.listElements(of: .secWebSocketExtensions).isEmpty {
             fields.removeAll(.secWebSocketExtensions)
         }
-        self.protocols = fields.listElements(of: .secWebSocketProtocol)
+        protocols = fields.listElements(of: .secWebSocketProtocol)
         offers = (WebSocketExtension.all(in: fields) ?? []).compactMap { PermessageDeflateOffer($0) }
         head.fields = fields
     }

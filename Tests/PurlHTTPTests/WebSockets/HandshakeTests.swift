@@ -11,7 +11,8 @@ struct HandshakeTests {
     ) -> (handshake: WebSocketHandshake, head: RequestHead) {
         var head = RequestHead(method: "GET", target: "/chat", fields: fields)
         head.fields.append(.host, "localhost")
-        let handshake = WebSocketHandshake(nonce: Self.nonce, protocols: protocols, addingTo: &head)
+        if !protocols.isEmpty { head.fields[.secWebSocketProtocol] = protocols.joined(separator: ", ") }
+        let handshake = WebSocketHandshake(nonce: Self.nonce, addingTo: &head)
         return (handshake, head)
     }
 
