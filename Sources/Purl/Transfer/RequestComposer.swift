@@ -79,12 +79,12 @@ enum RequestComposer {
             method: method, target: throughProxy ? target.absoluteForm : target.originForm, fields: fields)
     }
 
-    /// Throws for what a URL cannot be asked with.
-    static func check(_ head: RequestHead, _ framing: BodyFraming) throws(EncodeError) {
+    /// Why a URL cannot be asked with this, if it cannot.
+    static func fault(in head: RequestHead, _ framing: BodyFraming) -> EncodeError? {
         switch head.method {
-        case "CONNECT": throw .tunnel
-        case "TRACE" where framing != .none && framing != .length(0): throw .contentOfTrace
-        default: break
+        case "CONNECT": .tunnel
+        case "TRACE" where framing != .none && framing != .length(0): .contentOfTrace
+        default: nil
         }
     }
 

@@ -311,15 +311,10 @@ final class Transfer: ExchangeClient {
         if let proxy { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
         cachePolicy.addFields(to: &head.fields)
         visit?.send(&head.fields)
-        var bytes: [UInt8] = []
-        do throws(EncodeError) {
-            try RequestComposer.check(head, body.framing)
-            try head.encode(into: &bytes)
-        } catch {
-            session.pool.release(connection, mayStay: true)
-            phase = .parked
-            return fail(.request(error))
+        if let fault = RequestComposer.fault(in: head, body.framing) {
+            return giveBack(connection, failing: .request(fault))
         }
+        guard let bytes = encode(head, for: connection) else { return }
         if body.length != 0 { sendReport = WriteReport() }
         task.update { shared in
             shared.sentFields = head.fields
@@ -328,6 +323,25 @@ final class Transfer: ExchangeClient {
         }
         metrics?.current.noteStart(on: connection, fields: head.fields)
         connection.start(head, encoded: bytes, body: body, record: metrics?.current, client: self)
+    }
+
+    /// The head as it goes onto the wire; nil when it cannot, which is the transfer's end.
+    func encode(_ head: RequestHead, for connection: HTTPConnection) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        do throws(EncodeError) {
+            try head.encode(into: &bytes)
+            return bytes
+        } catch {
+            giveBack(connection, failing: .request(error))
+            return nil
+        }
+    }
+
+    /// Fails before anything was sent: the connection stays for others.
+    func giveBack(_ connection: HTTPConnection, failing failure: TransferFailure) {
+        session.pool.release(connection, mayStay: true)
+        phase = .parked
+        fail(failure)
     }
 
     /// The head of the request of the moment, but for what proves who asks.

@@ -32,9 +32,7 @@ extension Transfer {
     private func askForTunnel(to target: RequestTarget, through proxy: HTTPProxy, on connection: HTTPConnection) {
         let composed = composeHead(at: target, framing: .none)
         guard case .host(let host, let port) = target.origin.endpoint else {
-            session.pool.release(connection, mayStay: true)
-            phase = .parked
-            return fail(.url(.badAuthority))
+            return giveBack(connection, failing: .url(.badAuthority))
         }
         let authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         var head = RequestHead(method: "CONNECT", target: authority, fields: [.host: authority])
@@ -47,14 +45,7 @@ extension Transfer {
     }
 
     private func send(_ head: RequestHead, upgrading connection: HTTPConnection) {
-        var bytes: [UInt8] = []
-        do throws(EncodeError) {
-            try head.encode(into: &bytes)
-        } catch {
-            session.pool.release(connection, mayStay: true)
-            phase = .parked
-            return fail(.request(error))
-        }
+        guard let bytes = encode(head, for: connection) else { return }
         if handshake != nil { task.shared.withLock { $0.sentFields = head.fields } }
         metrics?.current.noteStart(on: connection, fields: head.fields)
         connection.start(
