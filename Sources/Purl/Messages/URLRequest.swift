@@ -103,6 +103,17 @@ public struct URLRequest: Hashable, Sendable {
         var method = "GET"
         var body: Body?
         var fields: [HeaderLine] = []
+
+        func position(of field: String) -> Int? { fields.firstIndex { $0.isNamed(field) } }
+
+        mutating func set(_ value: String?, for field: String) {
+            switch (position(of: field), value) {
+            case (let position?, let value?): fields[position] = HeaderLine(name: field, value: value)
+            case (let position?, nil): fields.remove(at: position)
+            case (nil, let value?): fields.append(HeaderLine(name: field, value: value))
+            case (nil, nil): break
+            }
+        }
     }
 
     /// The values are shared until one changes: a request is copied far more often than it is changed.
@@ -224,9 +235,9 @@ public struct URLRequest: Hashable, Sendable {
             return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         }
         set {
-            fields = []
-            for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) {
-                setValue(value, forHTTPHeaderField: name)
+            change { values in
+                values.fields = []
+                for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) { values.set(value, for: name) }
             }
         }
     }
@@ -238,22 +249,13 @@ public struct URLRequest: Hashable, Sendable {
 
     /// Sets a header field, replacing what it had; `nil` removes it.
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
-        let position = fields.firstIndex { $0.isNamed(field) }
-        change { values in
-            switch (position, value) {
-            case (let position?, let value?): values.fields[position] = HeaderLine(name: field, value: value)
-            case (let position?, nil): values.fields.remove(at: position)
-            case (nil, let value?): values.fields.append(HeaderLine(name: field, value: value))
-            case (nil, nil): break
-            }
-        }
+        change { $0.set(value, for: field) }
     }
 
     /// Adds to a header field: a value that is there already is kept, with a comma between (RFC 9110 §5.3).
     public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
-        let position = fields.firstIndex { $0.isNamed(field) }
         change { values in
-            if let position {
+            if let position = values.position(of: field) {
                 values.fields[position].value += "," + value
             } else {
                 values.fields.append(HeaderLine(name: field, value: value))
