@@ -55,7 +55,9 @@ extension Transfer {
     /// The fields that the request would be sent with. What proves who asks is not among them: a response that depends on
     /// it is not found.
     private var fieldsToSend: HeaderFields {
-        guard let target = try? RequestTarget(request.url) else { return request.ownFields }
+        guard let target = try? RequestTarget(request.url, like: session.pool.latestTarget) else {
+            return request.ownFields
+        }
         return composeHead(at: target, framing: .none).fields
     }
 
