@@ -3,7 +3,6 @@ internal import Purl
 internal import PurlTesting
 
 /// The delegate of a cell's session. It takes down what it was told of the cell's task, and what should not have been.
-///
 final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     /// What has been seen so far.
     struct Sight: Sendable {

@@ -1,35 +1,20 @@
 import PurlHTTP
 
 extension FuzzTarget {
-    /// Heads of responses, one after another: any split gives the same, and what was read can be written and is read
-    /// as the same again.
+    /// Heads of responses, one after another.
     static let responseHeads = FuzzTarget("response-heads") { bytes in
-        let whole = Heads.responses([bytes])
-        for pieces in Pieces.ways(of: bytes) { requireSame(Heads.responses(pieces), whole, "any split gives the same") }
-        for head in whole.found {
-            var written: [UInt8] = []
-            do {
-                try head.encode(into: &written)
-            } catch {
-                fail("a head that was read can be written: \(error)")
-            }
-            requireSame(Heads.responses([written]).found, [head], "written and read again it is the same")
+        Heads.roundTrips(bytes, read: Heads.responses) { (head, written) throws(EncodeError) in
+            try head.encode(into: &written)
+        } look: { head in
             Heads.look(at: head)
         }
     }
 
     /// The same for requests.
     static let requestHeads = FuzzTarget("request-heads") { bytes in
-        let whole = Heads.requests([bytes])
-        for pieces in Pieces.ways(of: bytes) { requireSame(Heads.requests(pieces), whole, "any split gives the same") }
-        for head in whole.found {
-            var written: [UInt8] = []
-            do {
-                try head.encode(into: &written)
-            } catch {
-                fail("a head that was read can be written: \(error)")
-            }
-            requireSame(Heads.requests([written]).found, [head], "written and read again it is the same")
+        Heads.roundTrips(bytes, read: Heads.requests) { (head, written) throws(EncodeError) in
+            try head.encode(into: &written)
+        } look: { head in
             if case .untilClose? = try? BodyFraming.ofRequest(head) {
                 fail("a request's body never ends with the stream")
             }
@@ -42,6 +27,25 @@ private enum Heads {
     struct Outcome<Head: Equatable>: Equatable {
         var found: [Head] = []
         var error: ParseError?
+    }
+
+    /// Any split gives the same, and what was read can be written and is read as the same again.
+    static func roundTrips<Head: Equatable>(
+        _ bytes: [UInt8], read: ([[UInt8]]) -> Outcome<Head>,
+        write: (Head, inout [UInt8]) throws(EncodeError) -> Void, look: (Head) -> Void
+    ) {
+        let whole = read([bytes])
+        for pieces in Pieces.ways(of: bytes) { requireSame(read(pieces), whole, "any split gives the same") }
+        for head in whole.found {
+            var written: [UInt8] = []
+            do {
+                try write(head, &written)
+            } catch {
+                fail("a head that was read can be written: \(error)")
+            }
+            requireSame(read([written]).found, [head], "written and read again it is the same")
+            look(head)
+        }
     }
 
     static func responses(_ pieces: [[UInt8]]) -> Outcome<ResponseHead> {
