@@ -190,9 +190,9 @@ struct ReplayTests {
 
     @Test("A server that cannot be reached is told as a 500")
     func unreachable() async throws {
-        let origin = try LoopbackServer()
-        let recording = server.record(forwardingTo: origin.url)
-        origin.stop()
+        // A port of a service that is no more, and that the system gives to no other server.
+        let nobody = try #require(URL(string: "http://127.0.0.1:1"))
+        let recording = server.record(forwardingTo: nobody)
         let client = try RawClient(to: server)
         await client.get("/")
         #expect(await client.readHead().hasPrefix("HTTP/1.1 500"))

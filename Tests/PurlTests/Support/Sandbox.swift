@@ -27,6 +27,8 @@ final class Sandbox: Sendable {
     func configuration(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.partialDownloadsDirectory = partials
+        // On a busy machine a test waits long for its next turn, and that is not what its transfers are to fail of.
+        configuration.timeoutIntervalForRequest = 250
         change(configuration)
         return configuration
     }
