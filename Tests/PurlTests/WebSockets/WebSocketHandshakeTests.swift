@@ -173,6 +173,8 @@ struct WebSocketHandshakeTests {
         let task = try stage.open("/moved")
         try await task.send(.string("found"))
         #expect(try await task.receive().text == "found")
+        // A message that somebody awaits does not wait for the delegate queue.
+        await stage.witness.opening()
         #expect(stage.witness.events == [.redirect(307, to: target), .opened(nil)])
         #expect(task.currentRequest?.url?.absoluteString == target)
         #expect(task.originalRequest?.url == (try stage.url("/moved")))
@@ -201,6 +203,7 @@ struct WebSocketHandshakeTests {
         let task = try stage.open("/private")
         try await task.send(.string("let in"))
         #expect(try await task.receive().text == "let in")
+        await stage.witness.opening()
         #expect(stage.witness.events == [.challenge("club"), .opened(nil)])
         #expect(stage.server.requests.map(\.connection) == [1, 1])
         // What let one in is known for the next.
