@@ -82,10 +82,10 @@ struct ResumeData: Codable, Sendable, Equatable {
     private static func containers(in blob: Data) -> Int {
         var count = 0
         for tag in ["<array", "<dict"] {
-            var rest = blob[...]
-            while let range = rest.firstRange(of: tag.utf8), count <= maximumContainers {
+            var start = blob.startIndex
+            while count <= maximumContainers, let range = blob.range(of: Data(tag.utf8), in: start..<blob.endIndex) {
                 count += 1
-                rest = rest[range.upperBound...]
+                start = range.upperBound
             }
         }
         return count

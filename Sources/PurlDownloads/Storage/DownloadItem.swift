@@ -93,10 +93,10 @@ struct DownloadItem: Sendable, Equatable {
     private static func containers(in data: Data) -> Int {
         var count = 0
         for tag in ["<array", "<dict"] {
-            var rest = data[...]
-            while let range = rest.firstRange(of: tag.utf8), count <= maximumContainers {
+            var start = data.startIndex
+            while count <= maximumContainers, let range = data.range(of: Data(tag.utf8), in: start..<data.endIndex) {
                 count += 1
-                rest = rest[range.upperBound...]
+                start = range.upperBound
             }
         }
         return count
