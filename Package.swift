@@ -35,6 +35,9 @@ let package = Package(
         // Every way to fail, with every kind of task: data for a test suite, and for a program that counts what is left.
         .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"], path: "Tests/Faults"),
         .executableTarget(name: "FaultMatrix", dependencies: ["Faults"], path: "Tests/FaultMatrix"),
+        // Threads that call everything at once, for the sanitizers.
+        .executableTarget(
+            name: "Stress", dependencies: ["Purl", "PurlTesting", "PurlIO", "Faults"], path: "Tests/Stress"),
         // One source, two programs, to be compared with each other.
         scenarios("ScenariosWithPurl", path: "Tests/Scenarios", ["Purl"], [.define("PURL")]),
         scenarios("ScenariosWithFoundationNetworking", path: "Tests/ScenariosWithFoundationNetworking", [], []),

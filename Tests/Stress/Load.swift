@@ -1,0 +1,100 @@
+import Foundation
+import Purl
+
+/// One kind of task, and how one of them is made. Whatever kinds come to the library come to this table.
+struct Load: Sendable {
+    /// What a load is made from.
+    struct Order: Sendable {
+        let arena: Arena
+        let session: NumberedSession
+        let request: URLRequest
+        let ticket: Ledger.Ticket
+        let resumeData: Data
+    }
+
+    let name: String
+    let make: @Sendable (Order) -> URLSessionTask
+
+    private static let kinds: [Load] = [
+        Load("data") { $0.session.dataTask(with: $0.request) },
+        Load("data, again") { $0.session.dataTask(with: $0.request) },
+        Load("data, handler") { $0.session.dataTask(with: $0.request, completionHandler: $0.handler) },
+        Load("data, file sink") {
+            $0.session.dataTask(with: $0.request, writingTo: FileHandleSink(fileAt: $0.arena.newFile()))
+        },
+        Load("data, stream sink") {
+            $0.session.dataTask(with: $0.request, writingTo: OutputStreamSink(fileAt: $0.arena.newFile()))
+        },
+        Load("upload") { $0.session.uploadTask(with: $0.upload, from: body) },
+        Load("upload, handler") { $0.session.uploadTask(with: $0.upload, from: body, completionHandler: $0.handler) },
+        Load("upload, file") { $0.session.uploadTask(with: $0.upload, fromFile: $0.arena.uploadFile) },
+        Load("upload, stream") { $0.session.uploadTask(withStreamedRequest: $0.upload) },
+        Load("download") { $0.session.downloadTask(with: $0.request) },
+        Load("download, handler") { $0.session.downloadTask(with: $0.request, completionHandler: $0.fileHandler) },
+        Load("resumed") { $0.session.downloadTask(withResumeData: $0.resumeData) },
+        Load("resumed, handler") {
+            $0.session.downloadTask(withResumeData: $0.resumeData, completionHandler: $0.fileHandler)
+        },
+        Load("WebSocket") { $0.session.webSocketTask(with: $0.request) },
+        Load("WebSocket, again") { $0.session.webSocketTask(with: $0.request) },
+    ]
+
+    init(_ name: String, _ make: @escaping @Sendable (Order) -> URLSessionTask) {
+        self.name = name
+        self.make = make
+    }
+
+    private static let body = MisbehavingServer.content.bytes(0..<50_000)
+
+    /// Making a task of each kind.
+    static let acts: [Act] =
+        kinds.map { load in
+            Act("begin \(load.name)", weight: 3) { arena, dice in load.begin(arena, &dice) }
+        } + asynchronous
+
+    private func begin(_ arena: Arena, _ dice: inout Dice) {
+        guard arena.hasRoom else { return }
+        let session = arena.session(&dice)
+        let order = Order(
+            arena: arena, session: session, request: Self.request(arena, &dice, isWebSocket: name.hasPrefix("Web")),
+            ticket: arena.ledger.begin(name), resumeData: arena.resumeData(&dice))
+        let task = make(order)
+        arena.ledger.bind(order.ticket, to: task, session.key(task))
+        if session.delegate == nil { arena.ledger.refuse(session.number) }
+        if dice.once(in: 8) { task.delegate = Nuisance(arena, dice.offspring()) }
+        if dice.once(in: 16) { task.earliestBeginDate = Date().addingTimeInterval(0.02) }
+        arena.share(task, &dice)
+        if !dice.once(in: 8) { task.resume() }
+    }
+
+    static func request(_ arena: Arena, _ dice: inout Dice, isWebSocket: Bool = false) -> URLRequest {
+        var url: URL
+        if isWebSocket {
+            url = arena.server.webSocketURL(dice.pick(MisbehavingServer.webSocketPaths) ?? "/ws")
+        } else if dice.once(in: 24), let stub = Murmur.url {
+            url = stub
+        } else {
+            url = arena.server.server.url(dice.pick(MisbehavingServer.paths) ?? "/text")
+        }
+        if dice.once(in: 64), let nowhere = URL(string: "http://127.0.0.1:1/") { url = nowhere }
+        return URLRequest(url: url)
+    }
+}
+
+extension Load.Order {
+    var upload: URLRequest {
+        var upload = request
+        upload.httpMethod = "POST"
+        return upload
+    }
+
+    var handler: @Sendable (Data?, URLResponse?, (any Error)?) -> Void {
+        { [arena, ticket] data, response, error in arena.finish(ticket, data, response, error) }
+    }
+
+    var fileHandler: @Sendable (URL?, URLResponse?, (any Error)?) -> Void {
+        { [arena, ticket] file, response, error in
+            arena.finish(ticket, file.flatMap { try? Data(contentsOf: $0) }, response, error)
+        }
+    }
+}
