@@ -87,12 +87,18 @@ final class LocalExchange: ResponseSource {
             case .content(let data):
                 data.withUnsafeBytes { transfer.exchange(self, didReceive: $0) }
             case .end:
-                self.transfer = nil
+                letGo()
                 transfer.exchangeDidFinish(self)
             case .failure(let failure):
-                self.transfer = nil
+                letGo()
                 transfer.fail(failure)
             }
         }
+    }
+
+    /// There is nothing more to hand on. Whoever pushed it holds this exchange, and is held no longer.
+    private func letGo() {
+        transfer = nil
+        whenAbandoned = nil
     }
 }

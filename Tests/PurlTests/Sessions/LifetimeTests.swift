@@ -23,6 +23,7 @@ import Testing
     /// What becomes of the task that is traced.
     enum Story: CaseIterable, Sendable {
         case data, download, redirect, failure, cancellation, becomesDownload, handler, neverResumed
+        case stub, stubThatFails, stubThatIsCancelled, dataURL
     }
 
     @Test(arguments: Story.allCases)
@@ -32,9 +33,9 @@ import Testing
         let traces = Traces()
         do {
             let witness = Witness(disposition: story == .becomesDownload ? .becomeDownload : .allow)
-            let session = sandbox.session(witness)
+            let session = sandbox.session(witness) { $0.stub() }
             traces.session = session
-            await run(story, server, session, witness, traces)
+            try await run(story, server, session, witness, traces)
             session.invalidateAndCancel()
             await witness.wait { $0.contains(.invalid) }
         }
@@ -50,9 +51,9 @@ import Testing
         let traces = Traces()
         do {
             let witness = Witness(disposition: story == .becomesDownload ? .becomeDownload : .allow)
-            let session = sandbox.session(witness)
+            let session = sandbox.session(witness) { $0.stub() }
             traces.session = session
-            await run(story, server, session, witness, traces)
+            try await run(story, server, session, witness, traces)
         }
         // The idle connection goes with the session.
         await server.waitUntilDisconnected()
@@ -91,7 +92,7 @@ import Testing
 
     private func run(
         _ story: Story, _ server: LoopbackServer, _ session: URLSession, _ witness: Witness, _ traces: Traces
-    ) async {
+    ) async throws {
         switch story {
         case .data, .becomesDownload: traces.task = session.dataTask(with: server.url("/file"))
         case .download: traces.task = session.downloadTask(with: server.url("/file"))
@@ -99,6 +100,15 @@ import Testing
         case .failure: traces.task = session.downloadTask(with: server.url("/cut"))
         case .cancellation: traces.task = session.dataTask(with: server.url("/stalled"))
         case .neverResumed: traces.task = session.dataTask(with: server.url("/file"))
+        case .stub: traces.task = session.dataTask(with: try Stub.url("content"))
+        case .stubThatFails: traces.task = session.dataTask(with: try Stub.url { $0.fail(URLError(.badURL)) })
+        case .stubThatIsCancelled:
+            traces.task = session.dataTask(
+                with: try Stub.url { stub in
+                    stub.respond()
+                    stub.send(String(repeating: "x", count: 100))
+                })
+        case .dataURL: traces.task = session.dataTask(with: try #require(URL(string: "data:,content")))
         case .handler:
             await withCheckedContinuation { continuation in
                 let task = session.downloadTask(with: server.url("/file")) { _, _, _ in continuation.resume() }
@@ -108,7 +118,7 @@ import Testing
         }
         guard story != .neverResumed, story != .handler else { return }
         traces.task?.resume()
-        if story == .cancellation {
+        if story == .cancellation || story == .stubThatIsCancelled {
             await witness.wait { $0.contains(.data(100)) }
             traces.task?.cancel()
         }
