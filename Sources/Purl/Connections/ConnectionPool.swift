@@ -289,6 +289,8 @@ final class ConnectionPool {
         guard lane.open == 0, lane.waiting.isEmpty, lanes[lane.origin] === lane else { return }
         lanes[lane.origin] = nil
         latest = nil
+        // Those that ended by themselves would hold the lane, and it them.
+        lane.idle = []
     }
 
     // MARK: Idle connections
