@@ -11,11 +11,6 @@ package struct DeflateDecoder: Sendable {
         inflater.reset()
     }
 
-    /// Begins a new stream, which refers to nothing before.
-    package mutating func reset() {
-        self = DeflateDecoder()
-    }
-
     /// Goes on with another stream after the last block of one. It may refer to what came before.
     package mutating func continueAfterEnd() {
         guard isFinished else { return }

@@ -7,9 +7,4 @@ extension [UInt8] {
             for index in range { output.append(span[index]) }
         }
     }
-
-    /// Appends a number in decimal digits.
-    mutating func append(decimal number: Int) {
-        append(contentsOf: String(number).utf8)
-    }
 }

@@ -29,15 +29,10 @@ package struct EntityTag: Sendable {
     }
 }
 
-extension EntityTag: Hashable {
+extension EntityTag: Equatable {
     /// The same tag in every respect. To compare representations use `strongMatch` or `weakMatch`.
     package static func == (left: EntityTag, right: EntityTag) -> Bool {
         left.isWeak == right.isWeak && left.weakMatch(right)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(isWeak)
-        for byte in opaque.utf8 { hasher.combine(byte) }
     }
 }
 

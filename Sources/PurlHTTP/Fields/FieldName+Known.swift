@@ -2,12 +2,8 @@
 extension FieldName {
     /// `Accept`
     package static var accept: FieldName { "Accept" }
-    /// `Accept-Charset`
-    package static var acceptCharset: FieldName { "Accept-Charset" }
     /// `Accept-Encoding`
     package static var acceptEncoding: FieldName { "Accept-Encoding" }
-    /// `Accept-Language`
-    package static var acceptLanguage: FieldName { "Accept-Language" }
     /// `Accept-Ranges`
     package static var acceptRanges: FieldName { "Accept-Ranges" }
     /// `Age`
@@ -46,22 +42,14 @@ extension FieldName {
     package static var expect: FieldName { "Expect" }
     /// `Expires`
     package static var expires: FieldName { "Expires" }
-    /// `Forwarded`
-    package static var forwarded: FieldName { "Forwarded" }
-    /// `From`
-    package static var from: FieldName { "From" }
     /// `Host`
     package static var host: FieldName { "Host" }
-    /// `If-Match`
-    package static var ifMatch: FieldName { "If-Match" }
     /// `If-Modified-Since`
     package static var ifModifiedSince: FieldName { "If-Modified-Since" }
     /// `If-None-Match`
     package static var ifNoneMatch: FieldName { "If-None-Match" }
     /// `If-Range`
     package static var ifRange: FieldName { "If-Range" }
-    /// `If-Unmodified-Since`
-    package static var ifUnmodifiedSince: FieldName { "If-Unmodified-Since" }
     /// `Keep-Alive`
     package static var keepAlive: FieldName { "Keep-Alive" }
     /// `Last-Modified`
@@ -70,10 +58,6 @@ extension FieldName {
     package static var link: FieldName { "Link" }
     /// `Location`
     package static var location: FieldName { "Location" }
-    /// `Max-Forwards`
-    package static var maxForwards: FieldName { "Max-Forwards" }
-    /// `Origin`
-    package static var origin: FieldName { "Origin" }
     /// `Pragma`
     package static var pragma: FieldName { "Pragma" }
     /// `Proxy-Authenticate`
@@ -86,8 +70,6 @@ extension FieldName {
     package static var proxyConnection: FieldName { "Proxy-Connection" }
     /// `Range`
     package static var range: FieldName { "Range" }
-    /// `Referer`
-    package static var referer: FieldName { "Referer" }
     /// `Retry-After`
     package static var retryAfter: FieldName { "Retry-After" }
     /// `Sec-WebSocket-Accept`

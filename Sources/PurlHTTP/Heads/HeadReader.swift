@@ -14,9 +14,6 @@ struct HeadReader<Start: StartLine>: Sendable {
         lines = LineReader(limit: limits.maximumBytes, limitError: .headTooLarge)
     }
 
-    /// Whether something of an unfinished head has been taken.
-    var hasPartialHead: Bool { start != nil || lines.hasPartialLine }
-
     /// Takes bytes from `offset` on. nil when the head is not complete yet.
     mutating func next(
         _ input: Span<UInt8>, from offset: inout Int

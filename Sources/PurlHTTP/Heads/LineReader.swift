@@ -24,7 +24,7 @@ struct LineReader: Sendable {
     }
 
     /// Whether the beginning of a line is held.
-    var hasPartialLine: Bool { !held.isEmpty }
+    private var hasPartialLine: Bool { !held.isEmpty }
 
     /// Starts counting anew for the next section.
     mutating func reset() {

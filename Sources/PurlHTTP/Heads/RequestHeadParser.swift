@@ -6,9 +6,6 @@ package struct RequestHeadParser: Sendable {
         reader = HeadReader(limits: limits)
     }
 
-    /// Whether something of an unfinished head has been taken.
-    package var hasPartialHead: Bool { reader.hasPartialHead }
-
     /// Takes bytes from `offset` on and moves `offset` past what it took: never more than to the end of the head.
     /// nil when the head is not complete yet. After a head the parser is ready for the next one.
     package mutating func parse(

@@ -119,24 +119,6 @@ struct ResponseHeadParserTests {
         #expect(try parser.parse(bytes.span.bytes, from: &before) == nil)
     }
 
-    @Test("A parser knows whether it holds a part of a head")
-    func partialHeads() throws {
-        var parser = ResponseHeadParser()
-        func feed(_ text: String) throws -> ResponseHead? {
-            var offset = 0
-            return try parser.parse(text.bytes.span.bytes, from: &offset)
-        }
-        #expect(!parser.hasPartialHead)
-        _ = try feed("\r\n")
-        #expect(!parser.hasPartialHead)
-        _ = try feed("H")
-        #expect(parser.hasPartialHead)
-        _ = try feed("TTP/1.1 200 OK\r\n")
-        #expect(parser.hasPartialHead)
-        #expect(try feed("\r\n") != nil)
-        #expect(!parser.hasPartialHead)
-    }
-
     @Test("1xx heads are interim", arguments: [(99, false), (100, true), (101, true), (199, true), (200, false)])
     func interim(status: Int, isInterim: Bool) {
         #expect(ResponseHead(status: status).isInterim == isInterim)
