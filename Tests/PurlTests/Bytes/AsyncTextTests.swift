@@ -34,6 +34,19 @@ struct AsyncTextTests {
         #expect(lines == row.lines)
     }
 
+    @Test("They can be asked for one by one, too")
+    func oneByOne() async throws {
+        var lines = Bytes("one\ntwo").lines.makeAsyncIterator()
+        var scalars = Bytes("e\u{301}").unicodeScalars.makeAsyncIterator()
+        var characters = Bytes("e\u{301}a").characters.makeAsyncIterator()
+        #expect([try await lines.next(), try await lines.next(), try await lines.next()] == ["one", "two", nil])
+        #expect(
+            [try await scalars.next(), try await scalars.next(), try await scalars.next()] == ["e", "\u{301}", nil])
+        #expect(
+            [try await characters.next(), try await characters.next(), try await characters.next()]
+                == ["e\u{301}", "a", nil])
+    }
+
     @Test(
         "What is cut off or is no UTF-8 is replaced, as String does it",
         arguments: [

@@ -1,0 +1,81 @@
+import Foundation
+import Purl
+import Testing
+
+@Suite("Challenges by themselves, and what a storage knows for a task")
+struct ChallengeTests {
+    /// Who would take answers.
+    private final class Sender: NSObject, URLAuthenticationChallengeSender {
+        func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
+        func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
+        func cancel(_ challenge: URLAuthenticationChallenge) {}
+        func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
+        func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
+    }
+
+    private let space = URLProtectionSpace(
+        host: "example.com", port: 80, protocol: NSURLProtectionSpaceHTTP, realm: "r",
+        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+
+    private func challenge(_ sender: Sender, _ error: (any Error)?) -> URLAuthenticationChallenge {
+        URLAuthenticationChallenge(
+            protectionSpace: space, proposedCredential: Door.credential(), previousFailureCount: 2,
+            failureResponse: URLResponse(
+                url: URL(fileURLWithPath: "/"), mimeType: nil, expectedContentLength: 0, textEncodingName: nil),
+            error: error, sender: sender)
+    }
+
+    private func expectSame(_ one: URLAuthenticationChallenge, _ other: URLAuthenticationChallenge) {
+        #expect(one.protectionSpace == other.protectionSpace)
+        #expect(one.proposedCredential == other.proposedCredential)
+        #expect(one.previousFailureCount == other.previousFailureCount)
+        #expect(one.failureResponse == other.failureResponse)
+        #expect(one.error as NSError? == other.error as NSError?)
+    }
+
+    @Test("A challenge with another sender is the same otherwise")
+    func otherSender() {
+        let (first, second) = (Sender(), Sender())
+        let one = challenge(first, URLError(.userAuthenticationRequired))
+        let other = URLAuthenticationChallenge(authenticationChallenge: one, sender: second)
+        expectSame(one, other)
+        #expect(one.sender === first)
+        #expect(other.sender === second)
+        #expect(other.description == one.description)
+    }
+
+    @Test("Nobody waits for the answer to a challenge from an archive; its error is known by domain, code and sentence")
+    func archive() throws {
+        let errors: [(any Error)?] = [
+            nil, URLError(.timedOut, userInfo: [NSLocalizedDescriptionKey: "too late"]),
+            NSError(domain: "vault", code: 7, userInfo: [NSLocalizedDescriptionKey: "closed"]),
+        ]
+        for error in errors {
+            let one = challenge(Sender(), error)
+            let data = try NSKeyedArchiver.archivedData(withRootObject: one, requiringSecureCoding: true)
+            let read = try NSKeyedUnarchiver.unarchivedObject(ofClass: URLAuthenticationChallenge.self, from: data)
+            let other = try #require(read)
+            #expect(other.protectionSpace == one.protectionSpace)
+            #expect(other.proposedCredential == one.proposedCredential)
+            #expect(other.previousFailureCount == 2)
+            #expect(other.sender == nil)
+            #expect((other.error as NSError?)?.domain == (error as NSError?)?.domain)
+            #expect((other.error as NSError?)?.code == (error as NSError?)?.code)
+            #expect(other.error?.localizedDescription == error?.localizedDescription)
+        }
+    }
+
+    @Test("What is asked and told for a task is what the storage knows")
+    func storage() {
+        let storage = URLCredentialStorage()
+        let task = URLSessionTask()
+        storage.set(Door.credential(), for: space, task: task)
+        storage.setDefaultCredential(Door.credential("you"), for: space, task: task)
+        #expect(storage.credentials(for: space)?.keys.sorted() == ["me", "you"])
+        storage.getCredentials(for: space, task: task) { #expect($0 == storage.credentials(for: space)) }
+        storage.getDefaultCredential(for: space, task: task) { #expect($0 == Door.credential("you")) }
+        storage.remove(Door.credential("you"), for: space, task: task)
+        storage.getDefaultCredential(for: space, task: task) { #expect($0 == nil) }
+        #expect(storage.credentials(for: space)?.keys.sorted() == ["me"])
+    }
+}
