@@ -71,8 +71,10 @@ final class Arena: Sendable {
     private func makeSession(_ dice: inout Dice) -> NumberedSession {
         let nuisance = Nuisance(self, dice.offspring())
         ledger.beginSession()
-        return NumberedSession(
+        let session = NumberedSession(
             configuration: configuration(&dice), delegate: nuisance, delegateQueue: Self.queue(&dice))
+        ledger.follow(session)
+        return session
     }
 
     /// Any session but one without a delegate may be had; a few background sessions want the same identifier.

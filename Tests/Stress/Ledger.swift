@@ -29,6 +29,12 @@ final class Ledger: Sendable {
         var hasHandler: Bool { kind.hasSuffix("handler") }
     }
 
+    /// What has to go away.
+    private struct Trace {
+        weak var object: (any AnyObject & Sendable)?
+        let name: String
+    }
+
     private struct Books {
         var calls: [String: Int] = [:]
         /// Calls out of a delegate's.
@@ -44,6 +50,7 @@ final class Ledger: Sendable {
         var refused: [URLSessionTask] = []
         var sessions = 0
         var invalidSessions = 0
+        var traces: [Trace] = []
         var violations: [String: Int] = [:]
     }
 
@@ -81,6 +88,7 @@ final class Ledger: Sendable {
     func bind(_ ticket: Ticket, to task: URLSessionTask, _ key: Key) {
         let isOver = books.withLock { books in
             guard books.open[ticket.number] != nil else { return false }
+            books.traces.append(Trace(object: task, name: books.open[ticket.number]?.kind ?? ""))
             books.open[ticket.number]?.task = task
             books.open[ticket.number]?.key = key
             books.tickets[key] = ticket.number
@@ -156,6 +164,19 @@ final class Ledger: Sendable {
 
     /// A session is about to be made.
     func beginSession() { books.withLock { $0.sessions += 1 } }
+
+    /// It has been made.
+    func follow(_ session: URLSession) {
+        books.withLock { books in
+            books.traces.removeAll { $0.object == nil }
+            books.traces.append(Trace(object: session, name: "session"))
+        }
+    }
+
+    /// Sessions and tasks that are still there, by kind.
+    var remains: [String] {
+        books.withLock { books in books.traces.filter { $0.object != nil }.map(\.name) }
+    }
 
     /// A session has told its delegate that it is invalid.
     func endSession() { books.withLock { $0.invalidSessions += 1 } }

@@ -9,7 +9,10 @@ enum Main {
             exit(2)
         }
         keepToItself()
-        exit(await Stress(options: options).run() ? 0 : 1)
+        let isClean = await Stress(options: options).run()
+        // A sanitizer may end the process before the rest is written.
+        fflush(nil)
+        exit(isClean ? 0 : 1)
     }
 
     /// What sessions share is kept in folders of this run.

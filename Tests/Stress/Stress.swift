@@ -5,7 +5,7 @@ import Purl
 /// Threads that call whatever there is on the same sessions and tasks, for so many seconds; then everything has to end.
 struct Stress: Sendable {
     /// So long may the end take, in seconds, on a machine however busy.
-    private static let patience = 180.0
+    private static let patience = 60.0
 
     let options: Options
 
@@ -39,6 +39,7 @@ struct Stress: Sendable {
             let arena = try Arena(ledger, folder, &dice)
             await call(arena, seconds, &dice)
             await end(arena)
+            await checkRemains(ledger)
         } catch {
             ledger.note("could not begin: \(error)")
         }
@@ -87,6 +88,13 @@ struct Stress: Sendable {
             for task in ledger.refusedTasks where task.state != .completed { ledger.note("not over: \(task)") }
         }
         arena.letGo()
+    }
+
+    /// Looks until every session and task is gone.
+    private func checkRemains(_ ledger: Ledger) async {
+        let deadline = ContinuousClock.now + .seconds(Self.patience)
+        while !ledger.remains.isEmpty, ContinuousClock.now < deadline { await Self.pause() }
+        for name in ledger.remains { ledger.note("still there: \(name)") }
     }
 
     /// A tenth of a second.
