@@ -181,8 +181,13 @@ final class Arena: Sendable {
         for task in tasks { task.cancel() }
     }
 
-    /// Holds nothing any more.
+    /// Holds nothing any more, and leaves nothing where sessions share it.
     func letGo() {
+        URLCache.shared.removeAllCachedResponses()
+        HTTPCookieStorage.shared.removeCookies(since: .distantPast)
+        for (space, users) in URLCredentialStorage.shared.allCredentials {
+            for credential in users.values { URLCredentialStorage.shared.remove(credential, for: space) }
+        }
         state.withLock { $0 = State(isClosing: true) }
         ledger.letGo()
         server.server.stop()
