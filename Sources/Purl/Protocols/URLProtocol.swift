@@ -77,15 +77,23 @@ open class URLProtocol: NSObject {
 
     /// Keeps something in a request. Copies have it, too, also those that a redirect makes; it is not sent. Two requests
     /// that differ in nothing else are equal.
-    ///
-    /// Foundation takes an `NSMutableURLRequest` here, which Purl has no need of.
     open class func setProperty(_ value: any Sendable, forKey key: String, in request: inout URLRequest) {
         request.properties[key] = value
+    }
+
+    /// Keeps something in a request that is an object. Its copies have it, too, as a ``URLRequest`` or not.
+    open class func setProperty(_ value: any Sendable, forKey key: String, in request: NSMutableURLRequest) {
+        setProperty(value, forKey: key, in: &request.value)
     }
 
     /// Keeps nothing in a request under a key any more.
     open class func removeProperty(forKey key: String, in request: inout URLRequest) {
         request.properties[key] = nil
+    }
+
+    /// Keeps nothing in a request that is an object under a key any more.
+    open class func removeProperty(forKey key: String, in request: NSMutableURLRequest) {
+        removeProperty(forKey: key, in: &request.value)
     }
 
     // MARK: Classes of the shared session

@@ -149,6 +149,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
     var networkServiceType: UInt?
     var forbidsCellularAccess: Bool?
     var handlesNoCookies: Bool?
+    var usesPipelining: Bool?
     var mainDocumentURL: String?
 
     init(_ request: URLRequest) {
@@ -163,6 +164,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
         }
         if !request.allowsCellularAccess { forbidsCellularAccess = true }
         if !request.httpShouldHandleCookies { handlesNoCookies = true }
+        if request.httpShouldUsePipelining { usesPipelining = true }
         mainDocumentURL = request.mainDocumentURL?.absoluteString
     }
 
@@ -181,6 +183,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
             networkServiceType.flatMap(URLRequest.NetworkServiceType.init) ?? .default
         request.allowsCellularAccess = forbidsCellularAccess != true
         request.httpShouldHandleCookies = handlesNoCookies != true
+        request.httpShouldUsePipelining = usesPipelining == true
         request.mainDocumentURL = mainDocumentURL.flatMap { URL(string: $0) }
         return request
     }

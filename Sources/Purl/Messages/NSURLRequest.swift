@@ -1,0 +1,158 @@
+import Foundation
+
+/// A request as an object, for code that has not moved to ``URLRequest``. ``URLRequest/init(referencing:)`` gives the value.
+///
+/// Like ``URLRequest`` it is not changed once made; ``NSMutableURLRequest`` can be.
+open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
+    public typealias CachePolicy = URLRequest.CachePolicy
+    public typealias NetworkServiceType = URLRequest.NetworkServiceType
+
+    /// What it is. Only ``NSMutableURLRequest`` changes it.
+    final var value: URLRequest
+
+    /// The same request as an object.
+    public init(_ request: URLRequest) { value = request }
+
+    /// Makes a GET request for `url` with the policy and the time-out that a ``URLRequest`` has by itself.
+    public convenience init(url: URL) {
+        self.init(url: url, cachePolicy: .useProtocolCachePolicy, timeoutInterval: URLRequest.defaultTimeoutInterval)
+    }
+
+    /// Makes a GET request for `url`.
+    ///
+    /// - Parameter timeoutInterval: The longest time without progress, in seconds.
+    public init(url: URL, cachePolicy: NSURLRequest.CachePolicy, timeoutInterval: TimeInterval) {
+        value = URLRequest(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
+    }
+
+    /// See ``URLRequest/url``.
+    open internal(set) var url: URL? {
+        get { value.url }
+        set { value.url = newValue }
+    }
+    /// See ``URLRequest/mainDocumentURL``.
+    open internal(set) var mainDocumentURL: URL? {
+        get { value.mainDocumentURL }
+        set { value.mainDocumentURL = newValue }
+    }
+    /// See ``URLRequest/cachePolicy``.
+    open internal(set) var cachePolicy: NSURLRequest.CachePolicy {
+        get { value.cachePolicy }
+        set { value.cachePolicy = newValue }
+    }
+    /// See ``URLRequest/timeoutInterval``.
+    open internal(set) var timeoutInterval: TimeInterval {
+        get { value.timeoutInterval }
+        set { value.timeoutInterval = newValue }
+    }
+    /// See ``URLRequest/httpMethod``.
+    open internal(set) var httpMethod: String? {
+        get { value.httpMethod }
+        set { value.httpMethod = newValue }
+    }
+    /// See ``URLRequest/allHTTPHeaderFields``.
+    open internal(set) var allHTTPHeaderFields: [String: String]? {
+        get { value.allHTTPHeaderFields }
+        set { value.allHTTPHeaderFields = newValue }
+    }
+    /// See ``URLRequest/httpBody``.
+    open internal(set) var httpBody: Data? {
+        get { value.httpBody }
+        set { value.httpBody = newValue }
+    }
+    /// See ``URLRequest/httpBodyStream``.
+    open internal(set) var httpBodyStream: InputStream? {
+        get { value.httpBodyStream }
+        set { value.httpBodyStream = newValue }
+    }
+    /// See ``URLRequest/networkServiceType``.
+    open internal(set) var networkServiceType: NSURLRequest.NetworkServiceType {
+        get { value.networkServiceType }
+        set { value.networkServiceType = newValue }
+    }
+    /// See ``URLRequest/allowsCellularAccess``.
+    open internal(set) var allowsCellularAccess: Bool {
+        get { value.allowsCellularAccess }
+        set { value.allowsCellularAccess = newValue }
+    }
+    /// See ``URLRequest/httpShouldHandleCookies``.
+    open internal(set) var httpShouldHandleCookies: Bool {
+        get { value.httpShouldHandleCookies }
+        set { value.httpShouldHandleCookies = newValue }
+    }
+    /// See ``URLRequest/httpShouldUsePipelining``.
+    open internal(set) var httpShouldUsePipelining: Bool {
+        get { value.httpShouldUsePipelining }
+        set { value.httpShouldUsePipelining = newValue }
+    }
+
+    /// The value of a header field; names compare without regard to case (RFC 9110 §5.1).
+    open func value(forHTTPHeaderField field: String) -> String? { value.value(forHTTPHeaderField: field) }
+
+    open override var description: String { "<\(type(of: self))> \(value)" }
+
+    // MARK: NSSecureCoding
+
+    open class var supportsSecureCoding: Bool { true }
+
+    /// Nil for what is no archive of a request.
+    public required init?(coder aDecoder: NSCoder) {
+        guard let blob = aDecoder.decodeObject(of: NSData.self, forKey: "request"),
+            let stored = try? PropertyListDecoder().decode(StoredRequest.self, from: blob as Data)
+        else { return nil }
+        value = stored.request ?? .unreadable
+    }
+
+    /// All but a body stream, which cannot be kept.
+    open func encode(with aCoder: NSCoder) {
+        guard let blob = try? PropertyListEncoder().encode(StoredRequest(value)) else { return }
+        aCoder.encode(blob as NSData, forKey: "request")
+    }
+
+    // MARK: Copies
+
+    open override func copy() -> Any { copy(with: nil) }
+
+    /// A request that does not change: this one, unless it can be changed.
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    open override func mutableCopy() -> Any { mutableCopy(with: nil) }
+
+    /// An equal ``NSMutableURLRequest``.
+    open func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableURLRequest(value) }
+
+    // MARK: Equality
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? NSURLRequest else { return false }
+        return other === self || other.value == value
+    }
+
+    open override var hash: Int { value.hashValue }
+}
+
+/// One that can be changed is one of them, and nothing guards it.
+@available(*, unavailable)
+extension NSURLRequest: @unchecked Sendable {}
+
+extension URLRequest: ReferenceConvertible {
+    public typealias ReferenceType = NSURLRequest
+
+    /// What `request` is at this moment. (`request as URLRequest` is for types of Foundation's own only.)
+    public init(referencing request: NSURLRequest) { self = request.value }
+
+    public func _bridgeToObjectiveC() -> NSURLRequest { NSURLRequest(self) }
+
+    public static func _forceBridgeFromObjectiveC(_ source: NSURLRequest, result: inout URLRequest?) {
+        result = source.value
+    }
+
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSURLRequest, result: inout URLRequest?) -> Bool {
+        result = source.value
+        return true
+    }
+
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSURLRequest?) -> URLRequest {
+        source?.value ?? .unreadable
+    }
+}
