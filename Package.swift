@@ -58,6 +58,16 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// What only those want who change the package: warnings that stop the build, and tests that count which lines they run.
+if Context.environment["PURL_CI"] != nil {
+    for target in package.targets {
+        let counters = SwiftSetting.unsafeFlags(
+            ["-profile-generate", "-profile-coverage-mapping"], .when(configuration: .debug))
+        target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error), counters]
+        target.linkerSettings = [.unsafeFlags(["-profile-generate"], .when(configuration: .debug))]
+    }
+}
+
 func example(_ name: String, showing library: Target.Dependency) -> Target {
     .executableTarget(
         name: name, dependencies: [library, "PurlTesting", "ExampleStage"], path: "Examples/\(name)",
