@@ -7,6 +7,11 @@ import Testing
 struct SessionClockTests {
     private let clock = ManualClock()
 
+    private func oneMinute(_ configuration: URLSessionConfiguration) {
+        configuration.clock = clock
+        configuration.timeoutIntervalForRequest = 60
+    }
+
     @Test("Without one of the user's it is the system's")
     func standard() {
         let configuration = URLSessionConfiguration.default
@@ -22,7 +27,7 @@ struct SessionClockTests {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
-        async let outcome = form.load(url) { $0.clock = clock }
+        async let outcome = form.load(url, oneMinute)
         await gate.reached()
         clock.advance(by: .seconds(59))
         clock.advance(by: .seconds(1))
@@ -34,7 +39,7 @@ struct SessionClockTests {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
-        async let outcome = LoadForm.dataDelegate.load(url) { $0.clock = clock }
+        async let outcome = LoadForm.dataDelegate.load(url, oneMinute)
         await gate.reached()
         clock.advance(by: .milliseconds(59_999))
         gate.open()
