@@ -39,6 +39,16 @@
         onReady = nil
     }
 
+    /// Unregisters, and gives the descriptor away. `nil` when it has been closed.
+    func release() -> Descriptor? {
+        guard let token else { return nil }
+        interest = []
+        self.token = nil
+        loop.unregister(token)
+        onReady = nil
+        return descriptor.take()
+    }
+
     /// The poller found the descriptor ready.
     func deliver(_ readiness: Interest) {
         let wanted = readiness.intersection(interest)

@@ -27,6 +27,12 @@ package struct Descriptor: ~Copyable, Sendable {
         rawValue = -1
     }
 
+    /// What it owns, which it owns no longer.
+    mutating func take() -> Descriptor {
+        defer { rawValue = -1 }
+        return Descriptor(owning: rawValue)
+    }
+
     /// Gives the descriptor away without closing it.
     package consuming func release() -> Int32 {
         let number = rawValue

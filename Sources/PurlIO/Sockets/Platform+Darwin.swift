@@ -7,6 +7,7 @@
         typealias PollCount = nfds_t
 
         static let shutdownWrite = SHUT_WR
+        static let shutdownRead = SHUT_RD
         /// Reads without taking.
         static let peek = MSG_PEEK
         static let socketLevel = SOL_SOCKET

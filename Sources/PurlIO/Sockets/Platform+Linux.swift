@@ -12,6 +12,7 @@
         typealias PollCount = nfds_t
 
         static let shutdownWrite = Int32(SHUT_WR)
+        static let shutdownRead = Int32(SHUT_RD)
         /// Reads without taking.
         static let peek = CLINUX_MSG_PEEK
         static let socketLevel = SOL_SOCKET
