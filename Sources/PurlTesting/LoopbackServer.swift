@@ -41,7 +41,7 @@ public final class LoopbackServer: Sendable {
     public let url: URL
 
     let recorder: Recorder
-    private let routes: RouteTable
+    let routes: RouteTable
     private let acceptor: Acceptor
 
     /// Starts a server. Blocks for the moment that takes.
@@ -51,23 +51,24 @@ public final class LoopbackServer: Sendable {
     ///   - port: The TCP port; 0 lets the system choose a free one.
     ///   - maximumRecordedBody: So many bytes of each request's body are kept; the rest is counted and dropped.
     ///   - recordsRequests: Whether ``requests`` are kept. Without, the server only counts, for long benchmarks.
+    ///   - stream: What is done on each connection, without HTTP, from the first on; see ``stream(_:)``.
     /// - Throws: ``StartError`` when the address cannot be had.
     public convenience init(
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
-        recordsRequests: Bool = true
+        recordsRequests: Bool = true, stream: StreamScript? = nil
     ) throws(StartError) {
-        let service = Service(maximumRecordedBody, recordsRequests)
+        let service = Service(maximumRecordedBody, recordsRequests, stream)
         let handoff = Handoff<Result<Acceptor, SystemError>>()
         NetworkActor.post { handoff.bring(Acceptor.listening(on: transport, port: port, service: service)) }
         try self.init(transport, service, handoff.take())
     }
 
-    /// Starts a server without blocking a thread. See ``init(_:port:maximumRecordedBody:recordsRequests:)``.
+    /// Starts a server without blocking a thread. See ``init(_:port:maximumRecordedBody:recordsRequests:stream:)``.
     public static func started(
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
-        recordsRequests: Bool = true
+        recordsRequests: Bool = true, stream: StreamScript? = nil
     ) async throws(StartError) -> LoopbackServer {
-        let service = Service(maximumRecordedBody, recordsRequests)
+        let service = Service(maximumRecordedBody, recordsRequests, stream)
         return try LoopbackServer(
             transport, service, await Acceptor.listening(on: transport, port: port, service: service))
     }
@@ -164,8 +165,9 @@ public final class LoopbackServer: Sendable {
 }
 
 extension Service {
-    fileprivate init(_ maximumRecordedBody: Int, _ recordsRequests: Bool) {
+    fileprivate init(_ maximumRecordedBody: Int, _ recordsRequests: Bool, _ stream: StreamScript?) {
         routes = RouteTable()
+        routes.setStream(stream)
         recorder = Recorder(keepsRequests: recordsRequests)
         self.maximumRecordedBody = maximumRecordedBody
     }

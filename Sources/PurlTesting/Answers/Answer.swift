@@ -25,6 +25,8 @@ struct Answer {
                 self.init(pieces, then: ending, to: exchange)
             case .webSocket:
                 self.init(failure: 400, "The request is not a WebSocket handshake.", to: exchange)
+            case .stream:
+                self.init(failure: 500, "The reply speaks no HTTP.", to: exchange)
             case .computed:
                 self.init(failure: 500, "A handler returned too many handlers.", to: exchange)
             }

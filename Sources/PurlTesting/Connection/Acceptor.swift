@@ -37,6 +37,7 @@ final class Acceptor {
             self?.connections[connection.number] = nil
         }
         connections[connection.number] = connection
+        connection.begin()
     }
 
     /// Stands between the listening socket and the acceptor, so that neither keeps the other alive.

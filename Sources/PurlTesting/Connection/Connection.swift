@@ -18,7 +18,7 @@ final class Connection {
         /// Everything is sent and the stream ended; what the client still sends is thrown away until it closes too,
         /// so that it gets to read everything before it is told that nobody listens (RFC 9112 §9.6).
         case lingering
-        /// It speaks the WebSocket protocol now.
+        /// It speaks no HTTP any more.
         case upgraded
         case closed
     }
@@ -44,19 +44,28 @@ final class Connection {
     private var writer: AnswerWriter?
     private var keepsConnection = false
     private var handler: Task<Void, Never>?
-    private var peer: WebSocketPeer?
+    private var peer: (any Peer)?
     private var lingerTimer: LoopTimer?
     /// Grows with each answer, so that what was meant for an earlier one is told apart.
     private var generation = 0
 
-    /// Begins to take requests from `socket`. `closed` is called once, when the connection is gone.
+    /// Takes over a socket. `closed` is called once, when the connection is gone.
     init(_ socket: StreamSocket, service: Service, closed: @escaping @NetworkActor (Connection) -> Void) {
         self.socket = socket
         self.service = service
         self.closed = closed
         number = service.recorder.connectionOpened()
-        socket.handler = self
-        updateInterest()
+    }
+
+    /// Takes requests, or does what the server's script says, from now on.
+    func begin() {
+        if let script = service.routes.stream {
+            leaveHTTP(to: script, request: nil)
+            peer?.start(with: [])
+        } else {
+            socket.handler = self
+            updateInterest()
+        }
     }
 
     /// Closes the connection; the answer under way ends with `ending`.
@@ -226,6 +235,8 @@ extension Connection {
             }
         case .webSocket(let script):
             upgrade(script, reply.traits, exchange)
+        case .stream(let head, let script):
+            switchProtocols(sending: [UInt8](head), script, exchange)
         case .computed, .content, .echo, .raw:
             write(Answer(reply, to: exchange))
         }
@@ -248,13 +259,33 @@ extension Connection {
                 socket, answering: bytes, answer.agreement, script, recorder: service.recorder,
                 request: exchange.request.number, recordLimit: service.maximumRecordedBody,
                 ended: { [weak self] ending in self?.close(ending) })
-            guard wasWaiting || !isConsuming else { return }
-            let held = backlog
-            backlog = []
-            peer?.start(with: held)
+            startPeer(afterWaiting: wasWaiting)
         } catch {
             write(Answer(failure: 400, "\(error)", to: exchange))
         }
+    }
+
+    /// Leaves the connection to a script after a head.
+    private func switchProtocols(sending head: [UInt8], _ script: StreamScript, _ exchange: Exchange) {
+        endExchange(.complete)
+        let wasWaiting = phase == .preparing
+        leaveHTTP(to: script, sending: head, request: exchange.request.number)
+        startPeer(afterWaiting: wasWaiting)
+    }
+
+    private func leaveHTTP(to script: StreamScript, sending head: [UInt8] = [], request: Int?) {
+        phase = .upgraded
+        peer = StreamPeer(
+            socket, sending: head, script, recorder: service.recorder, request: request,
+            recordLimit: service.maximumRecordedBody, ended: { [weak self] ending in self?.close(ending) })
+    }
+
+    /// What is being consumed is handed over at its end.
+    private func startPeer(afterWaiting wasWaiting: Bool) {
+        guard wasWaiting || !isConsuming else { return }
+        let held = backlog
+        backlog = []
+        peer?.start(with: held)
     }
 
     private func prepared(_ result: Result<ResolvedReply, any Error>, generation: Int, depth: Int) {

@@ -5,6 +5,8 @@ extension LoopbackServer {
         public internal(set) var requests: [ReceivedRequest] = []
         /// The WebSocket connections in the order in which they were accepted.
         public internal(set) var webSockets: [ReceivedWebSocket] = []
+        /// The connections without HTTP in the order in which they were made.
+        public internal(set) var streams: [ReceivedStream] = []
         /// How many requests have arrived (head and body), those that were not kept included.
         public internal(set) var completeRequests = 0
         /// How many requests have not had their whole answer yet.
@@ -20,6 +22,8 @@ extension LoopbackServer {
         var startedRequests = 0
         /// How many bytes of messages may still be kept, for each of `webSockets`.
         var webSocketRooms: [Int] = []
+        /// How many bytes may still be kept, for each of `streams`.
+        var streamRooms: [Int] = []
         /// The number of the first request in `requests`.
         var firstNumber = 0
         /// Grows with every change.

@@ -94,6 +94,33 @@ final class Recorder: Sendable {
         }
     }
 
+    /// A connection speaks no HTTP. Returns its place.
+    func streamOpened(_ stream: ReceivedStream, limit: Int) -> Int {
+        change { record in
+            record.streams.append(stream)
+            record.streamRooms.append(keepsRequests ? limit : 0)
+            return record.streams.count - 1
+        }
+    }
+
+    /// A client sent bytes.
+    func streamReceived(_ bytes: UnsafeRawBufferPointer, on place: Int) {
+        change { record in
+            guard record.streams.indices.contains(place) else { return }
+            record.streams[place].byteCount += bytes.count
+            let part = bytes.prefix(record.streamRooms[place])
+            record.streamRooms[place] -= part.count
+            if !part.isEmpty { record.streams[place].pieces.append(Data(part)) }
+        }
+    }
+
+    /// Something else happened on a connection without HTTP.
+    func changeStream(_ place: Int, _ body: (inout ReceivedStream) -> Void) {
+        change { record in
+            if record.streams.indices.contains(place) { body(&record.streams[place]) }
+        }
+    }
+
     /// A message was refused.
     func refused(_ reason: String) {
         change { $0.badRequests.append(reason) }

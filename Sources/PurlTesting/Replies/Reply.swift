@@ -24,6 +24,7 @@ public struct Reply: Sendable {
         case echo
         case raw([Data], RawEnding)
         case webSocket(WebSocketScript)
+        case stream(Data, StreamScript)
         case sequence([Reply])
         case switching(Reply, after: Int, to: Reply)
         case computed(@Sendable (ReceivedRequest) async throws -> Reply)
@@ -68,6 +69,8 @@ public struct Reply: Sendable {
             return ResolvedReply(source: .raw(pieces, ending))
         case .webSocket(let script):
             return ResolvedReply(source: .webSocket(script))
+        case .stream(let head, let script):
+            return ResolvedReply(source: .stream(head, script))
         case .sequence(let replies):
             guard let last = replies.indices.last else { return Reply.status(404).resolved(at: index) }
             let position = min(index, last)

@@ -8,6 +8,7 @@ struct ResolvedReply: Sendable {
         case echo
         case raw([Data], Reply.RawEnding)
         case webSocket(WebSocketScript)
+        case stream(Data, StreamScript)
         case computed(@Sendable (ReceivedRequest) async throws -> ResolvedReply)
     }
 

@@ -21,6 +21,7 @@ final class RouteTable: Sendable {
     private struct State {
         var routes: [Key: Route] = [:]
         var fallback: Route?
+        var stream: StreamScript?
     }
 
     private let state = Mutex(State())
@@ -34,6 +35,14 @@ final class RouteTable: Sendable {
     func setFallback(_ reply: Reply) {
         state.withLock { $0.fallback = Route(reply: reply) }
     }
+
+    /// What connections speak in place of HTTP, from now on; nil: HTTP.
+    func setStream(_ script: StreamScript?) {
+        state.withLock { $0.stream = script }
+    }
+
+    /// What a connection that is made now speaks in place of HTTP.
+    var stream: StreamScript? { state.withLock { $0.stream } }
 
     /// Forgets what answers `path`.
     func remove(path: String, method: String?) {

@@ -4,7 +4,7 @@ internal import PurlIO
 
 /// The server's side of a WebSocket connection: does what the script says.
 @NetworkActor
-final class WebSocketPeer: StreamSocketHandler {
+final class WebSocketPeer: Peer, StreamSocketHandler {
     /// More than that is not held for a client that does not read; nothing is read from it then.
     private static let outputLimit = 1 << 20
     /// A portion that is handed to the socket at once, so that other connections have their turn.
@@ -54,7 +54,6 @@ final class WebSocketPeer: StreamSocketHandler {
             limit: recordLimit)
     }
 
-    /// Begins, with what the client has sent already.
     func start(with bytes: [UInt8]) {
         socket.handler = self
         stash = bytes
@@ -63,7 +62,6 @@ final class WebSocketPeer: StreamSocketHandler {
         flush()
     }
 
-    /// The connection is about to be closed for other reasons.
     func close(_ ending: Ending) {
         guard !isOver else { return }
         isOver = true

@@ -1,0 +1,101 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@Suite("A server can do without HTTP", .timeLimit(.minutes(5)))
+struct StreamTests {
+    private func server(_ script: StreamScript) async throws -> LoopbackServer {
+        let server = try await LoopbackServer.started()
+        server.stream(script)
+        return server
+    }
+
+    private func stream(of server: LoopbackServer) async -> ReceivedStream? {
+        await server.wait { $0.streams.first?.ending != nil }
+        return server.streams.first
+    }
+
+    @Test("An echo sends every byte back, and ends when the client does")
+    func echo() async throws {
+        let server = try await server(.echo)
+        let client = try RawClient(to: server)
+        await client.send("hello")
+        client.finishSending()
+        #expect(await client.readTextToEnd() == "hello")
+        let stream = await stream(of: server)
+        #expect(stream?.text == "hello")
+        #expect(stream?.hasEnded == true)
+        #expect(stream?.ending == .complete)
+        #expect(stream?.request == nil)
+    }
+
+    @Test("Steps happen in their order")
+    func steps() async throws {
+        let gate = Gate()
+        let server = try await server(
+            .listening.send("220 ready\r\n").expect("HELO\r\n").send("250 hello\r\n").receive(8).wait(at: gate)
+                .send("end").finish())
+        let client = try RawClient(to: server)
+        #expect(await client.readText(11) == "220 ready\r\n")
+        await client.send("HELO\r\n")
+        #expect(await client.readText(11) == "250 hello\r\n")
+        await client.send("xy")
+        await gate.reached()
+        gate.open()
+        #expect(await client.readTextToEnd() == "end")
+        client.finishSending()
+        #expect(await stream(of: server)?.surprise == nil)
+    }
+
+    @Test("What was not expected resets the connection, and is told")
+    func surprise() async throws {
+        let server = try await server(.listening.expect("HELO\r\n").send("250 hello\r\n"))
+        let client = try RawClient(to: server)
+        await client.send("EHLO\r\n")
+        let stream = await stream(of: server)
+        #expect(stream?.surprise?.contains("EHLO") == true)
+        #expect(stream?.ending == .reset)
+    }
+
+    @Test("A script can break off")
+    func cut() async throws {
+        let server = try await server(.listening.send("a").cut())
+        let client = try RawClient(to: server)
+        #expect(await client.readTextToEnd() == "a")
+        #expect(await stream(of: server)?.ending == .cut)
+    }
+
+    @Test("Generated content comes whole")
+    func generated() async throws {
+        let content = GeneratedContent(size: 3 << 20, seed: 2)
+        let server = try await server(.listening.send(content).cut())
+        let client = try RawClient(to: server)
+        let data = await client.readToEnd().data
+        #expect(data.count == content.size && content.matches(data))
+    }
+
+    @Test("A route can leave HTTP behind")
+    func upgrade() async throws {
+        let server = try await LoopbackServer.started()
+        server.route("/", .stream(.echo.send("hi"), upgrade: "chat"))
+        let client = try RawClient(to: server)
+        await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nearly")
+        let head = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n"
+        let answer = head + "hiearly"
+        let got = await client.readText(answer.utf8.count)
+        #expect(got.hasPrefix(head) && got.count == answer.count)
+        client.finishSending()
+        #expect(await stream(of: server)?.request == server.requests.first?.number)
+    }
+
+    @Test("A server can go back to HTTP")
+    func back() async throws {
+        let server = try await server(.echo)
+        server.stream(nil)
+        server.route("/", .text("x"))
+        let client = try RawClient(to: server)
+        await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(await client.readTextToEnd().hasSuffix("x"))
+        #expect(server.streams.isEmpty)
+    }
+}
