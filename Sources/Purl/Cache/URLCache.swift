@@ -149,7 +149,7 @@ open class URLCache: NSObject, @unchecked Sendable {
                 RequestComposer.head(
                     for: request, at: target, throughProxy: false, framing: .none, additional: [:], cookies: nil,
                     rest: nil,
-                    decidesRange: false, wantsPlainBytes: false, mayCarryCredentials: true
+                    decidesRange: false, wantsPlainBytes: false, mayCarryCredentials: true, mayUpgrade: false
                 ).fields
         }
         return CacheCircumstances(requestFields: fields, requestTime: now, responseTime: now)

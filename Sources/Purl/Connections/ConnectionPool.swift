@@ -218,9 +218,11 @@ final class ConnectionPool {
         dropIfEmpty(lane)
     }
 
-    /// RFC 6455 §4.1 item 2: one WebSocket handshake at a time. Once it is over the connection is no longer in the pool.
+    /// RFC 6455 §4.1 item 2: one WebSocket handshake at a time. Once it is over the connection is no longer in the pool,
+    /// nor is that of a stream, which as many can be opened of as are asked for.
     private func limit(to origin: Origin) -> Int {
-        origin.isWebSocket ? 1 : connectionsPerHost
+        if origin.isStream { return .max }
+        return origin.isWebSocket ? 1 : connectionsPerHost
     }
 
     /// The idle connection used last, if it can still be trusted; those that cannot are closed on the way.

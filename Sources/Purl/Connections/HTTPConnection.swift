@@ -155,6 +155,14 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
         pool.release(self, mayStay: false)
     }
 
+    func surrender() -> (socket: StreamSocket, surplus: [UInt8])? {
+        stopSending()
+        exchange?.record?.noteEnd()
+        exchange = nil
+        leavePool()
+        return (socket, stash)
+    }
+
     /// Closes an idle connection; for the pool.
     func close() {
         socket.handler = nil
@@ -294,7 +302,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     /// False when nobody wants bytes any more. The server is not to blame for the time.
     private func comesBackFromLine() -> Bool {
         exchange?.client.exchangeMadeProgress(self)
-        return socket.isOpen
+        return socket.isOpen && socket.handler === self
     }
 
     /// Goes on with what had arrived before the pause. That may be no byte at all and still be an event: an empty
@@ -385,10 +393,15 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     private func handOver(surplus: Slice<UnsafeRawBufferPointer>) {
         guard let (head, client) = handover else { return }
         handover = nil
+        leavePool()
+        client.exchange(self, didSwitchTo: socket, with: head, surplus: [UInt8](surplus))
+    }
+
+    /// The socket belongs to somebody else from now on.
+    private func leavePool() {
         socket.interest = []
         socket.handler = nil
         pool.detach(self)
-        client.exchange(self, didSwitchTo: socket, with: head, surplus: [UInt8](surplus))
     }
 
     private func finish(surplus: Bool) {

@@ -5,6 +5,12 @@ struct Queue<Element> {
 
     var isEmpty: Bool { head == elements.count }
     var first: Element? { head < elements.count ? elements[head] : nil }
+    var count: Int { elements.count - head }
+
+    /// The element that so many have come before; `nil` when there is none.
+    subscript(position: Int) -> Element? {
+        position >= 0 && position < count ? elements[head + position] : nil
+    }
 
     mutating func append(_ element: Element) { elements.append(element) }
 

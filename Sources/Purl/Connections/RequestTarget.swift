@@ -13,6 +13,7 @@ struct Origin: Hashable, Sendable {
 
     var isProxy: Bool { scheme == Self.proxyScheme }
     var isWebSocket: Bool { scheme == "ws" }
+    var isStream: Bool { scheme == StreamAddress.scheme }
 
     /// No URL of this scheme is ever loaded from a server.
     private static let proxyScheme = "proxy"
@@ -56,7 +57,7 @@ struct RequestTarget: Sendable {
         guard let schemeEnd = bytes.position(of: ":", in: 0..<bytes.count) else { throw .unknownScheme("") }
         let scheme = bytes.isHTTP(0..<schemeEnd) ? "http" : Self.part(text, 0..<schemeEnd).lowercased()
         switch scheme {
-        case "http", "http+unix", "ws": break
+        case "http", "http+unix", "ws", StreamAddress.scheme: break
         case "https", "wss": throw .secureScheme(scheme)
         default: throw .unknownScheme(scheme)
         }

@@ -44,8 +44,10 @@ final class TransactionRecord {
     // MARK: What the transfer notes
 
     /// The connection is there; the request goes out now.
-    func noteStart(on connection: HTTPConnection, fields: HeaderFields) {
-        values.request.replaceFields(with: fields)
+    ///
+    /// - Parameter fields: Those of the request; `nil` where something else than a request goes out.
+    func noteStart(on connection: HTTPConnection, fields: HeaderFields?) {
+        if let fields { values.request.replaceFields(with: fields) }
         values.requestStart = EventLoop.shared.now
         values.wasSent = true
         values.isReused = connection.isReused
@@ -66,6 +68,19 @@ final class TransactionRecord {
     /// Bytes of the body as the user gets them.
     func noteContent(_ count: Int) {
         values.responseContentBytes += Int64(count)
+    }
+
+    /// Bytes of a stream came.
+    func noteStreamReceived(_ count: Int) {
+        if values.responseStart == nil { values.responseStart = EventLoop.shared.now }
+        values.responseBodyBytes += Int64(count)
+        values.responseContentBytes += Int64(count)
+    }
+
+    /// Bytes of a stream went out.
+    func noteStreamSent(_ count: Int) {
+        values.requestBodyBytes += Int64(count)
+        values.requestContentBytes += Int64(count)
     }
 
     /// The answer was here all the time.

@@ -38,6 +38,20 @@ extension URLSession {
         keep(nil) { URLSessionWebSocketTask(session: self, identifier: $0, request: request) }
     }
 
+    func makeStreamTask(_ host: String, _ port: Int) -> URLSessionStreamTask {
+        let request = StreamAddress.url(host: host, port: port).map { makeRequest($0) }
+        let conversation = StreamConversation(request, settings)
+        let task = keep(nil) { identifier in
+            URLSessionStreamTask(session: self, identifier: identifier, request: nil, conversation)
+        }
+        if request == nil {
+            task.shared.withLock { shared in
+                if shared.refusal == nil { shared.refusal = .stream(.badAddress(host: host, port: port)) }
+            }
+        }
+        return task
+    }
+
     func makeDownloadTask(
         _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience,
         _ delegate: (any URLSessionTaskDelegate)? = nil
@@ -53,11 +67,28 @@ extension URLSession {
     /// The download that goes on in place of `task`. It is no new task to a session that is being invalidated, which
     /// waits for it or cancels it as it would have done with the old one.
     func makeDownloadTask(inPlaceOf task: URLSessionTask) -> URLSessionDownloadTask {
+        keep(inPlaceOf: task) { identifier in
+            URLSessionDownloadTask(
+                session: self, identifier: identifier, request: task.originalRequest, origin: .request,
+                audience: task.audience)
+        }
+    }
+
+    /// The stream that goes on in place of `task`, in the same way.
+    func makeStreamTask(
+        inPlaceOf task: URLSessionTask, _ conversation: StreamConversation
+    ) -> URLSessionStreamTask {
+        keep(inPlaceOf: task) { identifier in
+            URLSessionStreamTask(
+                session: self, identifier: identifier, request: task.originalRequest, conversation)
+        }
+    }
+
+    private func keep<Kind: URLSessionTask>(inPlaceOf task: URLSessionTask, _ make: (_ identifier: Int) -> Kind) -> Kind
+    {
         let (new, life) = shared.withLock { shared in
             shared.lastIdentifier += 1
-            let new = URLSessionDownloadTask(
-                session: self, identifier: shared.lastIdentifier, request: task.originalRequest, origin: .request,
-                audience: task.audience)
+            let new = make(shared.lastIdentifier)
             shared.tasks[new.taskIdentifier] = new
             return (new, shared.life)
         }

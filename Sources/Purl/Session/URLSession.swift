@@ -16,6 +16,8 @@ open class URLSession: NSObject, @unchecked Sendable {
         case allow = 1
         /// Go on as a download task.
         case becomeDownload = 2
+        /// Go on as a stream task, which has the connection for itself: see <doc:StreamTasks>.
+        case becomeStream = 3
     }
 
     /// What a delegate may answer to a challenge.
@@ -343,6 +345,17 @@ open class URLSession: NSObject, @unchecked Sendable {
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDownloadTask {
         makeDownloadTask(resuming: resumeData, .file(completionHandler, delivery: .queue))
+    }
+
+    // MARK: Stream tasks
+
+    /// A task that opens a connection over which bytes go both ways; see <doc:StreamTasks>.
+    ///
+    /// - Parameters:
+    ///   - hostname: A name, or an address in digits; an IPv6 address with or without brackets.
+    ///   - port: 1 to 65535. With another one, or something that names no host, the task fails with `URLError.badURL`.
+    open func streamTask(withHostName hostname: String, port: Int) -> URLSessionStreamTask {
+        makeStreamTask(hostname, port)
     }
 
     // MARK: WebSocket tasks

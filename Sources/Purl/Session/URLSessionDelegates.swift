@@ -204,6 +204,14 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
         didBecome downloadTask: URLSessionDownloadTask
     )
 
+    /// The answer `.becomeStream` took effect: this was the last call about `dataTask`, and `streamTask`, already
+    /// running, has the connection. What comes after the head of the response is what it reads first.
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didBecome streamTask: URLSessionStreamTask
+    )
+
     /// Bytes of the body arrived. While this method runs, the session reads at most
     /// `maximumBufferedBytesPerTask` ahead; then the server waits.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
@@ -233,6 +241,12 @@ extension URLSessionDataDelegate {
         _ session: URLSession,
         dataTask: URLSessionDataTask,
         didBecome downloadTask: URLSessionDownloadTask
+    ) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didBecome streamTask: URLSessionStreamTask
     ) {}
 
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {}

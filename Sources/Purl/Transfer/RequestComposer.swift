@@ -7,7 +7,7 @@ enum RequestComposer {
     static let userAgent = "Purl/1.0"
 
     /// Fields the client decides by itself: what the user says of them would contradict the message that is sent.
-    private static let reserved: Set<FieldName> = [.contentLength, .transferEncoding, .te, .trailer, .upgrade]
+    private static let reserved: Set<FieldName> = [.contentLength, .transferEncoding, .te, .trailer]
 
     /// - Parameters:
     ///   - throughProxy: It goes to a proxy, which is told the whole URL, and what the user has to say to it.
@@ -17,6 +17,7 @@ enum RequestComposer {
     ///   - rest: Where a resumed transfer goes on.
     ///   - wantsPlainBytes: The body goes to a file that may have to be resumed: no content coding then.
     ///   - mayCarryCredentials: False once a redirect has left the first origin.
+    ///   - mayUpgrade: Somebody could speak the other protocol that the request's `Upgrade` field asks for.
     static func head(
         for request: URLRequest,
         at target: RequestTarget,
@@ -27,7 +28,8 @@ enum RequestComposer {
         rest: ResumePoint?,
         decidesRange: Bool,
         wantsPlainBytes: Bool,
-        mayCarryCredentials: Bool
+        mayCarryCredentials: Bool,
+        mayUpgrade: Bool
     ) -> RequestHead {
         var fields = HeaderFields()
         fields.reserve(bytes: 384, lines: 12)
@@ -38,6 +40,7 @@ enum RequestComposer {
             let name = FieldName(name)
             guard name != .host, !reserved.contains(name) else { continue }
             if !throughProxy, name == .proxyAuthorization { continue }
+            if !mayUpgrade, name == .upgrade { continue }
             if decidesRange, name == .range || name == .ifRange { continue }
             if !hasContent, name == .expect { continue }
             fields.append(name, value)
@@ -48,7 +51,12 @@ enum RequestComposer {
             guard mayCarryCredentials || !Redirect.isCredential(name) else { continue }
             if !throughProxy, FieldName(name) == .proxyAuthorization { continue }
             if !hasContent, FieldName(name) == .expect { continue }
+            if FieldName(name) == .upgrade { continue }
             if !reserved.contains(FieldName(name)) { appendDefault(FieldName(name), value, to: &fields) }
+        }
+        // RFC 9110 §7.8: the field is for the next hop only, which has to be told.
+        if mayUpgrade, fields.contains(.upgrade), !fields.hasToken("upgrade", in: .connection) {
+            fields.append(.connection, "upgrade")
         }
         if let rest {
             fields.append(.range, "bytes=\(rest.offset)-")

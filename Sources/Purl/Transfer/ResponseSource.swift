@@ -15,6 +15,13 @@ protocol ResponseSource: AnyObject {
     var awaitsItsOwn: Bool { get }
     /// Ends the exchange at once, without another word to its client.
     func abandon()
+    /// Ends the exchange, and gives away the connection it went over with what has come over it and nobody has seen;
+    /// `nil`, and nothing ends, when there is none.
+    func surrender() -> (socket: StreamSocket, surplus: [UInt8])?
+}
+
+extension ResponseSource {
+    func surrender() -> (socket: StreamSocket, surplus: [UInt8])? { nil }
 }
 
 /// What an exchange tells whoever started it. The calls come in this order: the response, its bytes, then exactly one

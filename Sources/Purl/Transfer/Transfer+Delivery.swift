@@ -167,6 +167,17 @@ extension Transfer {
         }
     }
 
+    func announceStream(from old: URLSessionTask, to new: URLSessionStreamTask) {
+        session.queue.enqueue { [session] in
+            old.shared.withLock { $0.successor = nil }
+            if let dataTask = old as? URLSessionDataTask {
+                old.dataDelegate?.urlSession(session, dataTask: dataTask, didBecome: new)
+            }
+            old.release()
+            session.forget(old)
+        }
+    }
+
     // MARK: Ends
 
     /// Ends the transfer with a failure: gives up the connection, brings the sink to an end, makes resume data where

@@ -273,7 +273,7 @@ extension Transfer {
     }
 
     private func accept(_ answer: Answer) throws(TransferFailure) {
-        if conversation != nil { throw refuseHandshake(answer) }
+        if conversation != nil { throw refuseConversation(answer) }
         guard let rest else { return try acceptWhole(answer) }
         switch Resumability.judge(answer.head, framing: answer.framing, asked: rest) {
         case .goesOn(let total):
@@ -388,11 +388,13 @@ extension Transfer {
                 self.fail(.cancelled)
             case .becomeDownload:
                 self.becomeDownload(answer)
+            case .becomeStream:
+                self.becomeStream(answer)
             }
         }
     }
 
-    private func allow(_ answer: Answer) {
+    func allow(_ answer: Answer) {
         if let startingOver = storesFromStart {
             storesFromStart = nil
             openStorage(answer, startingOver: startingOver)
@@ -400,17 +402,24 @@ extension Transfer {
         updateFlow()
     }
 
-    /// Goes on with the same response under a new task. A task that writes to a sink has its place already.
-    private func becomeDownload(_ answer: Answer) {
-        guard case .delegate = destination, case .delegate = task.audience else { return allow(answer) }
+    /// Another task takes the place of this one. True when either has been cancelled.
+    func goOn(as new: URLSessionTask) -> Bool {
         let old = task
-        let new = session.makeDownloadTask(inPlaceOf: old)
         let isCancelled = old.hand(over: new)
         task = new
         visit = nil
         new.transfer = self
         old.transfer = nil
         old.isConcluded = true
+        return isCancelled
+    }
+
+    /// Goes on with the same response under a new task. A task that writes to a sink has its place already.
+    private func becomeDownload(_ answer: Answer) {
+        guard case .delegate = destination, case .delegate = task.audience else { return allow(answer) }
+        let old = task
+        let new = session.makeDownloadTask(inPlaceOf: old)
+        let isCancelled = goOn(as: new)
         if !isUpload { session.enterIntoJournal(new, nil) }
         announceDownload(from: old, to: new)
         guard !isCancelled else { return fail(.cancelled) }

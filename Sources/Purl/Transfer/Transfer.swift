@@ -20,12 +20,13 @@ final class Transfer: ExchangeClient {
         case upload(RequestBody)
         /// No response, but what goes over the connection.
         case webSocket(WebSocketConversation)
+        case stream(StreamConversation)
 
         /// What the transfer goes on from.
         var resumeData: ResumeData? {
             switch self {
             case .resume(let resume), .restored(let resume): resume
-            case .request, .sink, .unreadable, .upload, .webSocket: nil
+            case .request, .sink, .unreadable, .upload, .webSocket, .stream: nil
             }
         }
     }
@@ -98,6 +99,8 @@ final class Transfer: ExchangeClient {
     var following: Following?
     /// What the server of a WebSocket has been asked; `nil` while it is a proxy that is asked.
     var handshake: WebSocketHandshake?
+    /// What has taken the place of a data task's response.
+    var successor: StreamConversation?
     /// What the request of the moment has to do with the cache.
     var visit: CacheVisit?
     /// The cache has been asked about the request of the moment.
@@ -160,7 +163,15 @@ final class Transfer: ExchangeClient {
             request.httpBody = nil
             hasAskedProtocols = true
         }
+        if case .stream(let stream) = origin {
+            request = stream.request ?? .unreadable
+            hasAskedProtocols = true
+            hasConsultedCache = true
+        }
     }
+
+    /// What the connection is for, where it is not for a response.
+    var conversation: (any Conversation)? { webSocket ?? stream }
 
     /// The task as a download: it becomes one, or is one from the start.
     var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
@@ -178,6 +189,7 @@ final class Transfer: ExchangeClient {
 
     func resume() {
         holds.remove(.suspended)
+        conversation?.isPaused = !holds.isEmpty
         markProgress()
         switch phase {
         case .parked: hasBegun ? connect() : begin()
@@ -188,6 +200,7 @@ final class Transfer: ExchangeClient {
 
     func suspend() {
         holds.insert(.suspended)
+        conversation?.isPaused = true
         redialTimer?.cancel()
         redialTimer = nil
         switch phase {
@@ -231,7 +244,7 @@ final class Transfer: ExchangeClient {
         lastMoment = clock.now + Self.duration(session.settings.timeoutIntervalForResource)
         watchProgress()
         switch origin {
-        case .request, .upload, .webSocket:
+        case .request, .upload, .webSocket, .stream:
             connect()
         case .sink(let sink):
             look(into: sink)
@@ -260,7 +273,7 @@ final class Transfer: ExchangeClient {
         } catch {
             return fail(.url(error))
         }
-        guard target.origin.isWebSocket == (conversation != nil) else {
+        guard target.origin.isWebSocket == (webSocket != nil), target.origin.isStream == (stream != nil) else {
             return fail(.url(.wrongTask(target.origin.scheme)))
         }
         guard !consultCache() else { return }
@@ -300,7 +313,13 @@ final class Transfer: ExchangeClient {
     private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
         phase = .exchanging(connection)
         markProgress()
-        if conversation == nil { send(body, on: connection, target) } else { shakeHands(on: connection, target) }
+        if stream != nil {
+            openStream(on: connection, target)
+        } else if webSocket != nil {
+            shakeHands(on: connection, target)
+        } else {
+            send(body, on: connection, target)
+        }
     }
 
     private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
@@ -322,7 +341,8 @@ final class Transfer: ExchangeClient {
             shared.counts.expectedToSend = body.length ?? NSURLSessionTransferSizeUnknown
         }
         metrics?.current.noteStart(on: connection, fields: head.fields)
-        connection.start(head, encoded: bytes, body: body, record: metrics?.current, client: self)
+        connection.start(
+            head, encoded: bytes, body: body, record: metrics?.current, mayUpgrade: mayUpgrade, client: self)
     }
 
     /// The head as it goes onto the wire; nil when it cannot, which is the transfer's end.
@@ -351,7 +371,7 @@ final class Transfer: ExchangeClient {
             additional: session.settings.httpAdditionalHeaders,
             cookies: cookieHeader, rest: rest,
             decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
-            mayCarryCredentials: !hasLeftOrigin)
+            mayCarryCredentials: !hasLeftOrigin, mayUpgrade: mayUpgrade)
     }
 
     private var cookieHeader: String? {
@@ -422,7 +442,7 @@ final class Transfer: ExchangeClient {
     }
 
     /// Seconds as users give them, which may be anything: infinite, not a number, or nothing at all for "no limit".
-    static func duration(_ seconds: TimeInterval) -> Duration {
+    nonisolated static func duration(_ seconds: TimeInterval) -> Duration {
         guard seconds > 0, seconds < 1_000_000_000 else { return .seconds(1_000_000_000) }
         return .milliseconds(Int64((seconds * 1000).rounded(.up)))
     }

@@ -46,6 +46,7 @@ enum TransferFailure: Error {
     /// A `data:` URL cannot be read.
     case dataURL(DataURL.Fault)
     case webSocket(WebSocketFailure)
+    case stream(StreamFailure)
     /// A protocol of the user's own says so.
     case ofProtocol(any Error)
 
@@ -158,6 +159,7 @@ enum TransferFailure: Error {
         case .dataURL(.undecodable):
             (.cannotDecodeRawData, "The content of the data: URL cannot be decoded.", nil)
         case .webSocket(let failure): failure.explanation
+        case .stream(let failure): failure.explanation
         case .ofProtocol(let error):
             ((error as? URLError)?.code ?? .unknown, "The protocol that loaded the request failed: \(error)", error)
         case .surplus(let total):
@@ -174,6 +176,11 @@ enum TransferFailure: Error {
             (.unsupportedURL, "“\(scheme)” needs TLS, which Purl does not speak; it loads plain “http” and “ws”.", nil)
         case .wrongTask("ws"):
             (.unsupportedURL, "“ws” is for WebSocket tasks.", nil)
+        case .wrongTask(StreamAddress.scheme):
+            (
+                .unsupportedURL, "“\(StreamAddress.scheme)” stands for streams, which are opened to a host and a port.",
+                nil
+            )
         case .wrongTask(let scheme):
             (.unsupportedURL, "“\(scheme)” is not for WebSocket tasks, which open “ws” URLs.", nil)
         case .unknownScheme(let scheme):

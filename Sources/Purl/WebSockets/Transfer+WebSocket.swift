@@ -4,8 +4,8 @@ internal import PurlIO
 
 /// How a transfer becomes a WebSocket connection (RFC 6455 §4.1), and ends as one.
 extension Transfer {
-    /// What the connection is for, where it is not for a response.
-    var conversation: WebSocketConversation? {
+    /// What the connection is for, where it is for a WebSocket.
+    var webSocket: WebSocketConversation? {
         guard case .webSocket(let conversation) = origin else { return nil }
         return conversation
     }
@@ -19,7 +19,7 @@ extension Transfer {
 
     /// Sends the handshake, or asks the proxy for a way to the server first.
     func shakeHands(on connection: HTTPConnection, _ target: RequestTarget) {
-        guard conversation != nil else { return }
+        guard webSocket != nil else { return }
         if let proxy, connection.lane.origin.isProxy { return askForTunnel(to: target, through: proxy, on: connection) }
         var head = composeHead(at: target, framing: .none)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
@@ -29,7 +29,7 @@ extension Transfer {
     }
 
     /// RFC 6455 §4.1 item 3: a proxy is asked to connect, whatever the scheme.
-    private func askForTunnel(to target: RequestTarget, through proxy: HTTPProxy, on connection: HTTPConnection) {
+    func askForTunnel(to target: RequestTarget, through proxy: HTTPProxy, on connection: HTTPConnection) {
         let composed = composeHead(at: target, framing: .none)
         guard case .host(let host, let port) = target.origin.endpoint else {
             return giveBack(connection, failing: .url(.badAuthority))
@@ -55,17 +55,18 @@ extension Transfer {
     func exchange(
         _ source: any ResponseSource, didSwitchTo socket: StreamSocket, with head: ResponseHead, surplus: [UInt8]
     ) {
-        guard let handshake, let url = request.url, let conversation else { return openTunnel(socket) }
+        if webSocket == nil, stream == nil { return takeSwitch(of: socket, with: head, surplus: surplus) }
+        guard let handshake, let url = request.url, let webSocket else { return openTunnel(socket, surplus) }
         let response = note(head, from: url)
         concludeAuthentication(head, asking: nil)
         do throws(WebSocketHandshakeError) {
             let agreement = try handshake.check(head)
             publish(response, received: 0, expected: NSURLSessionTransferSizeUnknown)
             announceOpening(agreement.subprotocol)
-            phase = .exchanging(conversation)
-            conversation.transfer = self
-            conversation.isPaused = !holds.isEmpty
-            conversation.open(socket, agreement, received: surplus)
+            phase = .exchanging(webSocket)
+            webSocket.transfer = self
+            webSocket.isPaused = !holds.isEmpty
+            webSocket.open(socket, agreement, received: surplus)
         } catch {
             socket.close()
             phase = .parked
@@ -74,8 +75,9 @@ extension Transfer {
         }
     }
 
-    /// The proxy has connected: the handshake goes the same way.
-    private func openTunnel(_ socket: StreamSocket) {
+    /// The proxy has connected: what is to be said to the server goes the same way.
+    private func openTunnel(_ socket: StreamSocket, _ surplus: [UInt8]) {
+        if let stream { return start(stream, over: socket, received: surplus) }
         guard let target = try? RequestTarget(request.url) else { return socket.close() }
         proxy = nil
         let connection = session.pool.adopt(socket, as: target.origin)
@@ -85,9 +87,10 @@ extension Transfer {
     }
 
     /// Any other response to the handshake, or to the question for a tunnel.
-    func refuseHandshake(_ answer: Answer) -> TransferFailure {
-        publish(answer.response, received: 0, expected: NSURLSessionTransferSizeUnknown)
+    func refuseConversation(_ answer: Answer) -> TransferFailure {
         let status = answer.head.status
+        if stream != nil { return .stream(.tunnelRefused(status: status)) }
+        publish(answer.response, received: 0, expected: NSURLSessionTransferSizeUnknown)
         return .webSocket(handshake == nil ? .tunnelRefused(status: status) : .refused(status: status))
     }
 

@@ -109,7 +109,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     public func receive() async throws -> Message {
         guard session != nil else { throw URLError(.cancelled) }
         let conversation = conversation
-        let ticket = WebSocketConversation.Ticket()
+        let ticket = ReceiverTicket()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 NetworkActor.post { conversation.receive(ticket) { continuation.resume(with: $0) } }

@@ -9,7 +9,8 @@ extension WebSocketConversation {
 
     // MARK: The user's calls
 
-    func receive(_ ticket: Ticket? = nil, _ receiver: @escaping Receiver) {
+    func receive(_ ticket: ReceiverTicket? = nil, _ receiver: @escaping Receiver) {
+        if ticket?.isGivenUp == true { return receiver(.failure(givenUp)) }
         if let message = held.first {
             held.removeFirst()
             heldCount -= message.count + Self.messageOverhead
@@ -22,10 +23,13 @@ extension WebSocketConversation {
     }
 
     /// Whoever waits with this ticket does so no longer.
-    func giveUp(_ ticket: Ticket) {
+    func giveUp(_ ticket: ReceiverTicket) {
+        ticket.isGivenUp = true
         guard let place = receivers.firstIndex(where: { $0.ticket === ticket }) else { return }
-        receivers.remove(at: place).receiver(.failure(TransferFailure.cancelled.urlError(for: transfer?.request.url)))
+        receivers.remove(at: place).receiver(.failure(givenUp))
     }
+
+    private var givenUp: URLError { TransferFailure.cancelled.urlError(for: transfer?.request.url) }
 
     func dropHeld() {
         held = Queue()
@@ -42,9 +46,23 @@ extension WebSocketConversation {
     }
 
     func socketIsReadable(_ socket: StreamSocket) {
+        let allowance = receiving?.ask() ?? .max
+        if allowance > 0 { receive(atMost: allowance) } else { updateInterest() }
+    }
+
+    func takeTurn(receiving allowance: Int) {
+        if takesMore { receive(atMost: allowance) }
+        updateInterest()
+    }
+
+    private func receive(atMost limit: Int) {
+        guard let socket else { return }
         let scratch = EventLoop.shared.scratch
         do throws(SystemError) {
-            guard let count = try socket.receive(into: scratch) else { return }
+            guard let count = try socket.receive(into: .init(rebasing: scratch[..<min(limit, scratch.count)])) else {
+                return
+            }
+            receiving?.take(count)
             guard count > 0 else { return streamEnded(nil) }
             consume(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
         } catch {

@@ -48,12 +48,23 @@ extension WebSocketConversation {
 
     /// Hands to the socket what it takes. Not while frames are being read: what they make us say goes out together.
     func flush() {
+        guard let sending, mayWrite, outgoing.hasMore else { return flush(atMost: Self.bytesPerTurn) }
+        let allowance = sending.ask()
+        if allowance > 0 { flush(atMost: min(allowance, Self.bytesPerTurn)) } else { updateInterest() }
+    }
+
+    func takeTurn(sending allowance: Int) {
+        flush(atMost: allowance)
+    }
+
+    private func flush(atMost limit: Int) {
         guard mayWrite, let socket else { return }
-        var budget = Self.bytesPerTurn
+        var budget = limit
         do throws(SystemError) {
             while budget > 0, outgoing.compose() {
-                let count = try outgoing.send(through: socket)
+                let count = try outgoing.send(through: socket, atMost: budget)
                 guard count > 0 else { break }
+                sending?.take(count)
                 budget -= count
             }
         } catch {

@@ -14,12 +14,7 @@ internal import PurlIO
 /// `closing` has a limit in time. When it is over, the transfer concludes the task, and what waits is answered with the
 /// reason. The socket lingers for a moment, so that the last frame reaches the server.
 @NetworkActor
-final class WebSocketConversation: ResponseSource, StreamSocketHandler {
-    /// Identifies a call that waits for a message, for whoever may give it up.
-    final class Ticket: Sendable {
-        nonisolated init() {}
-    }
-
+final class WebSocketConversation: Conversation, StreamSocketHandler {
     typealias Receiver = @Sendable (Result<URLSessionWebSocketTask.Message, any Error>) -> Void
     typealias Handler = @Sendable ((any Error)?) -> Void
 
@@ -46,6 +41,10 @@ final class WebSocketConversation: ResponseSource, StreamSocketHandler {
     }
     private var closingTimer: LoopTimer?
 
+    /// Where the session limits what it receives and sends in a second.
+    var receiving: RateShare?
+    var sending: RateShare?
+
     // Receiving
     var reader: WebSocketReader?
     /// Bytes that had arrived when there was no room for more messages.
@@ -54,7 +53,7 @@ final class WebSocketConversation: ResponseSource, StreamSocketHandler {
     /// Messages that nobody has asked for.
     var held = Queue<URLSessionWebSocketTask.Message>()
     var heldCount = 0
-    var receivers: [(ticket: Ticket?, receiver: Receiver)] = []
+    var receivers: [(ticket: ReceiverTicket?, receiver: Receiver)] = []
     /// What the server's close frame says.
     var receivedClose: WebSocketClose?
 
@@ -117,6 +116,10 @@ final class WebSocketConversation: ResponseSource, StreamSocketHandler {
             role: .client, maximumMessageSize: maximumMessageSize, compression: agreement.compression)
         outgoing.writer = WebSocketWriter(role: .client, compression: agreement.compression)
         socket.handler = self
+        if let pool = transfer?.session.pool {
+            receiving = pool.receiveLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(receiving: $0) } }
+            sending = pool.sendLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(sending: $0) } }
+        }
         stash = bytes
         resumeReading()
         flush()
@@ -197,8 +200,8 @@ final class WebSocketConversation: ResponseSource, StreamSocketHandler {
     func updateInterest() {
         guard let socket, socket.isOpen else { return }
         var interest: Interest = []
-        if takesMore { interest.insert(.read) }
-        if mayWrite, outgoing.hasMore { interest.insert(.write) }
+        if takesMore, receiving?.isInLine != true { interest.insert(.read) }
+        if mayWrite, outgoing.hasMore, sending?.isInLine != true { interest.insert(.write) }
         if socket.interest != interest { socket.interest = interest }
     }
 }

@@ -124,10 +124,10 @@ struct WebSocketOutbox {
     /// RFC 6455 §10.3: from a strong source, which the system's is.
     private static func makeKey() -> UInt32 { .random(in: .min ... .max) }
 
-    /// Hands the buffer to the socket; returns how many bytes it took.
-    mutating func send(through socket: StreamSocket) throws(SystemError) -> Int {
+    /// Hands the buffer, and no more than `limit` bytes of it, to the socket; returns how many bytes it took.
+    mutating func send(through socket: StreamSocket, atMost limit: Int) throws(SystemError) -> Int {
         let count = try buffer.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]))
+            try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent..<sent + min(limit, bytes.count - sent)]))
         }
         sent += count
         if sent == buffer.count {

@@ -139,6 +139,7 @@ import Testing
             case .allow: [.response(200), .data(200_000), .completed(nil)]
             case .cancel: [.response(200), .completed(.cancelled)]
             case .becomeDownload: [.response(200), .becameDownload, .file(200_000), .completed(nil)]
+            case .becomeStream: []
             }
         #expect(asked.witness.events == expected)
         #expect(sandbox.partialNames == [])

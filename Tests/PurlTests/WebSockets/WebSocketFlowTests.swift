@@ -119,4 +119,35 @@ struct WebSocketFlowTests {
             #expect(log.events.count == room)
         }
     }
+
+    @Test("The session's limits hold for WebSockets", arguments: [true, false])
+    func limits(receiving: Bool) async throws {
+        let clock = ContinuousClock()
+        let stage = try await WebSocketStage {
+            if receiving { $0.maximumBytesReceivedPerSecond = 400_000 } else { $0.maximumBytesSentPerSecond = 400_000 }
+        }
+        let task = try stage.open()
+        await stage.witness.opening()
+        let start = clock.now
+        let message = GeneratedContent(size: 300_000).data
+        try await task.send(.data(message))
+        #expect(try await task.receive().data == message)
+        // All but what a bucket holds has to drip into it: at least, whatever the machine does.
+        #expect(clock.now - start >= .seconds(0.6))
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("A Swift task that was cancelled before it asked for a message waits for none")
+    func cancelledBefore() async throws {
+        let stage = try await WebSocketStage()
+        let task = try stage.open()
+        let waiting = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await task.receive()
+        }
+        await #expect(errorCode { _ = try await waiting.value } == .cancelled)
+        try await task.send(.string("next"))
+        #expect(try await task.receive().text == "next")
+        stage.session.invalidateAndCancel()
+    }
 }

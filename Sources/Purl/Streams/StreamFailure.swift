@@ -1,0 +1,54 @@
+import Foundation
+internal import PurlIO
+
+/// What can end a stream task, or one of its reads and writes, beside what can end every transfer.
+enum StreamFailure: Error {
+    /// Nothing could be reached there.
+    case badAddress(host: String, port: Int)
+    /// The proxy did not open a way to the server.
+    case tunnelRefused(status: Int)
+    /// The response did not come over a connection, or not over one of its own.
+    case noConnection
+    /// TLS was asked for.
+    case secureConnection
+    /// A read or a write did not come about in the time it had.
+    case timedOut(reading: Bool)
+    /// Nothing is read any more, or nothing written.
+    case closed(reading: Bool)
+    /// A write ended in the middle, so nothing can follow it.
+    case cutShort
+    /// The connection broke.
+    case lost(SystemError?)
+    /// The streams belong to the delegate.
+    case captured
+    /// The task is over.
+    case over
+
+    var explanation: (code: URLError.Code, sentence: String, underlying: (any Error)?) {
+        switch self {
+        case .badAddress(let host, let port):
+            (.badURL, "“\(host)” and \(port) are not the host and the port of a server.", nil)
+        case .tunnelRefused(let status):
+            (.cannotConnectToHost, "The proxy refused a connection to the server with the status \(status).", nil)
+        case .noConnection:
+            (.resourceUnavailable, "The response has no connection that could become a stream.", nil)
+        case .secureConnection:
+            (.unsupportedURL, "A secure connection needs TLS, which Purl does not speak.", nil)
+        case .timedOut(let reading):
+            (.timedOut, "The \(reading ? "read" : "write") took more than the time it had.", nil)
+        case .closed(let reading):
+            (
+                .networkConnectionLost, "The stream is closed for \(reading ? "reading" : "writing").",
+                POSIXError(.ENOTCONN)
+            )
+        case .cutShort:
+            (.networkConnectionLost, "An earlier write could not be finished, so nothing can follow it.", nil)
+        case .lost(let error):
+            (.networkConnectionLost, "The connection was lost.", error ?? POSIXError(.ECONNRESET))
+        case .captured:
+            (.networkConnectionLost, "The task's streams have been captured.", POSIXError(.ENOTCONN))
+        case .over:
+            (.networkConnectionLost, "The stream task is over.", POSIXError(.ENOTCONN))
+        }
+    }
+}

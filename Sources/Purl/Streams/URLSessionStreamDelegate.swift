@@ -1,0 +1,40 @@
+import Foundation
+
+/// What a session tells its delegate about stream tasks, beside what it tells about all tasks.
+public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
+    /// Nothing more comes from the server: it has ended its stream, or ``URLSessionStreamTask/closeRead()`` has had its
+    /// turn. Called once at most, also when nobody reads. In the first case there may still be bytes to be read: the
+    /// last of them come with the end.
+    func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask)
+
+    /// Nothing more goes to the server: ``URLSessionStreamTask/closeWrite()`` has had its turn, or the server takes
+    /// nothing any more. Called once at most.
+    func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask)
+
+    /// A better way to the server is known. Never called: Purl does not watch networks come and go.
+    func urlSession(_ session: URLSession, betterRouteDiscoveredFor streamTask: URLSessionStreamTask)
+
+    /// The answer to ``URLSessionStreamTask/captureStreams()``. The streams are not open yet. They belong to the
+    /// delegate and have nothing to do with the session any more; the task's completion follows.
+    func urlSession(
+        _ session: URLSession,
+        streamTask: URLSessionStreamTask,
+        didBecome inputStream: InputStream,
+        outputStream: OutputStream
+    )
+}
+
+extension URLSessionStreamDelegate {
+    public func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask) {}
+
+    public func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask) {}
+
+    public func urlSession(_ session: URLSession, betterRouteDiscoveredFor streamTask: URLSessionStreamTask) {}
+
+    public func urlSession(
+        _ session: URLSession,
+        streamTask: URLSessionStreamTask,
+        didBecome inputStream: InputStream,
+        outputStream: OutputStream
+    ) {}
+}

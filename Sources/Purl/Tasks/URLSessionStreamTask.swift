@@ -1,0 +1,159 @@
+import Foundation
+internal import PurlIO
+
+/// A connection over which bytes go both ways (TCP), as long as both sides like.
+///
+/// Made by a session from a host and a port, and started with ``URLSessionTask/resume()``; or what a data task goes on as
+/// when its delegate answers a response with ``URLSession/ResponseDisposition/becomeStream``. Reads and writes can be
+/// asked for at once: they wait for the connection, in a queue each, and are served in order. The task completes without
+/// an error when both directions are closed, or its streams captured. See <doc:StreamTasks>.
+///
+/// `@unchecked Sendable` as its superclass is; what it adds is `conversation`, which belongs to the network thread.
+open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
+    private let conversation: StreamConversation
+
+    init(session: URLSession, identifier: Int, request: URLRequest?, _ conversation: StreamConversation) {
+        self.conversation = conversation
+        super.init(
+            session: session, identifier: identifier, request: request, origin: .stream(conversation),
+            audience: .delegate)
+    }
+
+    // MARK: Reading
+
+    /// Asks for bytes, after those that were asked for before.
+    ///
+    /// What nobody has asked for is held until it makes up the configuration's
+    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``, or as much as the first read needs; then nothing more is
+    /// read, and the server has to wait.
+    ///
+    /// - Parameters:
+    ///   - minBytes: So many are waited for, and at least one; fewer come only at the end of the stream.
+    ///   - maxBytes: No more come at once. It goes before the minimum; with 0 no bytes are waited for, and none come.
+    ///   - timeout: In seconds from this call, those in which the task is suspended not counted; 0 for no limit. A read
+    ///     that has not come about by then fails with `URLError.timedOut`. What has come of its bytes is not lost: the
+    ///     next read gets them.
+    ///   - completionHandler: Called on the delegate queue: with the bytes, and whether they were the last; with `nil`
+    ///     and `true` when there were none left; or with the reason why none can be read.
+    open func readData(
+        ofMinLength minBytes: Int, maxLength maxBytes: Int, timeout: TimeInterval,
+        completionHandler: @escaping @Sendable (Data?, Bool, (any Error)?) -> Void
+    ) {
+        guard let queue = session?.queue else { return completionHandler(nil, false, URLError(.cancelled)) }
+        let conversation = conversation
+        NetworkActor.post {
+            conversation.read(minimum: minBytes, maximum: maxBytes, timeout: Self.limit(timeout)) { result in
+                queue.enqueue {
+                    switch result {
+                    case .success(let (bytes, isLast)): completionHandler(bytes, isLast, nil)
+                    case .failure(let error): completionHandler(nil, false, error)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for bytes; see ``readData(ofMinLength:maxLength:timeout:completionHandler:)``. When the surrounding `Task` is
+    /// cancelled it throws `URLError.cancelled`; the bytes then wait for the next call, and the connection stays open.
+    open func readData(
+        ofMinLength minBytes: Int, maxLength maxBytes: Int, timeout: TimeInterval
+    ) async throws -> (Data?, Bool) {
+        guard session != nil else { throw URLError(.cancelled) }
+        let conversation = conversation
+        let ticket = ReceiverTicket()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                NetworkActor.post {
+                    conversation.read(
+                        minimum: minBytes, maximum: maxBytes, timeout: Self.limit(timeout), ticket: ticket
+                    ) { continuation.resume(with: $0) }
+                }
+            }
+        } onCancel: {
+            NetworkActor.post { conversation.giveUp(ticket) }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Sends bytes, after those that are on their way already.
+    ///
+    /// - Parameters:
+    ///   - timeout: In seconds from this call, those in which the task is suspended not counted; 0 for no limit. A write
+    ///     that is not done by then fails with `URLError.timedOut`. If some of its bytes had gone out already the rest is
+    ///     missing, so that later writes fail, too.
+    ///   - completionHandler: Called on the delegate queue when the system has taken all the bytes, or with the reason
+    ///     why it never will. That the system has them does not mean that the server has them.
+    open func write(
+        _ data: Data, timeout: TimeInterval, completionHandler: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+        guard let queue = session?.queue else { return completionHandler(URLError(.cancelled)) }
+        let conversation = conversation
+        NetworkActor.post {
+            conversation.write(data, timeout: Self.limit(timeout)) { error in
+                queue.enqueue { completionHandler(error) }
+            }
+        }
+    }
+
+    /// Sends bytes; returns when the system has taken all of them. See ``write(_:timeout:completionHandler:)``.
+    open func write(_ data: Data, timeout: TimeInterval) async throws {
+        guard session != nil else { throw URLError(.cancelled) }
+        let conversation = conversation
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            NetworkActor.post {
+                conversation.write(data, timeout: Self.limit(timeout)) { error in
+                    if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+                }
+            }
+        }
+    }
+
+    /// Nothing, or nothing that makes sense, is no limit.
+    private static func limit(_ timeout: TimeInterval) -> Duration? {
+        timeout > 0 && timeout < 1_000_000_000 ? Transfer.duration(timeout) : nil
+    }
+
+    // MARK: Ends
+
+    /// Ends the stream to the server once everything that was to be written before has gone. Later writes fail. The
+    /// delegate hears of it in `urlSession(_:writeClosedFor:)`. What the server says can still be read.
+    open func closeWrite() {
+        let conversation = conversation
+        NetworkActor.post { conversation.closeWrite() }
+    }
+
+    /// Reads nothing more once everything that was asked for before has come. Later reads fail, and what the server still
+    /// sends is thrown away. The delegate hears of it in `urlSession(_:readClosedFor:)`. Writing goes on.
+    open func closeRead() {
+        let conversation = conversation
+        NetworkActor.post { conversation.closeRead() }
+    }
+
+    /// Turns the task's connection into an `InputStream` and an `OutputStream`, once all reads and writes that were asked
+    /// for before have come about.
+    ///
+    /// The delegate gets them in `urlSession(_:streamTask:didBecome:outputStream:)`, not yet open; the input begins with
+    /// what has come and nobody has read. The task then completes without an error, and its later reads and writes fail.
+    open func captureStreams() {
+        let conversation = conversation
+        NetworkActor.post { conversation.append(.captureStreams) }
+    }
+
+    /// Ends the task with an error that names TLS, which Purl does not speak, once all reads and writes that were asked
+    /// for before have come about.
+    open func startSecureConnection() {
+        let conversation = conversation
+        NetworkActor.post { conversation.append(.secureConnection) }
+    }
+
+    /// Does nothing: no connection is ever secure.
+    open func stopSecureConnection() {}
+
+    // MARK: For the conversation
+
+    /// Whom the calls about the connection go to.
+    var streamDelegate: (any URLSessionStreamDelegate)? {
+        delegate as? any URLSessionStreamDelegate ?? session?.delegate as? any URLSessionStreamDelegate
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+import Testing
+
+@Suite("A stream task's connection becomes an InputStream and an OutputStream", .timeLimit(.minutes(5)))
+struct StreamCaptureTests {
+    private func capture(_ stage: StreamStage, _ prepare: (URLSessionStreamTask) -> Void = { _ in }) async throws
+        -> (input: InputStream, output: OutputStream)
+    {
+        let task = stage.open()
+        prepare(task)
+        task.captureStreams()
+        await stage.witness.completion()
+        let gifts = stage.witness.captured
+        return (try #require(gifts.input), try #require(gifts.output))
+    }
+
+    /// Reads until so many bytes are there, or the stream has ended. Blocks.
+    private func read(_ count: Int, from stream: InputStream) -> Data {
+        var all = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while all.count < count {
+            let got = stream.read(&buffer, maxLength: min(buffer.count, count - all.count))
+            guard got > 0 else { break }
+            all += buffer[..<got]
+        }
+        return all
+    }
+
+    private func write(_ data: Data, to stream: OutputStream) -> Int {
+        var sent = 0
+        data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
+            guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+            while sent < data.count {
+                let count = stream.write(start + sent, maxLength: data.count - sent)
+                guard count > 0 else { return }
+                sent += count
+            }
+        }
+        return sent
+    }
+
+    @Test("What was read, written and asked for before comes about first, then the task is over")
+    func order() async throws {
+        let stage = try await StreamStage()
+        let witness = stage.witness
+        let (input, output) = try await capture(stage) { task in
+            task.write(Data("hello".utf8), timeout: 0) { witness.note("wrote \($0 == nil)") }
+            task.readData(ofMinLength: 2, maxLength: 2, timeout: 0) { data, _, _ in
+                witness.note("read \(String(decoding: data ?? Data(), as: UTF8.self))")
+            }
+        }
+        #expect(
+            witness.events == [
+                .note("wrote true"), .note("read he"), .captured, .metrics(transactions: 1), .completed(nil),
+            ])
+        #expect(input.streamStatus == .notOpen && output.streamStatus == .notOpen)
+        input.open()
+        output.open()
+        #expect(input.streamStatus == .open && output.streamStatus == .open)
+        // What had come and nobody had read is the first to be read.
+        #expect(read(3, from: input) == Data("llo".utf8))
+        #expect(output.hasSpaceAvailable)
+        #expect(write(Data("again".utf8), to: output) == 5)
+        #expect(read(5, from: input) == Data("again".utf8))
+        #expect(!input.hasBytesAvailable)
+        output.close()
+        #expect(output.streamStatus == .closed)
+        #expect(read(1, from: input) == Data())
+        #expect(input.streamStatus == .atEnd)
+        input.close()
+        #expect(input.streamStatus == .closed)
+        await stage.server.waitUntilDisconnected()
+        #expect(stage.server.streams.first?.ending == .complete)
+    }
+
+    @Test("Reading and writing wait as long as it takes, and hold nobody else up")
+    func large() async throws {
+        let content = GeneratedContent(size: SocketRoom.overflowingSize)
+        let stage = try await StreamStage()
+        let (input, output) = try await capture(stage)
+        input.open()
+        output.open()
+        let gift = StreamWitness.Gifts(input: nil, output: output)
+        let writing = Task.detached { [self] in gift.output.map { write(content.data, to: $0) } }
+        let got = read(content.size, from: input)
+        #expect(await writing.value == content.size)
+        #expect(got.count == content.size && content.matches(got))
+        input.close()
+        output.close()
+        await stage.server.waitUntilDisconnected()
+    }
+
+    @Test("A stream that is not open, or not any more, moves nothing")
+    func closed() async throws {
+        let stage = try await StreamStage()
+        let (input, output) = try await capture(stage)
+        var buffer: [UInt8] = [1, 2, 3]
+        #expect(input.read(&buffer, maxLength: 3) == -1)
+        #expect(output.write(&buffer, maxLength: 3) == -1)
+        #expect(!input.hasBytesAvailable && !output.hasSpaceAvailable)
+        input.open()
+        output.open()
+        input.close()
+        output.close()
+        #expect(input.read(&buffer, maxLength: 3) == -1)
+        #expect(output.write(&buffer, maxLength: 3) == -1)
+        input.open()
+        #expect(input.streamStatus == .closed)
+        await stage.server.waitUntilDisconnected()
+    }
+
+    @Test("Closing a stream ends the waiting in it")
+    func closingWhileReading() async throws {
+        let stage = try await StreamStage(.listening)
+        let (input, output) = try await capture(stage)
+        input.open()
+        let gift = StreamWitness.Gifts(input: input, output: nil)
+        let reading = Task.detached {
+            var byte: UInt8 = 0
+            return gift.input?.read(&byte, maxLength: 1)
+        }
+        input.close()
+        let got = await reading.value
+        #expect(got == 0 || got == -1)
+        output.close()
+        await stage.server.waitUntilDisconnected()
+    }
+
+    @Test("A reset is an error of the stream")
+    func reset() async throws {
+        let gate = Gate()
+        let stage = try await StreamStage(.listening.wait(at: gate).reset())
+        let (input, output) = try await capture(stage)
+        input.open()
+        output.open()
+        gate.open()
+        var byte: UInt8 = 0
+        #expect(input.read(&byte, maxLength: 1) == -1)
+        #expect(input.streamStatus == .error)
+        #expect((input.streamError as? POSIXError)?.code == .ECONNRESET)
+    }
+
+    @Test("Streams that nobody keeps close the connection")
+    func released() async throws {
+        let stage = try await StreamStage()
+        let session = stage.sandbox.session()
+        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(stage.server.port))
+        task.resume()
+        try await task.write("x")
+        #expect(try await task.text(1) == "x")
+        task.captureStreams()
+        await stage.server.waitUntilDisconnected()
+        await #expect(errorCode { try await task.write("x") } == .networkConnectionLost)
+    }
+
+    @Test("Calls after the streams were captured fail")
+    func afterwards() async throws {
+        let stage = try await StreamStage()
+        let witness = stage.witness
+        let task = stage.open()
+        task.captureStreams()
+        task.write(Data("x".utf8), timeout: 0) {
+            witness.note("write \(($0 as? URLError)?.code == .networkConnectionLost)")
+        }
+        await witness.completion()
+        #expect(witness.events.contains(.note("write true")))
+        await #expect(errorCode { _ = try await task.text(1) } == .networkConnectionLost)
+        #expect(stage.server.streams.first?.byteCount == 0)
+    }
+
+    @Test("A delegate on a run loop hears of what happens")
+    func runLoop() async throws {
+        let stage = try await StreamStage()
+        let (input, output) = try await capture(stage)
+        let gifts = StreamWitness.Gifts(input: input, output: output)
+        let events = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let listener = Listener(gifts)
+                listener.run()
+                continuation.resume(returning: listener.events)
+            }
+        }
+        #expect(
+            events == [
+                "out opened", "in opened", "out has space", "in has “ping”", "in ended",
+            ] || events == ["in opened", "out opened", "out has space", "in has “ping”", "in ended"])
+        await stage.server.waitUntilDisconnected()
+    }
+
+    /// Writes "ping" when there is room, and closes when everything has come back.
+    private final class Listener: NSObject, StreamDelegate {
+        private let streams: StreamWitness.Gifts
+        private(set) var events: [String] = []
+        private var isOver = false
+
+        init(_ streams: StreamWitness.Gifts) { self.streams = streams }
+
+        func run() {
+            for stream in [streams.input, streams.output] as [Stream?] {
+                stream?.delegate = self
+                stream?.schedule(in: .current, forMode: .default)
+                stream?.open()
+            }
+            while !isOver, RunLoop.current.run(mode: .default, before: .distantFuture) {}
+        }
+
+        func stream(_ aStream: Stream, handle eventCode: Stream.Event) {
+            let name = aStream === streams.input ? "in" : "out"
+            switch eventCode {
+            case .openCompleted: events.append("\(name) opened")
+            case .hasSpaceAvailable:
+                guard !events.contains("out has space") else { return }
+                events.append("\(name) has space")
+                _ = streams.output?.write([UInt8]("ping".utf8), maxLength: 4)
+            case .hasBytesAvailable:
+                var buffer = [UInt8](repeating: 0, count: 100)
+                let count = streams.input?.read(&buffer, maxLength: 100) ?? 0
+                events.append("\(name) has “\(String(decoding: buffer.prefix(count), as: UTF8.self))”")
+                streams.output?.close()
+            case .endEncountered:
+                events.append("\(name) ended")
+                streams.input?.close()
+                isOver = true
+            default: events.append("\(name) \(eventCode.rawValue)")
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@Suite("Streams wait for each other", .timeLimit(.minutes(5)))
+struct StreamFlowTests {
+    @Test("A client that reads nothing holds the server back")
+    func slowReader() async throws {
+        let gate = Gate()
+        let content = GeneratedContent(size: SocketRoom.overflowingSize)
+        let stage = try await StreamStage(.listening.send(content).wait(at: gate).finish()) {
+            $0.maximumBufferedBytesPerTask = 1 << 20
+        }
+        let task = stage.open()
+        #expect(content.matches(try #require(try await task.readData(ofMinLength: 10, maxLength: 10, timeout: 0).0)))
+        // More than is held can be asked for, and no more than that is held.
+        let large = try #require(try await task.readData(ofMinLength: 8 << 20, maxLength: 8 << 20, timeout: 0).0)
+        #expect(content.matches(large, at: 10))
+        #expect(task.countOfBytesReceived <= 10 + 10 << 20)
+        #expect(gate.arrivals == 0)
+        gate.open()
+        let rest = try await task.rest()
+        #expect(content.matches(rest, at: 10 + 8 << 20))
+        #expect(rest.count == content.size - 10 - 8 << 20)
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("A suspended task reads and writes nothing")
+    func suspended() async throws {
+        let gate = Gate()
+        let stage = try await StreamStage(.listening.receive(1).wait(at: gate).send("abc"))
+        let task = stage.open()
+        try await task.write("x")
+        await gate.reached()
+        task.suspend()
+        await Network.settle()
+        gate.open()
+        let witness = stage.witness
+        task.write(Data("later".utf8), timeout: 0) { witness.note("wrote \($0 == nil)") }
+        // Whatever the task would do comes about before this is over.
+        for _ in 0..<50 { await Network.settle() }
+        #expect(task.countOfBytesReceived == 0)
+        #expect(task.countOfBytesSent == 1)
+        #expect(witness.events.isEmpty)
+        task.resume()
+        #expect(try await task.text(3) == "abc")
+        #expect(await stage.stream { $0.byteCount == 6 }?.text == "xlater")
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("Writes wait for a server that does not read, and come in order then")
+    func slowServer() async throws {
+        let deaf = Gate()
+        let stage = try await StreamStage(.listening.notReading(until: deaf))
+        let task = stage.open()
+        let witness = stage.witness
+        let portion = SocketRoom.overflowingSize / 4
+        for number in 0..<4 {
+            let content = Data(repeating: UInt8(number), count: portion)
+            task.write(content, timeout: 0) { witness.note("\(number) \($0 == nil)") }
+        }
+        await deaf.reached()
+        #expect(!witness.events.contains(.note("3 true")))
+        deaf.open()
+        await witness.wait(for: .note("3 true"))
+        #expect(witness.events == (0..<4).map { .note("\($0) true") })
+        let stream = await stage.stream { $0.byteCount == 4 * portion }
+        let expected = (0..<4).reduce(into: Data()) { $0 += Data(repeating: UInt8($1), count: portion) }
+        // As much as the server keeps.
+        #expect(stream?.bytes == expected.prefix(64 << 20))
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("The session's limits hold for streams: received")
+    func receiveLimit() async throws {
+        let clock = ContinuousClock()
+        let stage = try await StreamStage(.listening.send(GeneratedContent(size: 300_000)).finish()) {
+            $0.maximumBytesReceivedPerSecond = 400_000
+        }
+        let start = clock.now
+        let task = stage.open()
+        task.closeWrite()
+        #expect(try await task.rest().count == 300_000)
+        // All but what a bucket holds has to drip into it: at least, whatever the machine does.
+        #expect(clock.now - start >= .seconds(0.6))
+    }
+
+    @Test("The session's limits hold for streams: sent")
+    func sendLimit() async throws {
+        let clock = ContinuousClock()
+        let stage = try await StreamStage(.listening) { $0.maximumBytesSentPerSecond = 400_000 }
+        let start = clock.now
+        let task = stage.open()
+        try await task.write(Data(count: 300_000), timeout: 0)
+        #expect(clock.now - start >= .seconds(0.6))
+        task.closeWrite()
+        #expect(await stage.stream { $0.hasEnded }?.byteCount == 300_000)
+    }
+
+    @Test("A stream's metrics are those of a load from the network")
+    func metrics() async throws {
+        let stage = try await StreamStage()
+        let task = stage.open()
+        try await task.write("hello")
+        #expect(try await task.text(5) == "hello")
+        task.closeWrite()
+        await stage.witness.completion()
+        let record = try #require(stage.witness.metrics?.transactionMetrics.first)
+        #expect(record.resourceFetchType == .networkLoad)
+        #expect(record.request.url?.absoluteString == "tcp://127.0.0.1:\(stage.server.port)")
+        #expect(record.response == nil)
+        #expect(record.connectEndDate != nil)
+        #expect(record.remotePort == "\(stage.server.port)")
+        #expect(record.countOfRequestBodyBytesSent == 5)
+        #expect(record.countOfResponseBodyBytesReceived == 5)
+        #expect(record.responseStartDate != nil && record.responseEndDate != nil)
+    }
+}

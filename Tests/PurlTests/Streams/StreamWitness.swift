@@ -1,0 +1,152 @@
+import Foundation
+import Purl
+import PurlTesting
+import Synchronization
+
+/// A delegate that writes down what it was told about stream tasks, in order.
+final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDelegate, Sendable {
+    enum Event: Hashable, Sendable {
+        case readClosed
+        case writeClosed
+        case captured
+        case waiting
+        case response(Int)
+        case becameStream
+        case metrics(transactions: Int)
+        case completed(URLError.Code?)
+        /// What a test's own handlers saw.
+        case note(String)
+    }
+
+    /// What the delegate was given.
+    struct Gifts: @unchecked Sendable {
+        // Handed from the delegate queue to the test, which is the only one to use them.
+        var input: InputStream?
+        var output: OutputStream?
+    }
+
+    private let log = EventLog<Event>()
+    private let lastError = Mutex<URLError?>(nil)
+    private let lastMetrics = Mutex<URLSessionTaskMetrics?>(nil)
+    private let gifts = Mutex(Gifts())
+    private let successor = Mutex<URLSessionStreamTask?>(nil)
+    private let disposition: URLSession.ResponseDisposition
+
+    init(_ disposition: URLSession.ResponseDisposition = .becomeStream) {
+        self.disposition = disposition
+    }
+
+    var events: [Event] { log.events }
+    var error: URLError? { lastError.withLock { $0 } }
+    var metrics: URLSessionTaskMetrics? { lastMetrics.withLock { $0 } }
+    /// The streams that were captured.
+    var captured: Gifts { gifts.withLock { $0 } }
+    /// What a data task became.
+    var streamTask: URLSessionStreamTask? { successor.withLock { $0 } }
+
+    func note(_ text: String) { log.append(.note(text)) }
+
+    func wait(for event: Event) async { await log.wait { $0.contains(event) } }
+
+    func completion() async {
+        await log.wait { events in events.contains { if case .completed = $0 { true } else { false } } }
+    }
+
+    func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask) { log.append(.readClosed) }
+
+    func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask) { log.append(.writeClosed) }
+
+    func urlSession(
+        _ session: URLSession, streamTask: URLSessionStreamTask, didBecome inputStream: InputStream,
+        outputStream: OutputStream
+    ) {
+        let both = Gifts(input: inputStream, output: outputStream)
+        gifts.withLock { $0 = both }
+        log.append(.captured)
+    }
+
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { log.append(.waiting) }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        log.append(.response((response as? HTTPURLResponse)?.statusCode ?? 0))
+        completionHandler(disposition)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didBecome streamTask: URLSessionStreamTask) {
+        successor.withLock { $0 = streamTask }
+        log.append(.becameStream)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        lastMetrics.withLock { $0 = metrics }
+        log.append(.metrics(transactions: metrics.transactionMetrics.count))
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        lastError.withLock { $0 = error as? URLError }
+        log.append(.completed((error as? URLError)?.code))
+    }
+}
+
+/// A server that speaks raw bytes, a session and a delegate for one test of streams.
+struct StreamStage {
+    let server: LoopbackServer
+    let sandbox: Sandbox
+    let witness: StreamWitness
+    let session: URLSession
+
+    init(
+        _ script: StreamScript? = .echo, _ disposition: URLSession.ResponseDisposition = .becomeStream,
+        on transport: LoopbackServer.Transport = .ipv4, _ change: (URLSessionConfiguration) -> Void = { _ in }
+    ) async throws {
+        server = try await LoopbackServer.started(transport, stream: script)
+        sandbox = try Sandbox()
+        witness = StreamWitness(disposition)
+        session = sandbox.session(witness, change)
+    }
+
+    /// A task that has been started.
+    func open() -> URLSessionStreamTask {
+        let task = make()
+        task.resume()
+        return task
+    }
+
+    func make() -> URLSessionStreamTask {
+        session.streamTask(withHostName: "127.0.0.1", port: Int(server.port))
+    }
+
+    /// The server's side of the first stream, as soon as it is as the condition says.
+    func stream(
+        until condition: @escaping @Sendable (ReceivedStream) -> Bool = { $0.ending != nil }
+    ) async -> ReceivedStream? {
+        await server.wait { record in record.streams.first.map(condition) ?? false }
+        return server.streams.first
+    }
+}
+
+extension URLSessionStreamTask {
+    func write(_ text: String) async throws {
+        try await write(Data(text.utf8), timeout: 0)
+    }
+
+    /// Exactly so many bytes, as text.
+    func text(_ count: Int) async throws -> String? {
+        try await readData(ofMinLength: count, maxLength: count, timeout: 0).0.map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    /// Everything to the end of the stream.
+    func rest() async throws -> Data {
+        var all = Data()
+        while true {
+            let (bytes, isLast) = try await readData(ofMinLength: 1, maxLength: 1 << 20, timeout: 0)
+            if let bytes { all += bytes }
+            if isLast { return all }
+        }
+    }
+}
