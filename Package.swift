@@ -29,9 +29,9 @@ let package = Package(
         // What the crash script kills.
         .executableTarget(
             name: "CrashSubject", dependencies: ["Purl", "PurlDownloads", "PurlTesting"], path: "Tests/CrashSubject"),
-        // What speaks to WebSocket servers of others.
+        // What speaks to servers of others over connections that last.
         .executableTarget(
-            name: "WebSocketSubject", dependencies: ["Purl", "PurlTesting"], path: "Tests/WebSocketSubject"),
+            name: "ConversationSubject", dependencies: ["Purl", "PurlTesting"], path: "Tests/ConversationSubject"),
         // Every way to fail, with every kind of task: data for a test suite, and for a program that counts what is left.
         .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"], path: "Tests/Faults"),
         .executableTarget(name: "FaultMatrix", dependencies: ["Faults"], path: "Tests/FaultMatrix"),

@@ -1,6 +1,6 @@
 """Tries WebSocket tasks against servers of others: the Python packages websockets and aiohttp, and Autobahn's test suite.
 
-    python3 .ci/websockets --subject .build/release/WebSocketSubject --python FOLDER/bin/python3 [--wstest PATH]
+    python3 .ci/websockets --subject .build/release/ConversationSubject --python FOLDER/bin/python3 [--wstest PATH]
 
 `--python` is one that has both packages. `--wstest` is the program of autobahntestsuite, which runs on Python 2.7; without
 it that part is left out, and says so. Everything happens on 127.0.0.1 and in a temporary directory. Each check prints a
@@ -9,17 +9,15 @@ line that begins with "ok" or "FAILED"; the exit status is 1 when any failed.
 
 import argparse
 import json
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 # What the scripts share.
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-from surroundings import environment  # noqa: E402
+from surroundings import environment, free_port, start, stop  # noqa: E402
 
 # A case whose behaviour is one of these is passed. INFORMATIONAL ones measure, or ask what the rules leave open.
 GOOD = {"OK", "NON-STRICT", "INFORMATIONAL"}
@@ -27,7 +25,7 @@ GOOD = {"OK", "NON-STRICT", "INFORMATIONAL"}
 
 def main():
     parser = argparse.ArgumentParser(prog="websockets")
-    parser.add_argument("--subject", type=Path, required=True, help="the program of Tests/WebSocketSubject")
+    parser.add_argument("--subject", type=Path, required=True, help="the program of Tests/ConversationSubject")
     parser.add_argument("--python", type=Path, required=True, help="has the packages websockets and aiohttp")
     parser.add_argument("--wstest", type=Path, help="the program of autobahntestsuite")
     options = parser.parse_args()
@@ -77,36 +75,6 @@ def check_autobahn(wstest, subject):
     print(f"{'FAILED' if bad else 'ok'} - Autobahn: {len(results) - len(bad)} of {len(results)} cases"
           f" ({len(loose)} not strict)", flush=True)
     return not bad
-
-
-def start(words, port):
-    """The server, once it listens."""
-    process = subprocess.Popen([str(word) for word in words], env=environment(), stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
-    while True:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return process
-        if process.poll() is not None or time.monotonic() > deadline:
-            stop(process)
-            raise SystemExit(f"FAILED - {words[0]} does not listen")
-        time.sleep(0.05)
-
-
-def stop(process):
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 sys.exit(main())
