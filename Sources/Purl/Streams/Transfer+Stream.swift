@@ -4,12 +4,6 @@ internal import PurlIO
 
 /// How a transfer becomes a stream, from the start or in place of a response, and ends as one.
 extension Transfer {
-    /// What the connection is for, where it is for a stream.
-    var stream: StreamConversation? {
-        if case .stream(let stream) = origin { return stream }
-        return successor
-    }
-
     private var streamTask: URLSessionStreamTask? { task as? URLSessionStreamTask }
 
     // MARK: From the start
@@ -55,7 +49,7 @@ extension Transfer {
         guard case .delegate = destination, case .delegate = task.audience else { return allow(answer) }
         guard let (socket, surplus) = answer.source.surrender() else { return fail(.stream(.noConnection)) }
         let stream = StreamConversation(request, session.settings)
-        successor = stream
+        self.stream = stream
         destination = .nowhere
         coded = nil
         let old = task

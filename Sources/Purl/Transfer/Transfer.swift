@@ -99,8 +99,10 @@ final class Transfer: ExchangeClient {
     var following: Following?
     /// What the server of a WebSocket has been asked; `nil` while it is a proxy that is asked.
     var handshake: WebSocketHandshake?
-    /// What has taken the place of a data task's response.
-    var successor: StreamConversation?
+    /// What the connection is for, where it is for a WebSocket.
+    let webSocket: WebSocketConversation?
+    /// What the connection is for, where it is for a stream, from the start or in place of a data task's response.
+    var stream: StreamConversation?
     /// What the request of the moment has to do with the cache.
     var visit: CacheVisit?
     /// The cache has been asked about the request of the moment.
@@ -153,20 +155,22 @@ final class Transfer: ExchangeClient {
         lastProgress = clock.now
         request = task.originalRequest ?? .unreadable
         untouched = origin.resumeData
-        if case .upload(let body) = origin {
+        if case .webSocket(let conversation) = origin { webSocket = conversation } else { webSocket = nil }
+        switch origin {
+        case .upload(let body):
             upload = body
             request.httpBody = nil
-        }
-        // RFC 6455 §4.1: a handshake is a GET, and has nothing to do with protocols for responses.
-        if case .webSocket = origin {
+        case .webSocket:
+            // RFC 6455 §4.1: a handshake is a GET, and has nothing to do with protocols for responses.
             request.httpMethod = "GET"
             request.httpBody = nil
             hasAskedProtocols = true
-        }
-        if case .stream(let stream) = origin {
-            request = stream.request ?? .unreadable
+        case .stream(let conversation):
+            stream = conversation
+            request = conversation.request ?? .unreadable
             hasAskedProtocols = true
             hasConsultedCache = true
+        case .request, .sink, .resume, .restored, .unreadable: break
         }
     }
 

@@ -4,12 +4,6 @@ internal import PurlIO
 
 /// How a transfer becomes a WebSocket connection (RFC 6455 §4.1), and ends as one.
 extension Transfer {
-    /// What the connection is for, where it is for a WebSocket.
-    var webSocket: WebSocketConversation? {
-        guard case .webSocket(let conversation) = origin else { return nil }
-        return conversation
-    }
-
     private var webSocketTask: URLSessionWebSocketTask? { task as? URLSessionWebSocketTask }
 
     /// How long a server has for its close frame.
