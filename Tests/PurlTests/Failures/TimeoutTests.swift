@@ -74,65 +74,72 @@ struct RequestTimeoutTests {
     }
 }
 
-/// The gaps are far below the limit, since a busy machine makes them longer.
+/// All but a second of the limit passes each time, by a clock that these tests turn.
 @Suite("What counts as progress", .timeLimit(.minutes(5)))
 struct ProgressTests {
-    @Test(
-        "A body that takes longer than the limit in all, but never that long without a byte",
-        arguments: [LoadForm.dataDelegate, .downloadAsync])
-    func slowBody(form: LoadForm) async throws {
-        let server = try LoopbackServer()
-        let content = GeneratedContent(size: 40_000, seed: 5)
-        let url = server.route("/file", .generated(content).throttled(bytesPerSecond: 3_000))
-        let outcome = try await form.load(url) { $0.timeoutIntervalForRequest = 12 }
-        outcome.expectSuccess(content.data)
+    private static let forms = [LoadForm.dataDelegate, .downloadAsync]
+
+    private let clock = ManualClock()
+
+    private func oneMinute(_ configuration: URLSessionConfiguration) {
+        configuration.clock = clock
+        configuration.timeoutIntervalForRequest = 60
     }
 
-    @Test("Interim responses", arguments: [LoadForm.dataDelegate, .downloadAsync])
-    func interimResponses(form: LoadForm) async throws {
-        let listener = try await RawListener.started { peer in
+    /// Sends the pieces to whoever comes, with nearly a minute after each.
+    private func listener(sending pieces: [String]) async throws -> RawListener {
+        try await RawListener.started { [clock] peer in
             _ = await peer.head()
-            for _ in 0..<8 {
-                await peer.pause(.milliseconds(1_600))
-                peer.send("HTTP/1.1 102 Processing\r\n\r\n")
+            for piece in pieces {
+                peer.send(piece)
+                await peer.othersTurn()
+                clock.advance(by: .seconds(59))
             }
-            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
             _ = await peer.rest()
         }
-        let outcome = try await form.load(listener.url("/file")) { $0.timeoutIntervalForRequest = 12 }
+    }
+
+    @Test("A body that takes longer than the limit in all, but never that long without a byte", arguments: forms)
+    func slowBody(form: LoadForm) async throws {
+        let listener = try await listener(
+            sending: ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "h", "e", "l", "l", "o"])
+        let outcome = try await form.load(try listener.url("/file"), oneMinute)
         outcome.expectSuccess(Data("hello".utf8))
     }
 
-    @Test("A head that comes in pieces", arguments: [LoadForm.dataDelegate, .downloadAsync])
+    @Test("Interim responses", arguments: forms)
+    func interimResponses(form: LoadForm) async throws {
+        let listener = try await listener(
+            sending: Array(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 8)
+                + ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"])
+        let outcome = try await form.load(try listener.url("/file"), oneMinute)
+        outcome.expectSuccess(Data("hello".utf8))
+    }
+
+    @Test("A head that comes in pieces", arguments: forms)
     func slowHead(form: LoadForm) async throws {
-        let listener = try await RawListener.started { peer in
-            _ = await peer.head()
-            for piece in ["HTTP/1.1 2", "00 OK\r\n", "X:", " y\r", "\nConte", "nt-Length:", " 5\r\n\r", "\nhello"] {
-                await peer.pause(.milliseconds(1_600))
-                peer.send(piece)
-            }
-            _ = await peer.rest()
-        }
-        let outcome = try await form.load(listener.url("/file")) { $0.timeoutIntervalForRequest = 12 }
+        let listener = try await listener(
+            sending: ["HTTP/1.1 2", "00 OK\r\n", "X:", " y\r", "\nConte", "nt-Length:", " 5\r\n\r", "\nhello"])
+        let outcome = try await form.load(try listener.url("/file"), oneMinute)
         outcome.expectSuccess(Data("hello".utf8))
     }
 
     @Test("A request's body that is taken slowly")
     func slowUpload() async throws {
-        let listener = try await RawListener.started { peer in
+        let listener = try await RawListener.started { [clock] peer in
             _ = await peer.head()
-            // More than the buffers in between can hold is left for the end.
-            for portion in 0..<48 {
-                if portion < 8 { await peer.pause(.milliseconds(1_600)) }
-                _ = await peer.bytes(1 << 20)
+            // A portion is more than the buffers in between can hold: some of it has to be sent meanwhile.
+            for _ in 0..<4 {
+                _ = await peer.bytes(24 << 20)
+                clock.advance(by: .seconds(59))
             }
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
             _ = await peer.rest()
         }
-        var request = URLRequest(url: try listener.url("/file"), timeoutInterval: 12)
+        var request = URLRequest(url: try listener.url("/file"))
         request.httpMethod = "POST"
-        request.httpBody = Data(count: 48 << 20)
-        try await LoadForm.dataDelegate.load(request).expectSuccess(Data("hello".utf8))
+        request.httpBody = Data(count: 96 << 20)
+        try await LoadForm.dataDelegate.load(request, oneMinute).expectSuccess(Data("hello".utf8))
     }
 }
 

@@ -147,6 +147,9 @@ final class RawPeer: StreamSocketHandler {
         }
     }
 
+    /// Returns when the client, which the same thread serves, has seen what was sent.
+    func othersTurn() async { await pause(.zero) }
+
     /// Ends the connection so that the client sees a reset.
     func reset() { socket.reset() }
 
