@@ -19,7 +19,9 @@ let package = Package(
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .executableTarget(
             name: "PurlCommand", dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlHTTP", "PurlIO"]),
-        .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP"]),
+        // All tests are one program; this tells it how many to run at a time.
+        .target(name: "SomeAtATime", path: "Tests/SomeAtATime"),
+        .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "SomeAtATime"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
         .testTarget(name: "PurlTestingTests", dependencies: ["PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlTests", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),

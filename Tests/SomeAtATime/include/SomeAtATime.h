@@ -1,0 +1,1 @@
+// Nothing to call: what this target does it does before the tests begin.
