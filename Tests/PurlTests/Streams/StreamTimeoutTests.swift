@@ -87,7 +87,7 @@ struct StreamTimeoutTests {
         task.closeWrite()
         let stream = await stage.stream { $0.hasEnded }
         #expect(stream?.byteCount == size + 3)
-        #expect(witness.events.contains(.note("first true")))
+        await witness.wait(for: .note("first true"))
         stage.session.invalidateAndCancel()
     }
 
