@@ -24,7 +24,7 @@ extension StreamConversation {
     private func answer(_ read: StreamOperation, after reason: (any Error)?, _ minimum: Int, _ maximum: Int) {
         if heldCount >= minimum, heldCount > 0 {
             read.finish(with: takeHeld(maximum), isLast: false)
-        } else if reason == nil, hasEnded, !isReadClosed {
+        } else if reason == nil, hasEnded, !isReadClosed, !hasBeenCaptured {
             read.finish(with: nil, isLast: true)
         } else {
             read.fail(reason ?? overError)

@@ -34,7 +34,7 @@ final class StreamConversation: Conversation, StreamSocketHandler {
 
     private(set) var stage = Stage.waiting
     /// The delegate has the streams.
-    private var hasBeenCaptured = false
+    private(set) var hasBeenCaptured = false
     /// What stands for the connection in errors and metrics, where no request does.
     let request: URLRequest?
     /// Gone once the task is concluded.

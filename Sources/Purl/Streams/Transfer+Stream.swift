@@ -92,16 +92,16 @@ extension Transfer {
         conclude(.success(()))
     }
 
-    /// The connection is the delegate's from now on.
+    /// The connection is the delegate's from now on, and to hear of it is the delegate's last call.
     func streamsCaptured(_ socket: StreamSocket, _ bytes: [UInt8]) {
         do throws(SystemError) {
             let connection = try socket.detach()
-            tellStreamDelegate { delegate, session, task in
-                delegate.urlSession(
-                    session, streamTask: task, didBecome: CapturedInputStream(connection, after: bytes),
-                    outputStream: CapturedOutputStream(connection))
+            metrics?.current.noteEnd()
+            leave()
+            stream?.conclude(nil)
+            session.queue.enqueue { [streamTask, tellMetrics = metricsCall()] in
+                streamTask?.handOver(connection, after: bytes, metrics: tellMetrics)
             }
-            streamDidEnd()
         } catch {
             fail(.stream(.lost(error)))
         }

@@ -15,7 +15,11 @@ public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
     func urlSession(_ session: URLSession, betterRouteDiscoveredFor streamTask: URLSessionStreamTask)
 
     /// The answer to ``URLSessionStreamTask/captureStreams()``. The streams are not open yet. They belong to the
-    /// delegate and have nothing to do with the session any more; the task's completion follows.
+    /// delegate and have nothing to do with the session any more. The task has completed, and its delegate hears nothing
+    /// more of it: neither metrics nor a completion follow.
+    ///
+    /// `property(forKey:)` is nil for every key, and no property can be set: what a socket's streams have elsewhere, its
+    /// security level and its proxies say, is settled here before there are streams.
     func urlSession(
         _ session: URLSession,
         streamTask: URLSessionStreamTask,

@@ -134,7 +134,11 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     /// for before have come about.
     ///
     /// The delegate gets them in `urlSession(_:streamTask:didBecome:outputStream:)`, not yet open; the input begins with
-    /// what has come and nobody has read. The task then completes without an error, and its later reads and writes fail.
+    /// what has come and nobody has read. The task is then ``URLSessionTask/State/completed`` without an error, and that
+    /// was the last the delegate hears of it: neither metrics nor a completion follow. Later reads and writes fail.
+    ///
+    /// A delegate that is no ``URLSessionStreamDelegate`` gets no streams: the connection is closed, and it hears that the
+    /// task has completed. So it does when the task is cancelled before the streams have reached the delegate.
     open func captureStreams() {
         let conversation = conversation
         NetworkActor.post { conversation.append(.captureStreams) }
@@ -155,5 +159,18 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     /// Whom the calls about the connection go to.
     var streamDelegate: (any URLSessionStreamDelegate)? {
         delegate as? any URLSessionStreamDelegate ?? session?.delegate as? any URLSessionStreamDelegate
+    }
+
+    /// The last call of a task whose streams were captured, on the delegate queue. Where nobody can have them, because
+    /// nobody would know what to do with them or the task was cancelled, it ends as any other task does.
+    func handOver(_ connection: BlockingSocket, after bytes: [UInt8], metrics: DelegateQueue.Call?) {
+        guard let session else { return }
+        guard let delegate = streamDelegate, conclude(nil) == nil else {
+            return tellDelegate(nil, file: nil, metrics: metrics)
+        }
+        delegate.urlSession(
+            session, streamTask: self, didBecome: CapturedInputStream(connection, after: bytes),
+            outputStream: CapturedOutputStream(connection))
+        finish()
     }
 }

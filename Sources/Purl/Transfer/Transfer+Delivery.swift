@@ -248,13 +248,18 @@ extension Transfer {
         }
     }
 
-    /// The one end of every transfer.
-    func conclude(_ result: Result<Void, any Error>) {
-        if case .delegate(let mailbox) = destination, mailbox.release() { deliverData(from: mailbox) }
+    /// Nothing happens any more, and the task does not know the transfer.
+    func leave() {
         phase = .concluded
         stopTimers()
         task.transfer = nil
         task.isConcluded = true
+    }
+
+    /// The one end of every transfer, but that of a stream whose connection goes to the delegate.
+    func conclude(_ result: Result<Void, any Error>) {
+        if case .delegate(let mailbox) = destination, mailbox.release() { deliverData(from: mailbox) }
+        leave()
         let (task, partial, body) = (task, partial, collected)
         let outcome: (any Error)? =
             switch result {

@@ -12,7 +12,7 @@ struct StreamCaptureTests {
         let task = stage.open()
         prepare(task)
         task.captureStreams()
-        await stage.witness.completion()
+        await stage.witness.capture()
         let gifts = stage.witness.captured
         return (try #require(gifts.input), try #require(gifts.output))
     }
@@ -52,10 +52,7 @@ struct StreamCaptureTests {
                 witness.note("read \(String(decoding: data ?? Data(), as: UTF8.self))")
             }
         }
-        #expect(
-            witness.events == [
-                .note("wrote true"), .note("read he"), .captured, .metrics(transactions: 1), .completed(nil),
-            ])
+        #expect(witness.events == [.note("wrote true"), .note("read he"), .captured])
         #expect(input.streamStatus == .notOpen && output.streamStatus == .notOpen)
         input.open()
         output.open()
@@ -74,6 +71,80 @@ struct StreamCaptureTests {
         #expect(input.streamStatus == .closed)
         await stage.server.waitUntilDisconnected()
         #expect(stage.server.streams.first?.ending == .complete)
+    }
+
+    @Test("The streams are the last the delegate hears of the task, which has completed")
+    func last() async throws {
+        let stage = try await StreamStage()
+        let task = stage.open()
+        task.captureStreams()
+        // The session has nothing else to wait for.
+        stage.session.finishTasksAndInvalidate()
+        await stage.witness.wait(for: .invalid)
+        #expect(stage.witness.events == [.captured, .invalid])
+        #expect(task.state == .completed && task.error == nil)
+        #expect(await stage.session.allTasks.isEmpty)
+        // The connection has not gone with the session.
+        let gifts = stage.witness.captured
+        let (input, output) = (try #require(gifts.input), try #require(gifts.output))
+        input.open()
+        output.open()
+        #expect(write(Data("on".utf8), to: output) == 2)
+        #expect(read(2, from: input) == Data("on".utf8))
+    }
+
+    @Test(
+        "A task that was cancelled before its streams reached the delegate ends with that, and its connection with it")
+    func cancelled() async throws {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let stage = try await StreamStage(queue: queue)
+        let task = stage.open()
+        try await task.write("x")
+        #expect(try await task.text(1) == "x")
+        queue.isSuspended = true
+        task.captureStreams()
+        // Fails when the streams have been captured, and not before.
+        await #expect(errorCode { try await task.write("x") } == .networkConnectionLost)
+        task.cancel()
+        queue.isSuspended = false
+        await stage.witness.completion()
+        #expect(stage.witness.events == [.metrics(transactions: 1), .completed(.cancelled)])
+        await stage.server.waitUntilDisconnected()
+    }
+
+    @Test("A delegate that knows nothing of streams hears that the task has completed, and the connection is closed")
+    func plainDelegate() async throws {
+        let server = try await LoopbackServer.started(.ipv4, stream: .echo)
+        let sandbox = try Sandbox()
+        let witness = PlainWitness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(server.port))
+        task.resume()
+        task.captureStreams()
+        await witness.log.wait { !$0.isEmpty }
+        #expect(witness.log.events == ["completed"])
+        await server.waitUntilDisconnected()
+    }
+
+    /// A delegate of no particular kind of task.
+    private final class PlainWitness: NSObject, URLSessionTaskDelegate, Sendable {
+        let log = EventLog<String>()
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            log.append(error.map { "failed: \($0)" } ?? "completed")
+        }
+    }
+
+    @Test("The streams have no properties, and none can be set")
+    func properties() async throws {
+        let stage = try await StreamStage()
+        let (input, output) = try await capture(stage)
+        for key in [Stream.PropertyKey.socketSecurityLevelKey, .socksProxyConfigurationKey, .networkServiceType] {
+            #expect(input.property(forKey: key) == nil && output.property(forKey: key) == nil)
+            #expect(!input.setProperty(nil, forKey: key) && !output.setProperty(nil, forKey: key))
+        }
     }
 
     @Test("Reading and writing wait as long as it takes, and hold nobody else up")
@@ -165,10 +236,23 @@ struct StreamCaptureTests {
         task.write(Data("x".utf8), timeout: 0) {
             witness.note("write \(($0 as? URLError)?.code == .networkConnectionLost)")
         }
-        await witness.completion()
-        #expect(witness.events.contains(.note("write true")))
+        await witness.wait(for: .note("write true"))
         await #expect(errorCode { _ = try await task.text(1) } == .networkConnectionLost)
         #expect(stage.server.streams.first?.byteCount == 0)
+    }
+
+    @Test("What comes, the end of the stream with it, is for the captured stream alone")
+    func endAfterwards() async throws {
+        let stage = try await StreamStage(.listening.send("abc").finish())
+        let task = stage.open()
+        await stage.witness.wait(for: .readClosed)
+        task.captureStreams()
+        await stage.witness.capture()
+        await #expect(errorCode { _ = try await task.text(1) } == .networkConnectionLost)
+        let input = try #require(stage.witness.captured.input)
+        input.open()
+        #expect(read(4, from: input) == Data("abc".utf8))
+        #expect(input.streamStatus == .atEnd)
     }
 
     @Test("A delegate on a run loop hears of what happens")

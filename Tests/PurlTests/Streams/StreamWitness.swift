@@ -14,6 +14,7 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
         case becameStream
         case metrics(transactions: Int)
         case completed(URLError.Code?)
+        case invalid
         /// What a test's own handlers saw.
         case note(String)
     }
@@ -48,6 +49,9 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
 
     func wait(for event: Event) async { await log.wait { $0.contains(event) } }
 
+    /// Returns when the streams are there.
+    func capture() async { await wait(for: .captured) }
+
     func completion() async {
         await log.wait { events in events.contains { if case .completed = $0 { true } else { false } } }
     }
@@ -62,7 +66,7 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
     ) {
         let both = Gifts(input: inputStream, output: outputStream)
         gifts.withLock { $0 = both }
-        log.append(.captured)
+        log.append(streamTask.state == .completed ? .captured : .note("captured in the state \(streamTask.state)"))
     }
 
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { log.append(.waiting) }
@@ -79,6 +83,8 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
         successor.withLock { $0 = streamTask }
         log.append(.becameStream)
     }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { log.append(.invalid) }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
         lastMetrics.withLock { $0 = metrics }
@@ -100,12 +106,13 @@ struct StreamStage {
 
     init(
         _ script: StreamScript? = .echo, _ disposition: URLSession.ResponseDisposition = .becomeStream,
-        on transport: LoopbackServer.Transport = .ipv4, _ change: (URLSessionConfiguration) -> Void = { _ in }
+        on transport: LoopbackServer.Transport = .ipv4, queue: OperationQueue? = nil,
+        _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) async throws {
         server = try await LoopbackServer.started(transport, stream: script)
         sandbox = try Sandbox()
         witness = StreamWitness(disposition)
-        session = sandbox.session(witness, change)
+        session = sandbox.session(witness, queue: queue, change)
     }
 
     /// A task that has been started.
