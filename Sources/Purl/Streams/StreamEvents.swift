@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The network thread watches the connection while somebody wants to know, and puts a timer that is due at once into the
 /// run loop: that is what wakes it. After an event of bytes or room there is none until the stream has been read or
-/// written.
+/// written. Neither the network thread nor a run loop keeps a stream: one that nobody else keeps is told of nothing.
 final class StreamEvents: Sendable {
     /// Where a stream is scheduled. `@unchecked Sendable`: a run loop takes timers from any thread.
     private struct Place: @unchecked Sendable {
@@ -31,6 +31,8 @@ final class StreamEvents: Sendable {
         self.direction = direction
         state = Mutex(State(connection: connection))
     }
+
+    deinit { stop() }
 
     func schedule(in loop: RunLoop, mode: RunLoop.Mode) {
         let anchor = Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }
@@ -75,8 +77,8 @@ final class StreamEvents: Sendable {
         }
         guard let connection else { return }
         if side.hasBytes { return tellReadiness(of: side) }
-        NetworkActor.post { [weak side, direction] in
-            guard let side else { return }
+        NetworkActor.post { [weak self, weak side, direction] in
+            guard let self, let side else { return }
             let watch = self.state.withLock { $0.watch } ?? (try? Watch(connection, direction))
             let isWanted = self.state.withLock { state in
                 if state.connection != nil { state.watch = watch }
@@ -85,12 +87,13 @@ final class StreamEvents: Sendable {
             guard isWanted else { return }
             // Without a descriptor to watch there is nothing to wait for but the stream itself.
             guard let watch else { return self.tellReadiness(of: side) }
-            watch.start { [weak side] in if let side { self.tellReadiness(of: side) } }
+            watch.start { [weak self, weak side] in if let self, let side { self.tellReadiness(of: side) } }
         }
     }
 
     private func tellReadiness(of side: CapturedSide) {
-        run {
+        run(for: side) { [weak self] side in
+            guard let self else { return }
             self.state.withLock { $0.isArmed = false }
             // Somebody may have read or written without waiting to be told.
             guard side.isReady else { return self.arm(for: side) }
@@ -106,15 +109,16 @@ final class StreamEvents: Sendable {
 
     /// Has the delegate told of something that happened.
     func tell(_ side: CapturedSide, _ event: Stream.Event) {
-        run { side.listener.tell(event) }
+        run(for: side) { $0.listener.tell(event) }
     }
 
     /// Runs the call once, on whatever run loop that the stream is scheduled in comes first.
-    private func run(_ call: @escaping @Sendable () -> Void) {
+    private func run(for side: CapturedSide, _ call: @escaping @Sendable (CapturedSide) -> Void) {
         let isDone = Flag()
         for place in state.withLock({ $0.places }) {
-            let timer = Timer(timeInterval: 0, repeats: false) { [weak self] _ in
-                if let self, self.state.withLock({ $0.connection != nil }), isDone.isFirst { call() }
+            let timer = Timer(timeInterval: 0, repeats: false) { [weak self, weak side] _ in
+                guard let self, let side, self.state.withLock({ $0.connection != nil }) else { return }
+                if isDone.isFirst { call(side) }
             }
             place.loop.add(timer, forMode: place.mode)
         }

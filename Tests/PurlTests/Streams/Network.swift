@@ -8,4 +8,11 @@ enum Network {
     static func settle() async {
         await withCheckedContinuation { continuation in NetworkActor.post { continuation.resume() } }
     }
+
+    /// The same, for a thread that can wait.
+    static func settled() {
+        let isDone = DispatchSemaphore(value: 0)
+        NetworkActor.post { isDone.signal() }
+        isDone.wait()
+    }
 }

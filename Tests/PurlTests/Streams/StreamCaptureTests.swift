@@ -227,6 +227,28 @@ struct StreamCaptureTests {
         await #expect(errorCode { try await task.write("x") } == .networkConnectionLost)
     }
 
+    @Test("So do streams that nobody keeps though a run loop would tell of them", arguments: [false, true])
+    func releasedWhileScheduled(isRemoved: Bool) async throws {
+        let stage = try await StreamStage(.listening)
+        let task = stage.open()
+        task.captureStreams()
+        await stage.witness.capture()
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let gifts = stage.witness.takeCaptured()
+                for stream in [gifts.input, gifts.output] as [Stream?] {
+                    stream?.schedule(in: .current, forMode: .default)
+                    stream?.open()
+                    if isRemoved { stream?.remove(from: .current, forMode: .default) }
+                }
+                // What watches for events is there by then.
+                Network.settled()
+                continuation.resume()
+            }
+        }
+        await stage.server.waitUntilDisconnected()
+    }
+
     @Test("Calls after the streams were captured fail")
     func afterwards() async throws {
         let stage = try await StreamStage()

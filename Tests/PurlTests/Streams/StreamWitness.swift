@@ -42,6 +42,13 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
     var metrics: URLSessionTaskMetrics? { lastMetrics.withLock { $0 } }
     /// The streams that were captured.
     var captured: Gifts { gifts.withLock { $0 } }
+    /// The same, and does not keep them.
+    func takeCaptured() -> Gifts {
+        gifts.withLock { gifts in
+            defer { gifts = Gifts() }
+            return gifts
+        }
+    }
     /// What a data task became.
     var streamTask: URLSessionStreamTask? { successor.withLock { $0 } }
 
