@@ -49,7 +49,7 @@ extension Act {
             }
         },
         Act("server.closeConnections", weight: 1) { arena, dice in
-            if dice.once(in: 32) { arena.server.server.closeConnections() }
+            if dice.once(in: 32) { arena.server.closeConnections() }
         },
     ]
 }

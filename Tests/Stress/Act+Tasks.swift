@@ -73,39 +73,56 @@ extension Act {
     ]
 
     static let webSockets: [Act] = [
-        .webSocket("send", weight: 8) { task, dice in
+        .webSocket("send", weight: 8) { arena, task, dice in
+            let question = arena.ledger.ask("send")
             let message: URLSessionWebSocketTask.Message =
                 dice.once(in: 2)
                 ? .string(String(repeating: "text ", count: dice.below(100))) : .data(Data(count: dice.below(20_000)))
             if dice.once(in: 2) {
-                task.send(message) { _ in }
+                task.send(message) { _ in question.answer() }
             } else {
-                Task { try? await task.send(message) }
+                Task {
+                    try? await task.send(message)
+                    question.answer()
+                }
             }
         },
-        .webSocket("receive", weight: 8) { task, dice in
+        .webSocket("receive", weight: 8) { arena, task, dice in
+            let question = arena.ledger.ask("receive")
             if dice.once(in: 2) {
-                task.receive { _ in }
+                task.receive { _ in question.answer() }
             } else {
-                let work = Task { _ = try? await task.receive() }
+                let work = Task {
+                    _ = try? await task.receive()
+                    question.answer()
+                }
                 if dice.once(in: 3) { work.cancel() }
             }
         },
-        .webSocket("sendPing") { task, dice in
-            if dice.once(in: 2) { task.sendPing { _ in } } else { Task { try? await task.sendPing() } }
+        .webSocket("sendPing") { arena, task, dice in
+            let question = arena.ledger.ask("sendPing")
+            if dice.once(in: 2) {
+                task.sendPing { _ in question.answer() }
+            } else {
+                Task {
+                    try? await task.sendPing()
+                    question.answer()
+                }
+            }
         },
-        .webSocket("cancel(with:reason:)", weight: 2) { task, dice in
+        .webSocket("cancel(with:reason:)", weight: 2) { _, task, dice in
             task.cancel(with: dice.pick([.normalClosure, .goingAway, .invalid]) ?? .invalid, reason: Data("bye".utf8))
         },
-        .webSocket("cancel(withStatus:reason:)", weight: 1) { task, _ in task.cancel(withStatus: 4000, reason: nil) },
-        .webSocket("maximumMessageSize") { task, dice in
+        .webSocket("cancel(withStatus:reason:)", weight: 1) { _, task, _ in task.cancel(withStatus: 4000, reason: nil)
+        },
+        .webSocket("maximumMessageSize") { _, task, dice in
             if dice.once(in: 4) {
                 task.maximumMessageSize = 10_000 << dice.below(8)
             } else {
                 _ = task.maximumMessageSize
             }
         },
-        .webSocket("closeCode") { task, _ in
+        .webSocket("closeCode") { _, task, _ in
             _ = task.closeCode
             _ = task.closeReason
             _ = task.closeStatus

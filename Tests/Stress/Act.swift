@@ -25,10 +25,21 @@ struct Act: Sendable {
 
     /// What is done to a WebSocket task.
     static func webSocket(
-        _ name: String, weight: Int = 4, _ perform: @escaping @Sendable (URLSessionWebSocketTask, inout Dice) -> Void
+        _ name: String, weight: Int = 4,
+        _ perform: @escaping @Sendable (Arena, URLSessionWebSocketTask, inout Dice) -> Void
     ) -> Act {
         Act("webSocketTask.\(name)", weight: weight) { arena, dice in
-            if let task = arena.webSocketTask(&dice) { perform(task, &dice) }
+            if let task = arena.webSocketTask(&dice) { perform(arena, task, &dice) }
+        }
+    }
+
+    /// What is done to a stream task.
+    static func stream(
+        _ name: String, weight: Int = 4,
+        _ perform: @escaping @Sendable (Arena, URLSessionStreamTask, inout Dice) -> Void
+    ) -> Act {
+        Act("streamTask.\(name)", weight: weight) { arena, dice in
+            if let task = arena.streamTask(&dice) { perform(arena, task, &dice) }
         }
     }
 
@@ -40,7 +51,7 @@ struct Act: Sendable {
     }
 
     /// Everything, each as often as it weighs.
-    static let all = (Load.acts + tasks + sessions + storages + webSockets).flatMap {
+    static let all = (Load.acts + tasks + sessions + storages + webSockets + streams).flatMap {
         Array(repeating: $0, count: $0.weight)
     }
 }

@@ -23,6 +23,7 @@ final class Arena: Sendable {
     let ledger: Ledger
     let server: MisbehavingServer
     let folder: URL
+    let captures = Captures()
     private let state = Mutex(State())
 
     init(_ ledger: Ledger, _ folder: URL, _ dice: inout Dice) throws {
@@ -120,8 +121,12 @@ final class Arena: Sendable {
         state.withLock { state in dice.pick(state.tasks.compactMap { $0 as? URLSessionWebSocketTask }) }
     }
 
+    func streamTask(_ dice: inout Dice) -> URLSessionStreamTask? {
+        state.withLock { state in dice.pick(state.tasks.compactMap { $0 as? URLSessionStreamTask }) }
+    }
+
     /// From now on anybody may have the task. One that nobody can have any more, and that would wait for somebody to resume
-    /// it, is cancelled.
+    /// it or to close its stream, is cancelled.
     func share(_ task: URLSessionTask, _ dice: inout Dice) {
         let old: URLSessionTask? = state.withLock { state in
             guard state.tasks.count == Self.taskSlots else {
@@ -132,7 +137,7 @@ final class Arena: Sendable {
             defer { state.tasks[slot] = task }
             return state.tasks[slot]
         }
-        if old?.state == .suspended { old?.cancel() }
+        if old?.state == .suspended || old is URLSessionStreamTask { old?.cancel() }
     }
 
     /// From now on anybody may cancel the work.
@@ -171,7 +176,10 @@ final class Arena: Sendable {
     /// Nothing new is begun.
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    func close() { state.withLock { $0.isClosing = true } }
+    func close() {
+        state.withLock { $0.isClosing = true }
+        captures.close()
+    }
 
     /// Invalidates every session. Whoever comes later, out of a delegate's call, still finds them.
     func invalidateAll() {
@@ -190,6 +198,6 @@ final class Arena: Sendable {
         }
         state.withLock { $0 = State(isClosing: true) }
         ledger.letGo()
-        server.server.stop()
+        server.stop()
     }
 }

@@ -48,6 +48,8 @@ final class Ledger: Sendable {
         var over: Set<Key> = []
         /// Tasks of sessions that were invalid by then: they end, and nobody may be left to hear of it.
         var refused: [URLSessionTask] = []
+        /// Calls that have not been answered.
+        var questions: [String: Int] = [:]
         var sessions = 0
         var invalidSessions = 0
         var traces: [Trace] = []
@@ -159,6 +161,21 @@ final class Ledger: Sendable {
             books.open = [:]
         }
     }
+
+    // MARK: Questions
+
+    /// Something is asked for that has to be answered once, whatever happens.
+    func ask(_ name: String) -> Question {
+        books.withLock { $0.questions[name, default: 0] += 1 }
+        return Question(name, self)
+    }
+
+    func answered(_ name: String) {
+        books.withLock { $0.questions[name, default: 0] -= 1 }
+    }
+
+    /// How often there is no answer yet, by name.
+    var openQuestions: [String: Int] { books.withLock { $0.questions.filter { $0.value != 0 } } }
 
     // MARK: Sessions
 

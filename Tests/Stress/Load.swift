@@ -10,9 +10,20 @@ struct Load: Sendable {
         let request: URLRequest
         let ticket: Ledger.Ticket
         let resumeData: Data
+        /// Where a stream can be had.
+        let streamPort: Int
+    }
+
+    /// What is asked of the server.
+    enum Aim: Sendable {
+        case resource
+        case webSocket
+        /// To leave HTTP.
+        case upgrade
     }
 
     let name: String
+    let aim: Aim
     let make: @Sendable (Order) -> URLSessionTask
 
     private static let kinds: [Load] = [
@@ -35,12 +46,16 @@ struct Load: Sendable {
         Load("resumed, handler") {
             $0.session.downloadTask(withResumeData: $0.resumeData, completionHandler: $0.fileHandler)
         },
-        Load("WebSocket") { $0.session.webSocketTask(with: $0.request) },
-        Load("WebSocket, again") { $0.session.webSocketTask(with: $0.request) },
+        Load("WebSocket", .webSocket) { $0.session.webSocketTask(with: $0.request) },
+        Load("WebSocket, again", .webSocket) { $0.session.webSocketTask(with: $0.request) },
+        Load("data, upgrade", .upgrade) { $0.session.dataTask(with: $0.request) },
+        Load("stream") { $0.session.streamTask(withHostName: "127.0.0.1", port: $0.streamPort) },
+        Load("stream, again") { $0.session.streamTask(withHostName: "localhost", port: $0.streamPort) },
     ]
 
-    init(_ name: String, _ make: @escaping @Sendable (Order) -> URLSessionTask) {
+    init(_ name: String, _ aim: Aim = .resource, _ make: @escaping @Sendable (Order) -> URLSessionTask) {
         self.name = name
+        self.aim = aim
         self.make = make
     }
 
@@ -56,8 +71,9 @@ struct Load: Sendable {
         guard arena.hasRoom else { return }
         let session = arena.session(&dice)
         let order = Order(
-            arena: arena, session: session, request: Self.request(arena, &dice, isWebSocket: name.hasPrefix("Web")),
-            ticket: arena.ledger.begin(name), resumeData: arena.resumeData(&dice))
+            arena: arena, session: session, request: Self.request(arena, &dice, aim),
+            ticket: arena.ledger.begin(name), resumeData: arena.resumeData(&dice),
+            streamPort: arena.server.streamPort(&dice))
         let task = make(order)
         arena.ledger.bind(order.ticket, to: task, session.key(task))
         if session.delegate == nil { arena.ledger.refuse(session.number) }
@@ -67,17 +83,19 @@ struct Load: Sendable {
         if !dice.once(in: 8) { task.resume() }
     }
 
-    static func request(_ arena: Arena, _ dice: inout Dice, isWebSocket: Bool = false) -> URLRequest {
-        var url: URL
-        if isWebSocket {
-            url = arena.server.webSocketURL(dice.pick(MisbehavingServer.webSocketPaths) ?? "/ws")
-        } else if dice.once(in: 24), let stub = Murmur.url {
-            url = stub
-        } else {
-            url = arena.server.server.url(dice.pick(MisbehavingServer.paths) ?? "/text")
-        }
+    static func request(_ arena: Arena, _ dice: inout Dice, _ aim: Aim = .resource) -> URLRequest {
+        let server = arena.server
+        var url =
+            switch aim {
+            case .resource: server.server.url(dice.pick(MisbehavingServer.paths) ?? "/text")
+            case .webSocket: server.webSocketURL(dice.pick(MisbehavingServer.webSocketPaths) ?? "/ws")
+            case .upgrade: server.server.url(dice.pick(MisbehavingServer.upgradePaths) ?? "/stream")
+            }
+        if case .resource = aim, dice.once(in: 24), let stub = Murmur.url { url = stub }
         if dice.once(in: 64), let nowhere = URL(string: "http://127.0.0.1:1/") { url = nowhere }
-        return URLRequest(url: url)
+        var request = URLRequest(url: url)
+        if case .upgrade = aim { request.setValue("raw", forHTTPHeaderField: "Upgrade") }
+        return request
     }
 }
 

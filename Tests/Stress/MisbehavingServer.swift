@@ -9,15 +9,32 @@ struct MisbehavingServer: Sendable {
     static let password = "word"
 
     let server: LoopbackServer
+    /// Those that speak no HTTP.
+    private let streams: [LoopbackServer]
 
     init() throws {
         server = try LoopbackServer(maximumRecordedBody: 0, recordsRequests: false)
+        streams = try Self.scripts.map {
+            try LoopbackServer(maximumRecordedBody: 0, recordsRequests: false, stream: $0)
+        }
         for (path, reply) in Self.replies { server.route(path, reply) }
     }
+
+    /// A port on which a stream can be had, or now and then none.
+    func streamPort(_ dice: inout Dice) -> Int {
+        dice.once(in: 32) ? dice.below(2) : Int((dice.pick(streams) ?? server).port)
+    }
+
+    func closeConnections() { for server in [server] + streams { server.closeConnections() } }
+
+    func stop() { for server in [server] + streams { server.stop() } }
 
     /// Where the resource is, whole or in some way not, and other things.
     static let paths = replies.map(\.path)
     static let webSocketPaths = ["/ws", "/ws", "/ws", "/ws-talking", "/ws-closing", "/ws-cut", "/ws-reset", "/large"]
+
+    /// Where the server leaves HTTP when it is asked to, and where it answers as if nobody had asked.
+    static let upgradePaths = ["/stream", "/stream", "/stream-talking", "/stream-reset", "/large", "/chunked", "/echo"]
 
     /// A `ws:` URL of the server.
     func webSocketURL(_ path: String) -> URL {
@@ -26,6 +43,18 @@ struct MisbehavingServer: Sendable {
 
     private static let resource = Reply.generated(content).entityTag("\"v1\"")
     private static let moment = Duration.milliseconds(5)
+
+    /// Nobody ever opens it.
+    private static let shut = Gate()
+
+    private static let scripts: [StreamScript] = [
+        .echo, .echo,
+        .listening.send(content).finish(),
+        .echo.receive(3000).reset(),
+        .echo.receive(3000).cut(),
+        .listening.notReading(until: shut),
+        .listening.send(text).finish(),
+    ]
 
     private static let replies: [(path: String, reply: Reply)] = [
         ("/text", .text(text)),
@@ -61,6 +90,9 @@ struct MisbehavingServer: Sendable {
         ("/ws-closing", .webSocket(.listening.text("one").receive(1).close(1001, reason: "enough"))),
         ("/ws-cut", .webSocket(.listening.text("one").receive(1).cut())),
         ("/ws-reset", .webSocket(.listening.receive(1).reset())),
+        ("/stream", .stream()),
+        ("/stream-talking", .stream(.listening.send(content).finish(), status: 200)),
+        ("/stream-reset", .stream(.echo.send(text).receive(100).reset())),
     ]
 
     /// Asks who is there, and lets some in.

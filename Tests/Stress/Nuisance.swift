@@ -6,7 +6,7 @@ import Synchronization
 final class Nuisance: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, URLSessionWebSocketDelegate,
     Sendable
 {
-    private let arena: Arena
+    let arena: Arena
     private let dice: Mutex<Dice>
 
     init(_ arena: Arena, _ dice: Dice) {
@@ -15,7 +15,7 @@ final class Nuisance: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     }
 
     /// One call. Now and then something is done that has nothing to do with it.
-    private func inside(
+    func inside(
         _ call: String, _ session: URLSession, _ task: URLSessionTask?,
         _ body: (NumberedSession, inout Dice) -> Void = { _, _ in }
     ) {
@@ -144,8 +144,14 @@ final class Nuisance: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         inside("didReceiveResponse", session, dataTask) { _, dice in
-            let all: [URLSession.ResponseDisposition] = [.allow, .allow, .allow, .allow, .becomeDownload, .cancel]
-            let disposition = dice.pick(all) ?? .allow
+            let all: [URLSession.ResponseDisposition] = [
+                .allow, .allow, .allow, .allow, .allow, .becomeDownload, .becomeStream, .cancel,
+            ]
+            let upgrades: [URLSession.ResponseDisposition] = [
+                .becomeStream, .becomeStream, .becomeStream, .allow, .cancel,
+            ]
+            let isUpgrade = dataTask.originalRequest?.value(forHTTPHeaderField: "Upgrade") != nil
+            let disposition = dice.pick(isUpgrade ? upgrades : all) ?? .allow
             answer(&dice) { completionHandler(disposition) }
         }
     }

@@ -75,7 +75,7 @@ struct Stress: Sendable {
         arena.close()
         let deadline = ContinuousClock.now + .seconds(Self.patience)
         func isOver() -> Bool {
-            ledger.openSessions == 0 && ledger.openCount == 0
+            ledger.openSessions == 0 && ledger.openCount == 0 && ledger.openQuestions.isEmpty
                 && ledger.refusedTasks.allSatisfy { $0.state == .completed }
         }
         while !isOver(), ContinuousClock.now < deadline {
@@ -84,6 +84,7 @@ struct Stress: Sendable {
         }
         if !isOver() {
             ledger.note("\(ledger.openSessions) sessions are not invalid")
+            for (name, count) in ledger.openQuestions { ledger.note("\(name) was not answered \(count) times") }
             for task in ledger.openTasks { ledger.note("not over: \(task)") }
             for task in ledger.refusedTasks where task.state != .completed { ledger.note("not over: \(task)") }
         }
