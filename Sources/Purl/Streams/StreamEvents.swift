@@ -4,20 +4,22 @@ import Synchronization
 
 /// Tells a captured stream's delegate of what happens, on the run loop that the stream is scheduled in.
 ///
-/// The network thread watches the connection while somebody wants to know, and puts a timer that is due at once into the
-/// run loop: that is what wakes it. After an event of bytes or room there is none until the stream has been read or
+/// The network thread watches the connection while somebody wants to know, and makes a timer in the run loop due: that is
+/// what wakes it. There is one timer for each place, since Foundation never gives one back. After an event of bytes or room there is none until the stream has been read or
 /// written. Neither the network thread nor a run loop keeps a stream: one that nobody else keeps is told of nothing.
 final class StreamEvents: Sendable {
-    /// Where a stream is scheduled. `@unchecked Sendable`: a run loop takes timers from any thread.
+    /// Where a stream is scheduled. `@unchecked Sendable`: a run loop's timers can be changed from any thread.
     private struct Place: @unchecked Sendable {
         let loop: RunLoop
         let mode: RunLoop.Mode
-        /// Never due: a run loop without anything to wait for does not run.
-        let anchor: Timer
+        /// Due when there is something to be told. Without anything to wait for a run loop would not run.
+        let timer: Timer
     }
 
     private struct State {
         var places: [Place] = []
+        /// What is to be told, in order.
+        var calls: [@Sendable () -> Void] = []
         var watch: Watch?
         var isArmed = false
         /// Gone once nobody is told of anything any more.
@@ -35,24 +37,33 @@ final class StreamEvents: Sendable {
     deinit { stop() }
 
     func schedule(in loop: RunLoop, mode: RunLoop.Mode) {
-        let anchor = Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }
-        let place = Place(loop: loop, mode: mode, anchor: anchor)
+        // One that does not repeat would be due once only.
+        let timer = Timer(fire: .distantFuture, interval: Self.ages, repeats: true) { [weak self] _ in
+            self?.makeCalls()
+        }
+        let place = Place(loop: loop, mode: mode, timer: timer)
         let isTaken = state.withLock { state in
             guard state.connection != nil else { return false }
             state.places.append(place)
             return true
         }
-        if isTaken { loop.add(anchor, forMode: mode) }
+        if isTaken { loop.add(timer, forMode: mode) }
     }
+
+    /// Seconds that nobody waits for.
+    private static let ages: TimeInterval = 1_000_000_000
 
     func remove(from loop: RunLoop, mode: RunLoop.Mode) {
         let removed = state.withLock { state in
             let removed = state.places.filter { $0.loop === loop && $0.mode == mode }
             state.places.removeAll { $0.loop === loop && $0.mode == mode }
-            if state.places.isEmpty { state.isArmed = false }
+            if state.places.isEmpty {
+                state.isArmed = false
+                state.calls = []
+            }
             return removed
         }
-        for place in removed { place.anchor.invalidate() }
+        for place in removed { place.timer.invalidate() }
     }
 
     /// Nobody is told of anything any more.
@@ -60,12 +71,13 @@ final class StreamEvents: Sendable {
         let places = state.withLock { state in
             defer {
                 state.places = []
+                state.calls = []
                 state.watch = nil
                 state.connection = nil
             }
             return state.places
         }
-        for place in places { place.anchor.invalidate() }
+        for place in places { place.timer.invalidate() }
     }
 
     /// Watches until the stream can be read, or written, and has that told. Nothing while it is scheduled nowhere.
@@ -114,25 +126,17 @@ final class StreamEvents: Sendable {
 
     /// Runs the call once, on whatever run loop that the stream is scheduled in comes first.
     private func run(for side: CapturedSide, _ call: @escaping @Sendable (CapturedSide) -> Void) {
-        let isDone = Flag()
-        for place in state.withLock({ $0.places }) {
-            let timer = Timer(timeInterval: 0, repeats: false) { [weak self, weak side] _ in
-                guard let self, let side, self.state.withLock({ $0.connection != nil }) else { return }
-                if isDone.isFirst { call(side) }
-            }
-            place.loop.add(timer, forMode: place.mode)
+        let places = state.withLock { state in
+            guard !state.places.isEmpty else { return [Place]() }
+            state.calls.append { [weak side] in if let side { call(side) } }
+            return state.places
         }
+        for place in places { place.timer.fireDate = Date() }
     }
 
-    private final class Flag: Sendable {
-        private let happened = Mutex(false)
-
-        var isFirst: Bool {
-            happened.withLock { happened in
-                defer { happened = true }
-                return !happened
-            }
-        }
+    /// Makes the calls that wait, on a run loop's thread. One of them may be the last, if it closes the stream.
+    private func makeCalls() {
+        while let call = state.withLock({ $0.calls.isEmpty ? nil : $0.calls.removeFirst() }) { call() }
     }
 
     /// The network thread's side.
