@@ -57,6 +57,19 @@ struct StreamTests {
         #expect(stream?.ending == .reset)
     }
 
+    @Test("A client that ends before what was expected has come is not waited for", arguments: [false, true])
+    func missing(isCounted: Bool) async throws {
+        let server = try await server(
+            isCounted ? .listening.send("a").receive(8) : .listening.send("a").expect("HELO\r\n"))
+        let client = try RawClient(to: server)
+        await client.send("HE")
+        client.finishSending()
+        #expect(await client.readTextToEnd() == "a")
+        let stream = await stream(of: server)
+        #expect(stream?.surprise?.contains("the end of the stream came") == true)
+        #expect(stream?.ending == .clientLeft)
+    }
+
     @Test("A script can break off")
     func cut() async throws {
         let server = try await server(.listening.send("a").cut())

@@ -82,7 +82,7 @@ final class StreamPeer: Peer, StreamSocketHandler {
             case .bytes(let bytes): send(bytes)
             case .generated(let content):
                 guard send(content) else { continue }
-            case .receive(let count): guard received >= count else { return }
+            case .receive(let count): guard received >= count else { return waitForMore("\(count) bytes") }
             case .expect(let bytes): guard meets(bytes) else { return }
             case .waitForEnd: guard clientHasFinished else { return }
             case .wait(let gate): guard pass(gate) else { return }
@@ -119,9 +119,19 @@ final class StreamPeer: Peer, StreamSocketHandler {
             endsAfterOutput = .reset
             return false
         }
-        guard count == bytes.count else { return false }
+        guard count == bytes.count else {
+            waitForMore("“\(String(decoding: bytes, as: UTF8.self))”")
+            return false
+        }
         unexpected.removeFirst(count)
         return true
+    }
+
+    /// What the step waits for has not come. From a client that has ended its stream, or is gone, it never will.
+    private func waitForMore(_ wanted: String) {
+        guard clientHasFinished else { return }
+        recorder.changeStream(record) { $0.surprise = "the end of the stream came in place of \(wanted)" }
+        endsAfterOutput = .clientLeft
     }
 
     private func pass(_ gate: Gate) -> Bool {

@@ -16,7 +16,8 @@ internal import PurlHTTP
 /// ```
 ///
 /// Beside its steps, and after them, the server reads what the client sends, and echoes it where that was asked for. When
-/// the client has ended its stream and the steps are through, the server ends its own.
+/// the client has ended its stream and the steps are through, the server ends its own. It closes the connection when a step
+/// waits for bytes that the client, having ended its stream, cannot send any more.
 public struct StreamScript: Sendable {
     /// One thing to do.
     enum Step: Sendable {
