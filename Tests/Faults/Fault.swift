@@ -16,6 +16,10 @@ package struct Fault: Sendable, CustomStringConvertible {
     var expectation: @Sendable (TaskKind) -> Expectation
     /// Which kinds of task can meet it.
     var kinds: @Sendable (TaskKind) -> Bool = { _ in true }
+    /// Which kinds of stream can meet it: none where it is one of HTTP.
+    var streams: @Sendable (TaskKind) -> Bool = { _ in false }
+    /// What the server does with a stream; without a script it answers as it answers others.
+    var script: @Sendable (Stage) -> StreamScript? = { $0.script }
     /// Makes the server ready, after an earlier download has left what a resumed one goes on with.
     var prepare: Setting = { _ in }
     /// Where the task begins.
@@ -40,6 +44,8 @@ package struct Fault: Sendable, CustomStringConvertible {
     var sendsResource = false
     /// Nothing happens any more once the server has stopped at the gate: the clock is moved on until the task gives up.
     var passesTime = false
+    /// Time does so once the server has come to the gate, and not from the start.
+    var waitsForGate = false
     /// It concerns the whole process, so nothing else may run beside it.
     package var isProcessWide = false
 
@@ -79,6 +85,14 @@ package struct Fault: Sendable, CustomStringConvertible {
     func only(_ kinds: @escaping @Sendable (TaskKind) -> Bool) -> Fault {
         with { $0.kinds = kinds }
     }
+
+    /// Streams can meet it, too.
+    func withStreams(_ streams: @escaping @Sendable (TaskKind) -> Bool = { _ in true }) -> Fault {
+        with { $0.streams = streams }
+    }
+
+    /// Whether such a task can meet it.
+    func fits(_ kind: TaskKind) -> Bool { kind.isStream ? streams(kind) : kinds(kind) }
 
     func expecting(_ expectation: @escaping @Sendable (TaskKind) -> Expectation) -> Fault {
         with { $0.expectation = expectation }

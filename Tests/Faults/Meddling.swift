@@ -56,11 +56,17 @@ enum Callback: String, CaseIterable, Sendable {
     case didReceiveChallenge
     case didReceiveResponse
     case didBecomeDownload
+    case didBecomeStream
     case didReceiveData
     case didResumeAtOffset
     case didWriteData
     case willCacheResponse
     case didFinishDownloading
+    case didRead
+    case didWrite
+    case readClosed
+    case writeClosed
+    case didBecomeStreams
     case didFinishCollecting
     case didComplete
     case didBecomeInvalid
@@ -69,19 +75,25 @@ enum Callback: String, CaseIterable, Sendable {
     /// Whether the delegate of such a task gets the call.
     func isMade(for kind: TaskKind) -> Bool {
         switch self {
-        case .didCreateTask, .willBeginDelayedRequest: kind.audience != .async
-        case .taskIsWaitingForConnectivity, .didReceiveInformationalResponse, .willPerformHTTPRedirection,
-            .didReceiveChallenge, .didFinishCollecting:
-            true
+        case .didCreateTask: kind.audience != .async
+        case .willBeginDelayedRequest: kind.audience != .async && !kind.isStream
+        case .didReceiveInformationalResponse, .willPerformHTTPRedirection, .didReceiveChallenge: !kind.isStream
+        case .didFinishCollecting: kind != .captured
+        case .taskIsWaitingForConnectivity: true
         case .needNewBodyStream: kind == .uploadStream
         case .didSendBodyData: kind.isUpload && kind.audience == .delegate
-        case .didReceiveResponse: kind.hearsOfData || kind == .dataToFile || kind == .becomingDownload
+        case .didReceiveResponse:
+            kind.hearsOfData || kind == .dataToFile || kind == .becomingDownload || kind == .becomingStream
         case .didReceiveData: kind.hearsOfData
         case .didBecomeDownload: kind == .becomingDownload
         case .didWriteData, .didFinishDownloading: kind.writesPartialFile && kind.audience == .delegate
         case .didResumeAtOffset: kind == .resumed
         case .willCacheResponse: kind == .data
-        case .didComplete: kind.audience == .delegate
+        case .didBecomeStream: kind == .becomingStream
+        case .didRead, .didWrite: kind.hasStreamHandlers
+        case .readClosed, .writeClosed: kind.isStream && kind != .captured
+        case .didBecomeStreams: kind == .captured
+        case .didComplete: kind.audience == .delegate && kind != .captured
         case .didBecomeInvalid: true
         case .didFinishEvents: kind.isBackground
         }
@@ -90,8 +102,8 @@ enum Callback: String, CaseIterable, Sendable {
     /// It comes while there is still something to stop, when the server waits in the middle of the body.
     var isBeforeTheEnd: Bool {
         switch self {
-        case .willCacheResponse, .didFinishDownloading, .didFinishCollecting, .didComplete, .didBecomeInvalid,
-            .didFinishEvents:
+        case .willCacheResponse, .didFinishDownloading, .readClosed, .didBecomeStreams, .didFinishCollecting,
+            .didComplete, .didBecomeInvalid, .didFinishEvents:
             false
         default: true
         }

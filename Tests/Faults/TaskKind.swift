@@ -19,6 +19,10 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
     case resumedAsync = "resumed download, async"
     case background = "background download"
     case backgroundUpload = "background upload"
+    case stream = "stream task, handlers"
+    case streamAsync = "stream task, async"
+    case captured = "stream task whose streams are captured"
+    case becomingStream = "data task that becomes a stream"
 
     package var description: String { rawValue }
 
@@ -30,7 +34,7 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
     var audience: Audience {
         switch self {
         case .data, .dataToFile, .becomingDownload, .upload, .uploadFile, .uploadStream, .download, .resumed,
-            .background, .backgroundUpload:
+            .background, .backgroundUpload, .stream, .streamAsync, .captured, .becomingStream:
             .delegate
         case .dataHandler, .uploadHandler, .downloadHandler, .resumedHandler: .handler
         case .dataAsync, .bytesAsync, .uploadAsync, .downloadAsync, .resumedAsync: .async
@@ -42,7 +46,8 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
         switch self {
         case .upload, .uploadHandler, .uploadAsync, .uploadFile, .uploadStream, .backgroundUpload: true
         case .data, .dataHandler, .dataAsync, .bytesAsync, .dataToFile, .becomingDownload, .download,
-            .downloadHandler, .downloadAsync, .resumed, .resumedHandler, .resumedAsync, .background:
+            .downloadHandler, .downloadAsync, .resumed, .resumedHandler, .resumedAsync, .background, .stream,
+            .streamAsync, .captured, .becomingStream:
             false
         }
     }
@@ -53,10 +58,24 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
         case .resumed, .resumedHandler, .resumedAsync: true
         case .data, .dataHandler, .dataAsync, .bytesAsync, .dataToFile, .becomingDownload, .upload, .uploadHandler,
             .uploadAsync, .uploadFile, .uploadStream, .download, .downloadHandler, .downloadAsync, .background,
-            .backgroundUpload:
+            .backgroundUpload, .stream, .streamAsync, .captured, .becomingStream:
             false
         }
     }
+
+    /// It ends as a stream: asks for the resource in its own words, and reads to the end of the stream.
+    var isStream: Bool { isStreamTask || self == .becomingStream }
+
+    /// It is a stream task from the start.
+    var isStreamTask: Bool {
+        switch self {
+        case .stream, .streamAsync, .captured: true
+        default: false
+        }
+    }
+
+    /// Handlers are told of its reads and writes.
+    var hasStreamHandlers: Bool { self == .stream || self == .becomingStream }
 
     /// It is a download task from the start.
     var isDownload: Bool {

@@ -66,6 +66,7 @@ extension Fault {
         Fault("descriptors", "all taken before the answer", .success()) { stage in
             stage.answer(stage.resource.stalled(at: .beforeHead, until: stage.gate))
         }.with {
+            $0.script = { $0.script(waitingAfter: 0) }
             $0.disturb = { _, stage in
                 Task {
                     await stage.gate.reached()
@@ -79,7 +80,7 @@ extension Fault {
         },
     ].map { fault in
         // Those that go on have their file open, or fail as on a disk where every descriptor is taken.
-        fault.with { $0.isProcessWide = true }.only { !$0.isResumed }
+        fault.with { $0.isProcessWide = true }.only { !$0.isResumed }.withStreams()
     }
 
     static let uploads: [Fault] = [

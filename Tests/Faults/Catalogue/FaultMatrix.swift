@@ -13,7 +13,8 @@ package enum FaultMatrix {
         ("Redirects", Fault.redirects),
         ("Names, addresses, proxies", Fault.names + Fault.proxies),
         ("Disks, sinks, uploads", Fault.disks + Fault.sinks + Fault.uploads),
-        ("Users, at every phase", Fault.meddling),
+        ("Streams", Fault.streams),
+        ("Users, at every phase", Fault.meddling + Fault.streamMeddling),
         ("Users, inside every call", Fault.callbacks),
         ("Delegate queues", Fault.queues),
         ("Descriptors", Fault.descriptors),
@@ -24,6 +25,6 @@ package enum FaultMatrix {
 
     /// Each fault with each kind of task that can meet it.
     package static func cells(of faults: [Fault]) -> [Cell] {
-        faults.flatMap { fault in TaskKind.allCases.filter(fault.kinds).map { Cell(fault: fault, kind: $0) } }
+        faults.flatMap { fault in TaskKind.allCases.filter(fault.fits).map { Cell(fault: fault, kind: $0) } }
     }
 }

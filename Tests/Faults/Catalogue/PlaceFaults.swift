@@ -93,7 +93,7 @@ extension Fault {
                 configuration.timeoutIntervalForResource = 120
             }
             .timed.with { $0.checksSession = false },
-    ]
+    ].map { $0.withStreams() }
 
     private static func name(
         _ name: String, _ expectation: Expectation,
@@ -118,10 +118,10 @@ extension Fault {
     static let proxies: [Fault] = [
         Fault("proxy", "that cannot be reached", .failure(.cannotConnectToHost)).configured { configuration, _ in
             configuration.connectionProxyDictionary = proxy("127.0.0.1", port: 1)
-        }.with { $0.checksSession = false },
+        }.with { $0.checksSession = false }.withStreams(),
         Fault("proxy", "that means nothing", .failure(.cannotConnectToHost)).configured { configuration, _ in
             configuration.connectionProxyDictionary = proxy("", port: -1)
-        }.with { $0.checksSession = false },
+        }.with { $0.checksSession = false }.withStreams(),
         Fault("proxy", "that wants to know who asks, for ever", .text("", status: 407)) { stage in
             stage.server.fallback(.status(407).field("Proxy-Authenticate", "Basic realm=\"proxy\""))
             stage.answer(.status(407).field("Proxy-Authenticate", "Basic realm=\"proxy\""))

@@ -11,11 +11,13 @@ extension Fault {
                 Fault("user", "\(act.rawValue), before it is resumed", .failure(.cancelled))
                     .with { $0.meddling = Meddling(act: act, moment: .beforeResume) }
                     .expecting { _ in act.ends ? .failure(.cancelled) : .success() }
-                    .only { act.fits($0) && $0.audience != .async && act != .suspendAndResume },
+                    .only { act.fits($0) && $0.audience != .async && act != .suspendAndResume }
+                    .withStreams { act.fits($0) && act != .suspendAndResume },
                 Fault("user", "\(act.rawValue), as soon as it is resumed", .failure(.cancelled))
                     .with { $0.meddling = Meddling(act: act, moment: .afterResume) }
                     .expecting { _ in act.ends ? .either(.cancelled) : .success() }
-                    .only { act.fits($0) && ($0.audience != .async || !act.invalidates) },
+                    .only { act.fits($0) && ($0.audience != .async || !act.invalidates) }
+                    .withStreams { act.fits($0) },
             ]
                 + [Phase.beforeHead, .statusLine, .midHead, .afterBodyBytes(0), .midBody].map { phase in
                     atGate(act, "\(phase)") { $0.stalled(at: phase, until: $1) }
@@ -45,6 +47,12 @@ extension Fault {
 
     private static func inside(_ call: Callback, _ act: Meddling.Act) -> Fault {
         let isEarly = call.isBeforeTheEnd
+        let fits: @Sendable (TaskKind) -> Bool = { kind in
+            guard call.isMade(for: kind) else { return false }
+            if call == .taskIsWaitingForConnectivity { return act.ends && act.fits(kind) }
+            // Inside a call there is always a task to speak to.
+            return act == .cancelForResumeData ? kind.isDownload : true
+        }
         let name = "\(act.rawValue), inside \(call.rawValue)"
         return Fault("callback", name, act.ends ? (isEarly ? .failure(.cancelled) : .either(.cancelled)) : .success()) {
             stage in
@@ -76,12 +84,8 @@ extension Fault {
                 fault.checksSession = false
                 fault.configure = { configuration, _ in configuration.waitsForConnectivity = true }
             }
-        }.only { kind in
-            guard call.isMade(for: kind) else { return false }
-            if call == .taskIsWaitingForConnectivity { return act.ends && act.fits(kind) }
-            // Inside a call there is always a task to speak to.
-            return act == .cancelForResumeData ? kind.isDownload : true
-        }
+            if isEarly { fault.script = { $0.script(waitingAfter: 20_000) } }
+        }.only(fits).withStreams(fits)
     }
 
     // MARK: Queues
@@ -111,9 +115,9 @@ extension Fault {
                         await Task.yield()
                     }
                 }
-            },
-            queue("with one place") { queue, _ in queue.maxConcurrentOperationCount = 1 },
-            queue("with eight places") { queue, _ in queue.maxConcurrentOperationCount = 8 },
+            }.withStreams(),
+            queue("with one place") { queue, _ in queue.maxConcurrentOperationCount = 1 }.withStreams(),
+            queue("with eight places") { queue, _ in queue.maxConcurrentOperationCount = 8 }.withStreams(),
         ]
 
     private static func queue(

@@ -36,10 +36,11 @@ package struct Cell: Sendable, CustomStringConvertible {
 
     private func perform(_ report: Report) async throws {
         let stage = try Stage()
-        let url = fault.url(stage)
+        let url = kind.isStreamTask ? Stage.streamURL(fault.url(stage)) : fault.url(stage)
         let resumeData = kind.isResumed ? try await stage.makeResumeData(at: url) : nil
         stage.beginCounting()
         try fault.prepare(stage)
+        if kind.isStream, let script = fault.script(stage) { stage.speak(script, afterHead: kind == .becomingStream) }
         let traces = Traces()
         let sight = await load(url, resumeData, on: stage, traces, report)
         stage.gate.open()
@@ -64,7 +65,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         let meddler = Meddler(fault.meddling, stage)
         let observer = Observer(
             queue: queue, isAwaited: kind.audience == .async,
-            disposition: kind == .becomingDownload ? .becomeDownload : .allow,
+            disposition: kind == .becomingDownload ? .becomeDownload : kind == .becomingStream ? .becomeStream : .allow,
             stream: { Loading.stream(of: stage) }, hook: { meddler.observe($0, $1) })
         let session = URLSession(configuration: configuration, delegate: observer, delegateQueue: queue)
         let loading = Loading(kind, on: stage, in: session, observer)
@@ -72,6 +73,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         fault.disturb(queue, stage)
         var request = URLRequest(url: url)
         if kind.isUpload { request.httpMethod = "POST" }
+        if kind == .becomingStream { request.setValue("raw", forHTTPHeaderField: "Upgrade") }
         fault.changeRequest(&request)
         loading.prepare(request, resumeData, sink: fault.sink(stage))
         traces.task = loading.task
@@ -82,6 +84,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         loading.begin(request, resumeData)
         meddler.act(at: .afterResume)
         await meddler.waitForGate()
+        if fault.waitsForGate { await stage.gate.reached() }
         if fault.passesTime { await passTime(on: stage, until: observer) }
         await observer.over()
         stage.relieve()
@@ -104,6 +107,7 @@ package struct Cell: Sendable, CustomStringConvertible {
     /// What went wrong with one task is nothing to the next: above all, no byte of that answer may be taken for this one.
     private func checkSession(_ session: URLSession, _ stage: Stage, _ report: Report) async {
         guard fault.checksSession, !kind.isBackground, fault.meddling?.act.invalidates != true else { return }
+        stage.server.stream(nil)
         do {
             let (data, _) = try await session.data(from: stage.server.url("/after"))
             report.check(data == Data("after".utf8), "the next request was answered with \(data.count) other bytes")

@@ -43,9 +43,14 @@ final class Loading: Sendable {
             case .downloadHandler: session.downloadTask(with: request, completionHandler: fileHandler)
             case .resumed: session.downloadTask(withResumeData: data)
             case .resumedHandler: session.downloadTask(withResumeData: data, completionHandler: fileHandler)
+            case .stream, .streamAsync, .captured:
+                session.streamTask(withHostName: request.url?.host() ?? "", port: request.url?.port ?? 0)
+            case .becomingStream: session.dataTask(with: request)
             case .dataAsync, .bytesAsync, .uploadAsync, .downloadAsync, .resumedAsync: nil
             }
         state.withLock { $0.task = task }
+        // What is asked for waits until the task begins.
+        if let stream = task as? URLSessionStreamTask { talk(over: stream) }
     }
 
     /// The task, where there is one to hold.
@@ -92,6 +97,7 @@ final class Loading: Sendable {
     /// Another task goes on with what the first began.
     func replaceTask(by task: URLSessionTask?) {
         state.withLock { $0.task = task }
+        if let stream = task as? URLSessionStreamTask { talk(over: stream) }
     }
 
     /// Nobody but the session holds it any more.

@@ -28,7 +28,7 @@ package struct Marathon: Sendable {
     private static let faults =
         Fault.phases + Fault.lost + Fault.malformed + Fault.surplus + Fault.codings + Fault.fields + Fault.challenges
         + Fault.redirects
-    private static let kinds = TaskKind.allCases.filter { !$0.isBackground }
+    private static let kinds = TaskKind.allCases.filter { !$0.isBackground && !$0.isStream }
 
     private let transfers: Int
 

@@ -37,7 +37,9 @@ final class Meddler: Sendable {
 
     /// The delegate is being told something.
     func observe(_ call: Callback, _ task: URLSessionTask?) {
-        if call == .didBecomeDownload { state.withLock { $0.loading }?.replaceTask(by: task) }
+        if call == .didBecomeDownload || call == .didBecomeStream {
+            state.withLock { $0.loading }?.replaceTask(by: task)
+        }
         if case .inside(call) = meddling?.moment { act(on: task) }
     }
 

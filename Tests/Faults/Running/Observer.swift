@@ -15,6 +15,11 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         var body = Data()
         /// A download's file was there.
         var hasFile = false
+        /// Reads and writes of a stream that have not been answered.
+        var waiting = 0
+        var readError: (any Error)?
+        /// The delegate has a stream task's streams, and hears nothing more of the task.
+        var isCaptured = false
         var isInvalid = false
         /// Calls on another queue, two at a time, or after the last one.
         var offences: [String] = []
@@ -49,15 +54,17 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     static func isFollowUp(_ task: URLSessionTask) -> Bool { task.originalRequest?.url?.path == "/after" }
 
     /// Takes down a call. `keep` runs before the hook, so that whoever is woken by it finds everything.
-    private func note(_ call: Callback, _ task: URLSessionTask?, _ keep: @Sendable (inout Sight) -> Void = { _ in }) {
+    func note(_ call: Callback, _ task: URLSessionTask?, _ keep: @Sendable (inout Sight) -> Void = { _ in }) {
         if let task, Self.isFollowUp(task) { return }
         let isOnQueue = call == .didCreateTask || OperationQueue.current === queue
         sight.update { sight in
             if !isOnQueue { sight.offences.append("\(call) on another queue") }
             if sight.isInside, call != .didCreateTask { sight.offences.append("\(call) while another call ran") }
-            if sight.isInvalid { sight.offences.append("\(call) after the session had become invalid") }
+            // A read or a write may be asked for when the task is over, and fails then.
+            let isAnswer = call == .didRead || call == .didWrite
+            if sight.isInvalid, !isAnswer { sight.offences.append("\(call) after the session had become invalid") }
             // Awaiting a result is not for the delegate queue, which may be behind.
-            if sight.completions > 0, task != nil, !isAwaited {
+            if sight.completions > 0 || sight.isCaptured, task != nil, !isAwaited, !isAnswer {
                 sight.offences.append("\(call) after the task was over")
             }
             if call != .didCreateTask { sight.isInside = true }
@@ -87,7 +94,7 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     // MARK: Waiting
 
     func over() async {
-        await sight.wait { $0.completions > 0 }
+        await sight.wait { $0.completions > 0 && $0.waiting == 0 }
     }
 
     func invalid() async {

@@ -48,6 +48,30 @@ final class Stage: Sendable {
         server.route(path, reply)
     }
 
+    // MARK: Streams
+
+    /// What a client of a stream asks with.
+    static let question = "the resource, please\n"
+
+    /// What a good server does with a stream.
+    var script: StreamScript { .listening.expect(Self.question).send(content).finish() }
+
+    /// It waits at the gate when it has sent so many bytes of the resource.
+    func script(waitingAfter count: Int) -> StreamScript {
+        .listening.expect(Self.question).send(content.bytes(0..<count)).wait(at: gate)
+            .send(content.bytes(count..<content.size)).finish()
+    }
+
+    /// From now on the server speaks no HTTP, or only until it has switched.
+    func speak(_ script: StreamScript, afterHead: Bool) {
+        if afterHead { answer(.stream(script)) } else { server.stream(script) }
+    }
+
+    /// What errors of a stream to that server speak of.
+    static func streamURL(_ url: URL) -> URL {
+        URL(string: "tcp://\(url.host() ?? ""):\(url.port ?? 0)") ?? url
+    }
+
     /// How many requests came before the cell's own.
     var earlierRequests: Int { startedAfter.withLock { $0 } }
 

@@ -35,7 +35,7 @@ struct Verdict {
         let found = (sight.response as? HTTPURLResponse)?.statusCode
         // A download that goes on ends with a 206 where a new one ends with a 200.
         let isRest = cell.kind.isResumed && status == 200 && found == 206
-        report.check(found == status || isRest, "status \(found ?? 0) in place of \(status)")
+        report.check(found == status || isRest || cell.kind.isStream, "status \(found ?? 0) in place of \(status)")
         // What is not the resource never comes to a sink.
         let body = cell.kind == .dataToFile && status == 200 ? sinkContents : sight.body
         report.check(body == expected, "a body of \(body.count) bytes in place of these \(expected.count)")
@@ -44,6 +44,9 @@ struct Verdict {
     private func judgeFailure(_ sight: Observer.Sight, _ code: URLError.Code, at place: String?, _ report: Report) {
         guard let error = sight.error as? URLError else { return report.note("ended with \(describe(sight.error))") }
         report.check(error.code == code, "failed with \(describe(error))")
+        if let readError = sight.readError as? URLError {
+            report.check(readError.code == code, "a read failed with \(describe(readError))")
+        }
         let expected = place.map { URL(string: $0, relativeTo: stage.server.url)?.absoluteString ?? $0 }
         let place = error.failingURL?.absoluteString
         report.check(place == expected ?? url.absoluteString, "speaks of \(place ?? "no URL")")
