@@ -142,6 +142,17 @@ final class Ledger: Sendable {
             return entries.values.compactMap(\.task)
         }
         for task in tasks { task.cancel() }
+        forgetEndedRefused()
+    }
+
+    /// There would be more and more of them.
+    private func forgetEndedRefused() {
+        let old = books.withLock { books in
+            defer { books.refused.removeAll { $0.state == .completed } }
+            return books.refused
+        }
+        // Those that are gone go outside the lock.
+        withExtendedLifetime(old) {}
     }
 
     /// How many tasks are not over.
