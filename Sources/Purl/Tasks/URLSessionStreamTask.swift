@@ -156,6 +156,8 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
     // MARK: For the conversation
 
+    override var failingURL: URL? { conversation.request?.url }
+
     /// Whom the calls about the connection go to.
     var streamDelegate: (any URLSessionStreamDelegate)? {
         delegate as? any URLSessionStreamDelegate ?? session?.delegate as? any URLSessionStreamDelegate

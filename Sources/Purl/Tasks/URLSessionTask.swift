@@ -323,12 +323,15 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         progress.resumingHandler = { [weak self] in self?.resume() }
     }
 
+    /// What errors of the task speak of.
+    var failingURL: URL? { currentRequest?.url }
+
     /// Ends the task for its users; the completion is delivered right after. A `cancel` that came before this moment
     /// wins over a success, so that nobody who cancelled is told that all went well.
     func conclude(_ error: (any Error)?) -> (any Error)? {
+        let url = failingURL
         let (final, progress, counts) = shared.withLock { shared in
             let cancelled = error == nil && shared.isCancelled
-            let url = shared.currentRequest?.url
             let final = cancelled ? TransferFailure.cancelled.urlError(for: url) : error
             shared.state = .completed
             shared.error = final

@@ -165,6 +165,23 @@ struct StreamEndTests {
         await stage.server.waitUntilDisconnected()
     }
 
+    @Test("A cancellation that comes before the end could be told wins, and speaks of the stream")
+    func cancelledAtTheEnd() async throws {
+        let stop = Stop()
+        let stage = try await StreamStage(.listening)
+        let task = stage.open()
+        task.write(Data("x".utf8), timeout: 0) { _ in stop.pass() }
+        await stop.reached()
+        task.closeRead()
+        task.closeWrite()
+        _ = await stage.stream { $0.hasEnded }
+        task.cancel()
+        stop.open()
+        await stage.witness.completion()
+        #expect(stage.witness.error?.code == .cancelled)
+        #expect(stage.witness.error?.failingURL?.absoluteString == "tcp://127.0.0.1:\(stage.server.port)")
+    }
+
     @Test("A session that is invalidated waits for its streams, or cancels them")
     func invalidated() async throws {
         let stage = try await StreamStage()
