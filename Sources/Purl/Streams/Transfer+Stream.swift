@@ -56,7 +56,7 @@ extension Transfer {
         let new = session.makeStreamTask(inPlaceOf: old, stream)
         let isCancelled = goOn(as: new)
         phase = .parked
-        announceStream(from: old, to: new)
+        announce(inPlaceOf: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
         guard !isCancelled else {
             socket.close()
             return fail(.cancelled)

@@ -156,22 +156,15 @@ extension Transfer {
         }
     }
 
-    func announceDownload(from old: URLSessionTask, to new: URLSessionDownloadTask) {
+    /// Another task goes on in a data task's place: `tell` says so to the delegate.
+    func announce(
+        inPlaceOf old: URLSessionTask,
+        _ tell: @escaping @Sendable (any URLSessionDataDelegate, URLSession, URLSessionDataTask) -> Void
+    ) {
         session.queue.enqueue { [session] in
             old.shared.withLock { $0.successor = nil }
-            if let dataTask = old as? URLSessionDataTask {
-                old.dataDelegate?.urlSession(session, dataTask: dataTask, didBecome: new)
-            }
-            old.release()
-            session.forget(old)
-        }
-    }
-
-    func announceStream(from old: URLSessionTask, to new: URLSessionStreamTask) {
-        session.queue.enqueue { [session] in
-            old.shared.withLock { $0.successor = nil }
-            if let dataTask = old as? URLSessionDataTask {
-                old.dataDelegate?.urlSession(session, dataTask: dataTask, didBecome: new)
+            if let dataTask = old as? URLSessionDataTask, let delegate = old.dataDelegate {
+                tell(delegate, session, dataTask)
             }
             old.release()
             session.forget(old)

@@ -421,7 +421,7 @@ extension Transfer {
         let new = session.makeDownloadTask(inPlaceOf: old)
         let isCancelled = goOn(as: new)
         if !isUpload { session.enterIntoJournal(new, nil) }
-        announceDownload(from: old, to: new)
+        announce(inPlaceOf: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
         guard !isCancelled else { return fail(.cancelled) }
         storesFromStart = true
         allow(answer)
