@@ -17,20 +17,11 @@ final class CapturedInputStream: InputStream {
     override var streamError: (any Error)? { side.error }
     override var hasBytesAvailable: Bool { side.isReady }
 
-    override func open() {
-        guard side.open() else { return }
-        side.events.tell(side, .openCompleted)
-        side.events.arm(for: side)
-    }
-
+    override func open() { side.open() }
     override func close() { side.close() }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
-        guard len > 0 else { return 0 }
-        let count = side.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: len))
-        if count < 0, side.status == .error { side.events.tell(side, .errorOccurred) }
-        if count > 0 { side.events.arm(for: side) }
-        return count
+        side.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: max(0, len)))
     }
 
     override func getBuffer(
@@ -43,8 +34,7 @@ final class CapturedInputStream: InputStream {
     override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
 
     override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        side.events.schedule(in: aRunLoop, mode: mode)
-        if side.status == .open { side.events.arm(for: side) }
+        side.schedule(in: aRunLoop, mode: mode)
     }
 
     override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {

@@ -60,13 +60,20 @@ final class CapturedSide: Sendable {
     /// Bytes lie here already.
     var hasBytes: Bool { state.withLock { $0.taken < $0.bytes.count } }
 
-    /// True the first time.
-    func open() -> Bool {
-        state.withLock { state in
+    func open() {
+        let isFirst = state.withLock { state in
             guard state.status == .notOpen else { return false }
             state.status = .open
             return true
         }
+        guard isFirst else { return }
+        events.tell(self, .openCompleted)
+        events.arm(for: self)
+    }
+
+    func schedule(in loop: RunLoop, mode: RunLoop.Mode) {
+        events.schedule(in: loop, mode: mode)
+        if status == .open { events.arm(for: self) }
     }
 
     /// Ends the direction, and whatever waits in it.
@@ -89,6 +96,24 @@ final class CapturedSide: Sendable {
 
     /// Waits for bytes; 0 at the end, -1 when the stream is not open or the connection broken.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard !buffer.isEmpty else { return 0 }
+        return noting(receive(into: buffer))
+    }
+
+    /// Waits for room; -1 when the stream is not open or the connection broken.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard !bytes.isEmpty else { return 0 }
+        return noting(move { connection throws(SystemError) in try connection.send(bytes) })
+    }
+
+    /// What follows from a count of bytes moved is told.
+    private func noting(_ count: Int) -> Int {
+        if count < 0, status == .error { events.tell(self, .errorOccurred) }
+        if count > 0 { events.arm(for: self) }
+        return count
+    }
+
+    private func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let held = state.withLock { state -> Int in
             guard state.status == .open else { return 0 }
             let count = min(buffer.count, state.bytes.count - state.taken)
@@ -102,11 +127,6 @@ final class CapturedSide: Sendable {
         }
         if held > 0 { return held }
         return move { connection throws(SystemError) in try connection.receive(into: buffer) }
-    }
-
-    /// Waits for room; -1 when the stream is not open or the connection broken.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
-        move { connection throws(SystemError) in try connection.send(bytes) }
     }
 
     private func move(_ work: (BlockingSocket) throws(SystemError) -> Int) -> Int {
