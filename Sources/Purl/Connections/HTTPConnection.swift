@@ -237,17 +237,14 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     private func receive(atMost limit: Int) {
         if let pipe = exchange?.pipe, move(into: pipe, atMost: limit) { return }
-        let scratch = EventLoop.shared.scratch
         do throws(SystemError) {
-            guard let count = try socket.receive(into: .init(rebasing: scratch[..<min(limit, scratch.count)])) else {
-                return
-            }
-            if count == 0 {
+            guard let bytes = try socket.receive(atMost: limit) else { return }
+            if bytes.isEmpty {
                 endOfStream()
             } else {
-                receiving?.take(count)
+                receiving?.take(bytes.count)
                 exchange?.client.exchangeMadeProgress(self)
-                consume(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+                consume(bytes)
             }
         } catch {
             connectionLost(error)

@@ -135,19 +135,16 @@ extension StreamConversation {
 
     private func receive(atMost limit: Int) {
         guard let socket else { return }
-        let scratch = EventLoop.shared.scratch
         do throws(SystemError) {
-            guard let count = try socket.receive(into: .init(rebasing: scratch[..<min(limit, scratch.count)])) else {
-                return
-            }
-            receiving?.take(count)
-            if count == 0 {
+            guard let bytes = try socket.receive(atMost: limit) else { return }
+            receiving?.take(bytes.count)
+            if bytes.isEmpty {
                 hasEnded = true
                 if !isReadClosed { transfer?.tellStreamDelegate { $0.urlSession($1, readClosedFor: $2) } }
             } else if !isReadClosed {
                 makeRoom()
-                held.append(contentsOf: UnsafeRawBufferPointer(rebasing: scratch[..<count]))
-                transfer?.streamDidReceive(count)
+                held.append(contentsOf: bytes)
+                transfer?.streamDidReceive(bytes.count)
             }
             serve()
         } catch {

@@ -52,8 +52,8 @@ final class LingeringSocket: StreamSocketHandler {
 
     func socketIsReadable(_ socket: StreamSocket) {
         do throws(SystemError) {
-            guard let count = try socket.receive(into: EventLoop.shared.scratch) else { return }
-            if count == 0 { close() }
+            guard let bytes = try socket.receive() else { return }
+            if bytes.isEmpty { close() }
         } catch {
             close()
         }

@@ -57,14 +57,11 @@ extension WebSocketConversation {
 
     private func receive(atMost limit: Int) {
         guard let socket else { return }
-        let scratch = EventLoop.shared.scratch
         do throws(SystemError) {
-            guard let count = try socket.receive(into: .init(rebasing: scratch[..<min(limit, scratch.count)])) else {
-                return
-            }
-            receiving?.take(count)
-            guard count > 0 else { return streamEnded(nil) }
-            consume(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+            guard let bytes = try socket.receive(atMost: limit) else { return }
+            receiving?.take(bytes.count)
+            guard !bytes.isEmpty else { return streamEnded(nil) }
+            consume(bytes)
         } catch {
             streamEnded(error)
         }

@@ -77,6 +77,14 @@
         }
     }
 
+    /// Reads what has arrived, at most `limit` bytes, into the loop's scratch, where it is valid until the next read on
+    /// this thread. Nil: nothing yet; no bytes: end of stream.
+    package func receive(atMost limit: Int = .max) throws(SystemError) -> UnsafeRawBufferPointer? {
+        let scratch = EventLoop.shared.scratch
+        let count = try receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(limit, scratch.count)]))
+        return count.map { UnsafeRawBufferPointer(rebasing: scratch[..<$0]) }
+    }
+
     /// Whether nothing has arrived, not even the end of the stream. Takes nothing.
     package var isQuiet: Bool {
         var byte: UInt8 = 0

@@ -360,14 +360,9 @@ extension Connection {
 
 extension Connection: StreamSocketHandler {
     func socketIsReadable(_ socket: StreamSocket) {
-        let scratch = EventLoop.shared.scratch
         do {
-            guard let count = try socket.receive(into: scratch) else { return }
-            if count == 0 {
-                clientFinished()
-            } else {
-                received(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
-            }
+            guard let bytes = try socket.receive() else { return }
+            if bytes.isEmpty { clientFinished() } else { received(bytes) }
             updateInterest()
         } catch {
             close(.clientLeft)

@@ -68,11 +68,10 @@ final class Upstream: StreamSocketHandler {
     }
 
     func socketIsReadable(_ socket: StreamSocket) {
-        let scratch = EventLoop.shared.scratch
         do throws(SystemError) {
-            guard let count = try socket.receive(into: scratch) else { return }
-            received.append(contentsOf: scratch[..<count])
-            if count == 0 || isComplete() { finish(.success((Data(received), .close))) }
+            guard let bytes = try socket.receive() else { return }
+            received.append(contentsOf: bytes)
+            if bytes.isEmpty || isComplete() { finish(.success((Data(received), .close))) }
         } catch {
             finish(.success((Data(received), .reset)))
         }

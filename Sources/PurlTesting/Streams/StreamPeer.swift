@@ -156,14 +156,13 @@ final class StreamPeer: Peer, StreamSocketHandler {
     private var takesMore: Bool { !isDeaf && !clientHasFinished && output.count - sent < Self.outputLimit }
 
     func socketIsReadable(_ socket: StreamSocket) {
-        let scratch = EventLoop.shared.scratch
         do {
-            guard let count = try socket.receive(into: scratch) else { return }
-            if count > 0 {
-                take(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
-            } else {
+            guard let bytes = try socket.receive() else { return }
+            if bytes.isEmpty {
                 clientHasFinished = true
                 recorder.changeStream(record) { $0.hasEnded = true }
+            } else {
+                take(bytes)
             }
             goOn()
         } catch {

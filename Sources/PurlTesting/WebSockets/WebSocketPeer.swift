@@ -116,11 +116,10 @@ final class WebSocketPeer: Peer, StreamSocketHandler {
     // MARK: Receiving
 
     func socketIsReadable(_ socket: StreamSocket) {
-        let scratch = EventLoop.shared.scratch
         do {
-            guard let count = try socket.receive(into: scratch) else { return }
-            guard count > 0 else { return end(hasSentClose && hasReceivedClose ? .complete : .clientLeft) }
-            stash.append(contentsOf: scratch[..<count])
+            guard let bytes = try socket.receive() else { return }
+            guard !bytes.isEmpty else { return end(hasSentClose && hasReceivedClose ? .complete : .clientLeft) }
+            stash.append(contentsOf: bytes)
             receive()
             flush()
         } catch {
