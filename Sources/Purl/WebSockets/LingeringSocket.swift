@@ -36,7 +36,7 @@ final class LingeringSocket: StreamSocketHandler {
     private func send() {
         do throws(SystemError) {
             while !rest.isEmpty {
-                let count = try rest.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try socket.send(bytes) }
+                let count = try socket.send(rest, rest.indices)
                 guard count > 0 else {
                     socket.interest = [.read, .write]
                     return

@@ -126,9 +126,7 @@ struct WebSocketOutbox {
 
     /// Hands the buffer, and no more than `limit` bytes of it, to the socket; returns how many bytes it took.
     mutating func send(through socket: StreamSocket, atMost limit: Int) throws(SystemError) -> Int {
-        let count = try buffer.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent..<sent + min(limit, bytes.count - sent)]))
-        }
+        let count = try socket.send(buffer, sent..<sent + min(limit, buffer.count - sent))
         sent += count
         if sent == buffer.count {
             completed += written

@@ -109,6 +109,13 @@
         }
     }
 
+    /// The same for a part of an array.
+    package func send(_ bytes: [UInt8], _ range: Range<Int>) throws(SystemError) -> Int {
+        try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try send(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
+    }
+
     /// Sends `count` bytes of a file from `offset` on. Returns how many the system took, 0 when there is no room; nil when
     /// the file ends there.
     func send(_ count: Int, of file: Int32, from offset: Int64) throws(SystemError) -> Int? {

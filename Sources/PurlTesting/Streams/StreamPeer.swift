@@ -193,7 +193,7 @@ final class StreamPeer: Peer, StreamSocketHandler {
                     advance()
                     if output.isEmpty { break }
                 }
-                let count = try write(min(budget, output.count - sent))
+                let count = try socket.send(output, sent..<sent + min(budget, output.count - sent))
                 guard count > 0 else { break }
                 sent += count
                 budget -= count
@@ -213,14 +213,6 @@ final class StreamPeer: Peer, StreamSocketHandler {
             socket.shutdownWrite()
         }
         if clientHasFinished { end(.complete) }
-    }
-
-    private func write(_ limit: Int) throws -> Int {
-        let result = output.withUnsafeBytes { bytes in
-            let part = UnsafeRawBufferPointer(rebasing: bytes[sent..<(sent + limit)])
-            return Result { () throws(SystemError) -> Int in try socket.send(part) }
-        }
-        return try result.get()
     }
 
     private func updateInterest() {

@@ -213,7 +213,7 @@ final class WebSocketPeer: Peer, StreamSocketHandler {
         var budget = Self.bytesPerTurn
         do {
             while sent < output.count, budget > 0 {
-                let count = try write(min(budget, output.count - sent))
+                let count = try socket.send(output, sent..<sent + min(budget, output.count - sent))
                 guard count > 0 else { break }
                 sent += count
                 budget -= count
@@ -229,14 +229,6 @@ final class WebSocketPeer: Peer, StreamSocketHandler {
             receive()
         }
         updateInterest()
-    }
-
-    private func write(_ limit: Int) throws -> Int {
-        let result = output.withUnsafeBytes { bytes in
-            let part = UnsafeRawBufferPointer(rebasing: bytes[sent..<(sent + limit)])
-            return Result { () throws(SystemError) -> Int in try socket.send(part) }
-        }
-        return try result.get()
     }
 
     private func updateInterest() {
