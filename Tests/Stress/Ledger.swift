@@ -46,12 +46,13 @@ final class Ledger: Sendable {
         var tickets: [Key: Int] = [:]
         /// Tasks whose last call has been made.
         var over: Set<Key> = []
+        /// Sessions that have told their delegate that they are invalid.
+        var invalid: Set<Int> = []
         /// Tasks of sessions that were invalid by then: they end, and nobody may be left to hear of it.
         var refused: [URLSessionTask] = []
         /// Calls that have not been answered.
         var questions: [String: Int] = [:]
         var sessions = 0
-        var invalidSessions = 0
         var traces: [Trace] = []
         var violations: [String: Int] = [:]
     }
@@ -86,17 +87,17 @@ final class Ledger: Sendable {
         }
     }
 
-    /// It has been made. Its delegate may have heard of its end already.
+    /// It has been made. Its delegate may have heard of its end already, or of its session's.
     func bind(_ ticket: Ticket, to task: URLSessionTask, _ key: Key) {
-        let isOver = books.withLock { books in
-            guard books.open[ticket.number] != nil else { return false }
+        let (isOver, isRefused) = books.withLock { books in
+            guard books.open[ticket.number] != nil else { return (false, false) }
             books.traces.append(Trace(object: task, name: books.open[ticket.number]?.kind ?? ""))
             books.open[ticket.number]?.task = task
             books.open[ticket.number]?.key = key
             books.tickets[key] = ticket.number
-            return books.over.contains(key)
+            return (books.over.contains(key), books.invalid.contains(key.session))
         }
-        if isOver { end(ticket, "early") }
+        if isOver { end(ticket, "early") } else if isRefused { refuse(key.session) }
     }
 
     /// Somebody was told that it is over.
@@ -130,7 +131,7 @@ final class Ledger: Sendable {
     }
 
     /// Their session is invalid. They have to end all the same; a handler hears of it, a delegate need not.
-    func refuse(_ session: Int) {
+    private func refuse(_ session: Int) {
         let tasks = books.withLock { books in
             let entries = books.open.filter { $0.value.key?.session == session }
             for (number, entry) in entries where !entry.hasHandler {
@@ -206,10 +207,14 @@ final class Ledger: Sendable {
         books.withLock { books in books.traces.filter { $0.object != nil }.map(\.name) }
     }
 
-    /// A session has told its delegate that it is invalid.
-    func endSession() { books.withLock { $0.invalidSessions += 1 } }
+    /// A session tells its delegate that it is invalid. A task of it that is made from now on is refused, too.
+    func end(session: Int) {
+        let isFirst = books.withLock { $0.invalid.insert(session).inserted }
+        check(isFirst, "the delegate was told twice that a session is invalid")
+        refuse(session)
+    }
 
-    var openSessions: Int { books.withLock { $0.sessions - $0.invalidSessions } }
+    var openSessions: Int { books.withLock { $0.sessions - $0.invalid.count } }
 
     // MARK: In the end
 

@@ -76,7 +76,6 @@ struct Load: Sendable {
             streamPort: arena.server.streamPort(&dice))
         let task = make(order)
         arena.ledger.bind(order.ticket, to: task, session.key(task))
-        if session.delegate == nil { arena.ledger.refuse(session.number) }
         if dice.once(in: 8) { task.delegate = Nuisance(arena, dice.offspring()) }
         if dice.once(in: 16) { task.earliestBeginDate = Date().addingTimeInterval(0.02) }
         arena.share(task, &dice)

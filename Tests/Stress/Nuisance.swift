@@ -46,8 +46,7 @@ final class Nuisance: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         inside("didBecomeInvalid", session, nil) { session, _ in
-            arena.ledger.endSession()
-            arena.ledger.refuse(session.number)
+            arena.ledger.end(session: session.number)
         }
     }
 
