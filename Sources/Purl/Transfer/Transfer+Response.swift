@@ -297,6 +297,7 @@ extension Transfer {
             connect()
         case .isNotTheResource:
             guard downloadTask == nil else { throw .cannotGoOn(status: answer.head.status) }
+            coded = codedBody(of: answer)
             acceptForDelegate(answer)
         }
     }
@@ -305,7 +306,7 @@ extension Transfer {
         let status = answer.head.status
         let asksForRange = request.value(forHTTPHeaderField: "Range") != nil
         let isStored = writer != nil || downloadTask != nil
-        coded = answer.source.isRemote ? CodedBody(answer.head) : nil
+        coded = codedBody(of: answer)
         if isStored, status == 206, writer != nil || !asksForRange { throw .unaskedPartialContent }
         total = contentLength(answer.framing)
         if untouched != nil, status != 200 { throw .cannotGoOn(status: status) }
@@ -315,6 +316,11 @@ extension Transfer {
         } else {
             acceptForDelegate(answer)
         }
+    }
+
+    /// What is stored has been decoded already.
+    private func codedBody(of answer: Answer) -> CodedBody? {
+        answer.source.isRemote ? CodedBody(answer.head) : nil
     }
 
     /// The length of the content, which is not that of a coded body.

@@ -165,6 +165,20 @@ import Testing
         #expect(bench.ranges == ["bytes=100000-"])
     }
 
+    /// Nobody asked for a coding along with the range, yet a server may use one.
+    @Test(arguments: SinkKind.allCases) func aCodedErrorPageIsDecoded(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        await bench.writeTheBeginning()
+        let gzip = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
+        bench.answer(.bytes(gzip).status(404).field("Content-Encoding", "gzip"))
+        let whole = await bench.run()
+        #expect(whole.data == Data("hello, hello, hello".utf8))
+        #expect(whole.events.last == .completed(nil))
+        bench.answer(.bytes(gzip.dropLast(3)).status(404).field("Content-Encoding", "gzip"))
+        let cut = await bench.run()
+        #expect(cut.events.last == .completed(.cannotDecodeContentData))
+    }
+
     @Test(arguments: SinkKind.allCases) func anErrorPageIsNoBeginningEither(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(.text("no such thing").status(404))
