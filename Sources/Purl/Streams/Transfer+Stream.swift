@@ -46,7 +46,7 @@ extension Transfer {
 
     /// Goes on with the response's connection under a new task.
     func becomeStream(_ answer: Answer) {
-        guard case .delegate = destination, case .delegate = task.audience else { return allow(answer) }
+        guard mayBecomeAnother else { return allow(answer) }
         guard let (socket, surplus) = answer.source.surrender() else { return fail(.stream(.noConnection)) }
         let stream = StreamConversation(request, session.settings)
         self.stream = stream

@@ -420,9 +420,16 @@ extension Transfer {
         return isCancelled
     }
 
-    /// Goes on with the same response under a new task. A task that writes to a sink has its place already.
+    /// Another task may take the place of this one. One that writes to a sink has its place already, and an error page
+    /// must not get there either.
+    var mayBecomeAnother: Bool {
+        guard writer == nil, case .delegate = destination, case .delegate = task.audience else { return false }
+        return true
+    }
+
+    /// Goes on with the same response under a new task.
     private func becomeDownload(_ answer: Answer) {
-        guard case .delegate = destination, case .delegate = task.audience else { return allow(answer) }
+        guard mayBecomeAnother else { return allow(answer) }
         let old = task
         let new = session.makeDownloadTask(inPlaceOf: old)
         let isCancelled = goOn(as: new)

@@ -94,6 +94,23 @@ import Testing
         #expect(bench.sandbox.partialNames == [])
     }
 
+    /// Nor does the error page, which would come into the sink.
+    @Test(arguments: SinkKind.allCases, [URLSession.ResponseDisposition.becomeDownload, .becomeStream])
+    func itsErrorPageBecomesNothingElse(kind: SinkKind, disposition: URLSession.ResponseDisposition) async throws {
+        let bench = try SinkBench(kind)
+        bench.answer(.text("no such thing").status(404))
+        let first = await bench.run(disposition: disposition)
+        #expect(first.events == [.response(404), .data(13), .completed(nil)])
+        #expect(bench.bytes ?? Data() == Data())
+
+        await bench.writeTheBeginning()
+        bench.answer(.text("no such thing").status(404))
+        let second = await bench.run(disposition: disposition)
+        #expect(second.events == [.response(404), .data(13), .completed(nil)])
+        #expect(bench.bytes == bench.content.bytes(0..<100_000))
+        #expect(bench.sandbox.partialNames == [])
+    }
+
     // MARK: One writer at a time
 
     @Test(arguments: SinkKind.allCases, SinkKind.allCases)
