@@ -104,6 +104,15 @@ struct DamageTests {
         #expect(DownloadItem(decoding: Data(text.utf8), fileName: "x") == nil)
     }
 
+    @Test("A number that is not UTF-8, at which Foundation's parser ends the process")
+    func brokenNumber() throws {
+        let url = try #require(URL(string: "http://example.org/a"))
+        var data = try DownloadItem(url: url, currentURL: url, sha256: nil, wish: .wanted, order: 1).encoded()
+        let tag = try #require(data.range(of: Data("<integer>".utf8)))
+        data.insert(contentsOf: Array(repeating: 0xFF, count: 111), at: tag.upperBound)
+        #expect(DownloadItem(decoding: data, fileName: DownloadPlaces.fileName(of: url) + ".item") == nil)
+    }
+
     @Test("A binary list, a huge one and one of another version are none of ours")
     func foreign() throws {
         let url = try #require(URL(string: "http://example.org/a"))

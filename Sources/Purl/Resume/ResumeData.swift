@@ -12,7 +12,7 @@ struct ResumeData: Codable, Sendable, Equatable {
     static let tailLength: Int64 = 65_536
     /// Blobs beyond this size are not read.
     static let maximumSize = 1 << 20
-    /// What is written here nests five containers; a parser that recurses must not be led into thousands.
+    /// What is written here nests five containers.
     private static let maximumContainers = 16
 
     var version = ResumeData.currentVersion
@@ -61,34 +61,21 @@ struct ResumeData: Codable, Sendable, Equatable {
 
     init(decoding blob: Data) throws(Refusal) {
         guard blob.count <= Self.maximumSize else { throw Refusal(description: "it is too large") }
-        guard blob.starts(with: "<?xml".utf8), Self.containers(in: blob) <= Self.maximumContainers else {
+        guard let list = UntrustedPropertyList(blob, maximumContainers: Self.maximumContainers) else {
             throw Refusal(description: "it is not a property list of the kind that is written here")
         }
-        let decoder = PropertyListDecoder()
         // The version is read first, so that a format of the future is named as such.
-        guard let version = try? decoder.decode(Version.self, from: blob) else {
+        guard let version = list.decode(Version.self) else {
             throw Refusal(description: "it is not a property list with a version")
         }
         guard version.version == Self.currentVersion else {
             throw Refusal(description: "its version is \(version.version), and \(Self.currentVersion) is what is known")
         }
-        guard let decoded = try? decoder.decode(ResumeData.self, from: blob) else {
+        guard let decoded = list.decode(ResumeData.self) else {
             throw Refusal(description: "an entry is missing or of the wrong type")
         }
         self = decoded
         try check()
-    }
-
-    private static func containers(in blob: Data) -> Int {
-        var count = 0
-        for tag in ["<array", "<dict"] {
-            var start = blob.startIndex
-            while count <= maximumContainers, let range = blob.range(of: Data(tag.utf8), in: start..<blob.endIndex) {
-                count += 1
-                start = range.upperBound
-            }
-        }
-        return count
     }
 
     private struct Version: Decodable {

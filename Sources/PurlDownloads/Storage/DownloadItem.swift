@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 internal import PurlHTTP
 
 /// What is kept of an unfinished download so that the list comes back: a property list beside the partial file.
@@ -16,7 +17,7 @@ struct DownloadItem: Sendable, Equatable {
     static let currentVersion = 1
     /// Items beyond this size are not read.
     static let maximumSize = 64 << 10
-    /// What is written here is one dictionary; a parser that recurses must not be led into thousands.
+    /// What is written here is one dictionary.
     private static let maximumContainers = 4
     /// Order numbers are milliseconds since 1970 or a little more.
     private static let maximumOrder: Int64 = 1 << 53
@@ -70,12 +71,10 @@ struct DownloadItem: Sendable, Equatable {
 
     /// `nil` comes of everything that is damaged, of another version, or not the item of a file with this name.
     init?(decoding data: Data, fileName: String) {
-        guard data.count <= Self.maximumSize, data.starts(with: "<?xml".utf8),
-            Self.containers(in: data) <= Self.maximumContainers
-        else { return nil }
-        let decoder = PropertyListDecoder()
-        guard (try? decoder.decode(Version.self, from: data))?.version == Self.currentVersion,
-            let stored = try? decoder.decode(Stored.self, from: data), let url = URL(string: stored.url),
+        guard data.count <= Self.maximumSize,
+            let list = UntrustedPropertyList(data, maximumContainers: Self.maximumContainers),
+            list.decode(Version.self)?.version == Self.currentVersion,
+            let stored = list.decode(Stored.self), let url = URL(string: stored.url),
             let currentURL = URL(string: stored.currentURL), let wish = Wish(rawValue: stored.state),
             (0...Self.maximumOrder).contains(stored.order)
         else { return nil }
@@ -88,18 +87,6 @@ struct DownloadItem: Sendable, Equatable {
             [sha256, serverSHA256].allSatisfy({ $0.map(FileDigest.isHexadecimal) ?? true }),
             totalBytes.map({ (0...Int64.max / 2).contains($0) }) ?? true
         else { return nil }
-    }
-
-    private static func containers(in data: Data) -> Int {
-        var count = 0
-        for tag in ["<array", "<dict"] {
-            var start = data.startIndex
-            while count <= maximumContainers, let range = data.range(of: Data(tag.utf8), in: start..<data.endIndex) {
-                count += 1
-                start = range.upperBound
-            }
-        }
-        return count
     }
 
     /// SHA-256 of all entries, each behind its length so that none runs into the next.

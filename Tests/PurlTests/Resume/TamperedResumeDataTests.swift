@@ -37,6 +37,19 @@ import Testing
         try await expectRefusal(of: blob, PausedDownload())
     }
 
+    /// Foundation's parser ends the process at such a number.
+    @Test(arguments: ["bytesReceived", "totalBytes", "version"])
+    func aNumberThatIsNotUTF8IsRefused(key: String) async throws {
+        let paused = try await PausedDownload()
+        for bytes in [[0xFF], [0xC3], [0x20, 0xF0, 0x9F], Array(repeating: 0xFF, count: 111)] as [[UInt8]] {
+            var blob = paused.blob
+            let start = try #require(blob.range(of: Data("<key>\(key)</key>".utf8)))
+            let tag = try #require(blob.range(of: Data("<integer>".utf8), in: start.upperBound..<blob.endIndex))
+            blob.insert(contentsOf: bytes, at: tag.upperBound)
+            try await expectRefusal(of: blob, paused)
+        }
+    }
+
     @Test func theCompletionHandlerHearsOfItToo() async throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
