@@ -2,8 +2,7 @@ extension FuzzTarget {
     /// Every target there is.
     static let all: [FuzzTarget] = [
         responseHeads, requestHeads, chunkedBody, chunkSizes, trailers, plainBody, fieldValues, fieldLists, dates,
-        challenges, codings,
-        deflating, cacheRules, cookies, cookieFile, resumeData, resumability, cacheFile, journal, downloadItem, urls,
-        dataURLs, proxies, client,
+        challenges, codings, deflating, webSocketFrames, webSocketHandshakes, cacheRules, cookies, cookieFile,
+        resumeData, resumability, cacheFile, journal, downloadItem, urls, dataURLs, proxies, client,
     ]
 }
