@@ -356,7 +356,9 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
     }
 
     private func receive(_ head: ResponseHead, in exchange: Exchange) throws(ParseError) {
-        if exchange.mayUpgrade, head.status == 101 || (exchange.method == "CONNECT" && head.status / 100 == 2) {
+        // A 101 is no tunnel, nor is a success a switch.
+        let isTurn = exchange.method == "CONNECT" ? head.status / 100 == 2 : head.status == 101
+        if exchange.mayUpgrade, isTurn {
             handover = (head, exchange.client)
             exchange.record?.noteEnd()
             self.exchange = nil

@@ -43,6 +43,17 @@ struct StreamProxyTests {
         stage.session.invalidateAndCancel()
     }
 
+    @Test("A proxy that switches protocols has not connected")
+    func switching() async throws {
+        let (stage, proxy) = try await stage(
+            .stream(.echo, after: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: raw\r\nConnection: upgrade\r\n\r\n"))
+        let task = stage.session.streamTask(withHostName: "mail.example", port: 25)
+        task.resume()
+        await #expect(errorCode { try await task.write("through") } == .badServerResponse)
+        #expect(proxy.requests.map(\.method) == ["CONNECT"])
+        stage.session.invalidateAndCancel()
+    }
+
     @Test("A proxy that refuses is an error", arguments: [403, 502])
     func refusal(status: Int) async throws {
         let (stage, proxy) = try await stage(.status(status))
