@@ -63,7 +63,7 @@ final class ClientRun: Sendable {
 
     init(_ plan: Plan, _ script: ServerScript) {
         self.plan = plan
-        let server = ClientRun.onNetworkThread { ScriptedServer(script) }
+        let server = onNetworkThread { ScriptedServer(script) }
         self.server = server
         let configuration = URLSessionConfiguration.ephemeral
         var values = configuration.snapshot
@@ -84,16 +84,16 @@ final class ClientRun: Sendable {
 
     func run() {
         for kind in plan.kinds {
-            let before = ClientRun.onNetworkThread { [server] in server.requestCount }
+            let before = onNetworkThread { [server] in server.requestCount }
             let held = sink.content
             let outcome = start(kind)
-            let last = ClientRun.onNetworkThread { [server] in server.latest }
+            let last = onNetworkThread { [server] in server.latest }
             let isAnswered = (last?.number ?? 0) > before
             check(outcome, of: kind, against: isAnswered ? last : nil, sinkHeld: held)
         }
         session.invalidateAndCancel()
         wait("a session ends")
-        ClientRun.onNetworkThread { [server] in server.end() }
+        onNetworkThread { [server] in server.end() }
     }
 
     // MARK: What must hold
@@ -252,20 +252,6 @@ final class ClientRun: Sendable {
             originalRequest: stored, currentRequest: stored, partialName: name, bytesReceived: 10, totalBytes: 20,
             validator: "\"v1\"", tailDigest: Self.firstHalf.sha256
         ).encoded()
-    }
-
-    private static func onNetworkThread<Value: Sendable>(_ body: @escaping @Sendable @NetworkActor () -> Value) -> Value
-    {
-        let result = Mutex<Value?>(nil)
-        let done = DispatchSemaphore(value: 0)
-        NetworkActor.post {
-            let value = body()
-            result.withLock { $0 = value }
-            done.signal()
-        }
-        done.wait()
-        guard let value = result.withLock({ $0 }) else { fail("the network thread answers") }
-        return value
     }
 }
 

@@ -1,7 +1,8 @@
 import PurlHTTP
 import PurlIO
 
-/// The server's half of a connection. It reads requests, and writes down what was sent after each.
+/// The server's half of a connection. It reads requests, and writes down what was sent after each; where the connection
+/// is none of HTTP's, or no longer, it writes down whatever comes.
 @NetworkActor
 final class ScriptedConnection: StreamSocketHandler {
     private let socket: StreamSocket
@@ -11,10 +12,14 @@ final class ScriptedConnection: StreamSocketHandler {
     private var isInBody = false
     private var unsent: ArraySlice<UInt8> = []
     private(set) var exchanges: [ScriptedServer.Exchange] = []
+    /// What was said outside of HTTP.
+    private var talk = Overheard()
+    private var hasLeftHTTP: Bool
 
-    init(_ socket: StreamSocket, of server: ScriptedServer) {
+    init(_ socket: StreamSocket, of server: ScriptedServer, hasLeftHTTP: Bool) {
         self.socket = socket
         self.server = server
+        self.hasLeftHTTP = hasLeftHTTP
         socket.handler = self
         socket.interest = .read
     }
@@ -23,8 +28,9 @@ final class ScriptedConnection: StreamSocketHandler {
     /// The client does not take what was sent.
     var isBlocked: Bool { !unsent.isEmpty }
 
-    func send(_ bytes: [UInt8]) {
-        unsent += bytes
+    func send(_ portion: ServerScript.Portion) {
+        let key = exchanges.last?.request.fields[.secWebSocketKey] ?? ""
+        unsent += portion.filled(with: WebSocketHandshake.accept(key).utf8)
         flush()
     }
 
@@ -33,6 +39,12 @@ final class ScriptedConnection: StreamSocketHandler {
         guard isOpen else { return }
         noteEnd()
         socket.close()
+    }
+
+    /// The same, but for what has come and was not read.
+    func abandon() {
+        talk.isAbandoned = true
+        close()
     }
 
     func shutdown() {
@@ -49,10 +61,10 @@ final class ScriptedConnection: StreamSocketHandler {
 
     /// Takes everything that has come.
     func receive() {
-        while isOpen {
+        while isOpen, !talk.hasHeardEnd {
             do {
                 guard let count = try socket.receive(into: EventLoop.shared.scratch) else { return }
-                guard count > 0 else { return socket.close() }
+                guard count > 0 else { return hearEnd() }
                 take(Array(EventLoop.shared.scratch[..<count]))
             } catch {
                 return socket.close()
@@ -63,21 +75,53 @@ final class ScriptedConnection: StreamSocketHandler {
     private func flush() {
         while !unsent.isEmpty {
             let sent = unsent.withUnsafeBytes { try? socket.send($0) }
-            guard let sent else { return socket.close() }
-            if exchanges.isEmpty == false { exchanges[exchanges.count - 1].answer += unsent.prefix(sent) }
+            guard let sent else { return lose() }
+            if exchanges.isEmpty {
+                talk.greeting += unsent.prefix(sent)
+            } else {
+                exchanges[exchanges.count - 1].answer += unsent.prefix(sent)
+            }
             unsent = unsent.dropFirst(sent)
             if sent == 0 { break }
         }
-        socket.interest = unsent.isEmpty ? .read : [.read, .write]
+        updateInterest()
+    }
+
+    private func updateInterest() {
+        var interest: Interest = talk.hasHeardEnd ? [] : .read
+        if !unsent.isEmpty { interest.insert(.write) }
+        socket.interest = interest
+    }
+
+    /// The client takes nothing more. What it has said before is heard.
+    private func lose() {
+        unsent = []
+        if isOutsideHTTP { receive() }
+        socket.close()
+    }
+
+    /// A stream's other direction goes on; everything else is over.
+    private func hearEnd() {
+        guard isOutsideHTTP, exchanges.last?.request.fields.contains(.secWebSocketKey) != true else {
+            return socket.close()
+        }
+        talk.hasHeardEnd = true
+        updateInterest()
+        server.heard(on: self)
     }
 
     private func noteEnd() {
+        if unsent.isEmpty { talk.isEnded = true }
         if unsent.isEmpty, !exchanges.isEmpty { exchanges[exchanges.count - 1].isEnded = true }
     }
 
     private func take(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count || isInBody {
+            if !isInBody, isOutsideHTTP {
+                talk.heard += bytes[offset...]
+                return server.heard(on: self)
+            }
             do {
                 if isInBody {
                     guard let event = try body.decode(bytes.span.bytes, from: &offset) else { return }
@@ -93,4 +137,41 @@ final class ScriptedConnection: StreamSocketHandler {
             }
         }
     }
+
+    /// Nothing is read as a request any more.
+    private var isOutsideHTTP: Bool {
+        if !hasLeftHTTP, let exchange = exchanges.last {
+            hasLeftHTTP = server.becomesStream.load(ordering: .acquiring) || isSwitched(exchange)
+        }
+        return hasLeftHTTP
+    }
+
+    private func isSwitched(_ exchange: ScriptedServer.Exchange) -> Bool {
+        let isTunnel = exchange.request.method == "CONNECT" && server.opening == .tunnel
+        guard isTunnel || exchange.request.fields.contains(.upgrade), let status = Departure(exchange)?.head.status
+        else { return false }
+        return isTunnel ? status / 100 == 2 : status == 101
+    }
+
+    /// All that was said.
+    func overheard() -> Overheard {
+        if isOutsideHTTP { receive() }
+        talk.exchange = exchanges.last
+        return talk
+    }
+}
+
+/// What went over a connection that is none of HTTP's, or no longer.
+struct Overheard: Sendable {
+    /// The last one before the connection left HTTP.
+    var exchange: ScriptedServer.Exchange?
+    /// What was sent where no request came first.
+    var greeting: [UInt8] = []
+    /// What the client said.
+    var heard: [UInt8] = []
+    var hasHeardEnd = false
+    /// The server's side has ended, in an orderly way.
+    var isEnded = false
+    /// The server was gone without having read everything.
+    var isAbandoned = false
 }

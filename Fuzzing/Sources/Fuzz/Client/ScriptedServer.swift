@@ -1,5 +1,6 @@
 import PurlHTTP
 import PurlIO
+import Synchronization
 
 @testable import Purl
 
@@ -19,6 +20,23 @@ final class ScriptedServer {
     /// How long the script waits for a request that may never come.
     private static let limit = Duration.milliseconds(5)
 
+    /// How a task gets its connection.
+    enum Opening: Sendable {
+        /// It sends a request.
+        case request
+        /// With the connection alone: the server may speak first.
+        case connection
+        /// It asks a proxy to connect.
+        case tunnel
+    }
+
+    /// What holds for tasks that begin from here on.
+    var opening = Opening.request
+    /// The delegate has made a stream of the latest response's connection, whatever its status.
+    nonisolated let becomesStream = Atomic(false)
+    /// The client has said something since the script last waited for it.
+    private var hasHeard = false
+
     init(_ script: ServerScript) { steps = script.steps[...] }
 
     /// The latest request on any connection, and what was sent in answer to it.
@@ -37,19 +55,41 @@ final class ScriptedServer {
 
     func connect() -> Result<StreamSocket, DialError> {
         guard !steps.isEmpty, let pair = try? StreamSocket.pair() else { return .failure(.connect([])) }
-        connections.append(ScriptedConnection(pair.1, of: self))
+        let connection = ScriptedConnection(pair.1, of: self, hasLeftHTTP: opening == .connection)
+        connections.append(connection)
+        if opening == .connection { proceed(on: connection) }
         return .success(pair.0)
     }
 
     /// A request has come; its number among all of them.
     func received(on connection: ScriptedConnection) -> Int {
         requestCount += 1
+        proceed(on: connection)
+        return requestCount
+    }
+
+    /// Something has come that is no request.
+    func heard(on connection: ScriptedConnection) {
+        guard connection === active else { return }
+        hasHeard = true
+        if patience != nil { proceed(on: connection) }
+    }
+
+    private func proceed(on connection: ScriptedConnection) {
         active = connection
         patience?.cancel()
         patience = nil
         run()
-        return requestCount
     }
+
+    /// What went over the connection of a task that began when there were so many requests and connections.
+    func overheard(after requests: Int, _ connections: Int) -> Overheard? {
+        let latest = self.connections.max { ($0.exchanges.last?.number ?? 0) < ($1.exchanges.last?.number ?? 0) }
+        if let latest, let number = latest.exchanges.last?.number, number > requests { return latest.overheard() }
+        return self.connections.dropFirst(connections).last?.overheard()
+    }
+
+    var connectionCount: Int { connections.count }
 
     /// Closes what is open, and takes nothing more.
     func end() {
@@ -81,10 +121,12 @@ final class ScriptedServer {
         guard !connection.isBlocked else { return }
         guard let step = steps.popFirst() else { return end() }
         switch step {
-        case .send(let bytes): connection.send(bytes)
+        case .send(let portion): connection.send(portion)
         case .close: connection.close()
-        case .abandon: connection.close()
+        case .abandon: connection.abandon()
         case .shutdown: connection.shutdown()
+        case .awaitRequest where hasHeard:
+            hasHeard = false
         case .awaitRequest:
             patience = EventLoop.shared.schedule(after: Self.limit) {
                 self.patience = nil
