@@ -7,8 +7,8 @@ internal import PurlIO
 final class CapturedInputStream: InputStream {
     private let side: CapturedSide
 
-    init(_ connection: BlockingSocket, after bytes: [UInt8]) {
-        side = CapturedSide(.input, of: connection, after: bytes)
+    init(_ connection: BlockingSocket, after bytes: [UInt8], hasEnded: Bool) {
+        side = CapturedSide(.input, of: connection, after: bytes, hasEnded: hasEnded)
         super.init(data: Data())
         side.listener.stream = self
     }

@@ -26,6 +26,8 @@ final class CapturedSide: Sendable {
         /// What had come before the connection was captured, from `taken` on.
         var bytes: [UInt8]
         var taken = 0
+        /// It was closed before the connection was captured.
+        let hasEnded: Bool
     }
 
     let direction: Direction
@@ -36,10 +38,16 @@ final class CapturedSide: Sendable {
     /// - Parameters:
     ///   - connection: Shared with the other direction, and closed when neither has it any more.
     ///   - bytes: What comes before anything else is received.
-    init(_ direction: Direction, of connection: BlockingSocket?, after bytes: [UInt8] = []) {
+    ///   - hasEnded: Nothing comes: the direction is at its end as soon as it is opened.
+    init(
+        _ direction: Direction, of connection: BlockingSocket?, after bytes: [UInt8] = [], hasEnded: Bool = false
+    ) {
         self.direction = direction
         events = StreamEvents(connection, direction)
-        state = Mutex(State(status: connection == nil ? .closed : .notOpen, connection: connection, bytes: bytes))
+        state = Mutex(
+            State(
+                status: connection == nil ? .closed : .notOpen, connection: connection, bytes: bytes, hasEnded: hasEnded
+            ))
     }
 
     var status: Stream.Status { state.withLock { $0.status } }
@@ -61,14 +69,14 @@ final class CapturedSide: Sendable {
     var hasBytes: Bool { state.withLock { $0.taken < $0.bytes.count } }
 
     func open() {
-        let isFirst = state.withLock { state in
-            guard state.status == .notOpen else { return false }
-            state.status = .open
-            return true
+        let status: Stream.Status? = state.withLock { state in
+            guard state.status == .notOpen else { return nil }
+            state.status = state.hasEnded ? .atEnd : .open
+            return state.status
         }
-        guard isFirst else { return }
+        guard let status else { return }
         events.tell(self, .openCompleted)
-        events.arm(for: self)
+        if status == .open { events.arm(for: self) } else { events.tell(self, .endEncountered) }
     }
 
     func schedule(in loop: RunLoop, mode: RunLoop.Mode) {

@@ -5,8 +5,9 @@ import Synchronization
 /// Tells a captured stream's delegate of what happens, on the run loop that the stream is scheduled in.
 ///
 /// The network thread watches the connection while somebody wants to know, and makes a timer in the run loop due: that is
-/// what wakes it. There is one timer for each place, since Foundation never gives one back. After an event of bytes or room there is none until the stream has been read or
-/// written. Neither the network thread nor a run loop keeps a stream: one that nobody else keeps is told of nothing.
+/// what wakes it. There is one timer for each place, since Foundation never gives one back. After an event of bytes or room
+/// there is none until the stream has been read or written. Neither the network thread nor a run loop keeps a stream: one
+/// that nobody else keeps is told of nothing.
 final class StreamEvents: Sendable {
     /// Where a stream is scheduled. `@unchecked Sendable`: a run loop's timers can be changed from any thread.
     private struct Place: @unchecked Sendable {

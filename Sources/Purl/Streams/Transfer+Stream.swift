@@ -98,9 +98,10 @@ extension Transfer {
             let connection = try socket.detach()
             metrics?.current.noteEnd()
             leave()
+            let isReadClosed = stream?.isReadClosed ?? false
             stream?.conclude(nil)
             session.queue.enqueue { [streamTask, tellMetrics = metricsCall()] in
-                streamTask?.handOver(connection, after: bytes, metrics: tellMetrics)
+                streamTask?.handOver(connection, after: bytes, isReadClosed: isReadClosed, metrics: tellMetrics)
             }
         } catch {
             fail(.stream(.lost(error)))

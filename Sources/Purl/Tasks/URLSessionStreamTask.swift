@@ -134,8 +134,9 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     /// for before have come about.
     ///
     /// The delegate gets them in `urlSession(_:streamTask:didBecome:outputStream:)`, not yet open; the input begins with
-    /// what has come and nobody has read. The task is then ``URLSessionTask/State/completed`` without an error, and that
-    /// was the last the delegate hears of it: neither metrics nor a completion follow. Later reads and writes fail.
+    /// what has come and nobody has read, or is at its end if the task was closed for reading. The task is then
+    /// ``URLSessionTask/State/completed`` without an error, and that was the last the delegate hears of it: neither metrics
+    /// nor a completion follow. Later reads and writes fail.
     ///
     /// A delegate that is no ``URLSessionStreamDelegate`` gets no streams: the connection is closed, and it hears that the
     /// task has completed. So it does when the task is cancelled before the streams have reached the delegate.
@@ -165,13 +166,16 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
     /// The last call of a task whose streams were captured, on the delegate queue. Where nobody can have them, because
     /// nobody would know what to do with them or the task was cancelled, it ends as any other task does.
-    func handOver(_ connection: BlockingSocket, after bytes: [UInt8], metrics: DelegateQueue.Call?) {
+    func handOver(
+        _ connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool, metrics: DelegateQueue.Call?
+    ) {
         guard let session else { return }
         guard let delegate = streamDelegate, conclude(nil) == nil else {
             return tellDelegate(nil, file: nil, metrics: metrics)
         }
         delegate.urlSession(
-            session, streamTask: self, didBecome: CapturedInputStream(connection, after: bytes),
+            session, streamTask: self,
+            didBecome: CapturedInputStream(connection, after: bytes, hasEnded: isReadClosed),
             outputStream: CapturedOutputStream(connection))
         finish()
     }

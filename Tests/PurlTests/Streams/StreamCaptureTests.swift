@@ -277,6 +277,21 @@ struct StreamCaptureTests {
         #expect(input.streamStatus == .atEnd)
     }
 
+    @Test("A stream that was closed for reading is captured with its input at the end, however much the server says")
+    func readClosed() async throws {
+        let gate = Gate()
+        let stage = try await StreamStage(.listening.send("unheard").wait(at: gate).send("of"))
+        let (input, output) = try await capture(stage) { $0.closeRead() }
+        gate.open()
+        input.open()
+        output.open()
+        #expect(input.streamStatus == .atEnd && !input.hasBytesAvailable)
+        #expect(read(1, from: input) == Data())
+        #expect(write(Data("still".utf8), to: output) == 5)
+        output.close()
+        #expect(await stage.stream { $0.hasEnded }?.text == "still")
+    }
+
     @Test("A delegate on a run loop hears of what happens")
     func runLoop() async throws {
         let stage = try await StreamStage()
@@ -294,6 +309,21 @@ struct StreamCaptureTests {
                 "out opened", "in opened", "out has space", "in has “ping”", "in ended",
             ] || events == ["in opened", "out opened", "out has space", "in has “ping”", "in ended"])
         await stage.server.waitUntilDisconnected()
+    }
+
+    @Test("A delegate on a run loop hears that an input which was closed for reading has ended")
+    func runLoopAtEnd() async throws {
+        let stage = try await StreamStage(.listening.send("unheard"))
+        let (input, _) = try await capture(stage) { $0.closeRead() }
+        let gifts = StreamWitness.Gifts(input: input, output: nil)
+        let events = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let listener = Listener(gifts)
+                listener.run()
+                continuation.resume(returning: listener.events)
+            }
+        }
+        #expect(events == ["in opened", "in ended"])
     }
 
     /// Writes "ping" when there is room, and closes when everything has come back.

@@ -33,6 +33,8 @@ struct StreamTalk {
     private(set) var isCancelled: Bool
     private(set) var closesRead = false
     private(set) var closesWrite = false
+    /// Reading was closed before the streams were asked for.
+    private(set) var capturesNothing = false
     /// Something was asked for that ends the task, or hands its streams over.
     private(set) var isGivenAway = false
     /// Everything that came was asked for.
@@ -159,6 +161,7 @@ struct StreamTalk {
     }
 
     private mutating func capture() {
+        if !isGivenAway { capturesNothing = closesRead }
         isGivenAway = true
         task.captureStreams()
     }
