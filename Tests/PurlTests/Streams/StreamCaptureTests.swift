@@ -296,14 +296,7 @@ struct StreamCaptureTests {
     func runLoop() async throws {
         let stage = try await StreamStage()
         let (input, output) = try await capture(stage)
-        let gifts = StreamWitness.Gifts(input: input, output: output)
-        let events = await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let listener = Listener(gifts)
-                listener.run()
-                continuation.resume(returning: listener.events)
-            }
-        }
+        let events = await Listener.events(of: StreamWitness.Gifts(input: input, output: output))
         #expect(
             events == [
                 "out opened", "in opened", "out has space", "in has “ping”", "in ended",
@@ -315,26 +308,30 @@ struct StreamCaptureTests {
     func runLoopAtEnd() async throws {
         let stage = try await StreamStage(.listening.send("unheard"))
         let (input, _) = try await capture(stage) { $0.closeRead() }
-        let gifts = StreamWitness.Gifts(input: input, output: nil)
-        let events = await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let listener = Listener(gifts)
-                listener.run()
-                continuation.resume(returning: listener.events)
-            }
-        }
+        let events = await Listener.events(of: StreamWitness.Gifts(input: input, output: nil))
         #expect(events == ["in opened", "in ended"])
     }
 
     /// Writes "ping" when there is room, and closes when everything has come back.
     private final class Listener: NSObject, StreamDelegate {
         private let streams: StreamWitness.Gifts
-        private(set) var events: [String] = []
+        private var events: [String] = []
         private var isOver = false
 
-        init(_ streams: StreamWitness.Gifts) { self.streams = streams }
+        private init(_ streams: StreamWitness.Gifts) { self.streams = streams }
 
-        func run() {
+        /// What is told on a run loop of its own, until the input ends.
+        static func events(of streams: StreamWitness.Gifts) async -> [String] {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    let listener = Listener(streams)
+                    listener.run()
+                    continuation.resume(returning: listener.events)
+                }
+            }
+        }
+
+        private func run() {
             for stream in [streams.input, streams.output] as [Stream?] {
                 stream?.delegate = self
                 stream?.schedule(in: .current, forMode: .default)
