@@ -130,11 +130,7 @@ final class AnswerWriter {
     /// False: the socket did not take everything.
     private func flush() throws(SystemError) -> Bool {
         while staged.sent < staged.bytes.count {
-            let result = staged.bytes.withUnsafeBytes { bytes in
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[staged.sent...])
-                return Result { () throws(SystemError) -> Int in try socket.send(rest) }
-            }
-            let count = try result.get()
+            let count = try socket.send(staged.bytes, staged.sent..<staged.bytes.count)
             guard count > 0 else { return false }
             let bodyBefore = max(0, staged.sent - staged.bodyStart)
             staged.sent += count

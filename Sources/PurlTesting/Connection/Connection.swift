@@ -184,7 +184,7 @@ extension Connection {
         else { return }
         let line = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
         // Nothing else is on its way, so this fits; if the client is gone, reading will tell.
-        _ = line.withUnsafeBytes { bytes in Result { () throws(SystemError) -> Int in try socket.send(bytes) } }
+        _ = try? socket.send(line, line.indices)
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) {

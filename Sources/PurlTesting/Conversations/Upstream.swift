@@ -59,11 +59,9 @@ final class Upstream: StreamSocketHandler {
     }
 
     func socketIsWritable(_ socket: StreamSocket) {
-        let rest = request.bytes[sent...]
-        let result = rest.withUnsafeBytes { bytes in Result { () throws(SystemError) -> Int in try socket.send(bytes) }
-        }
+        let rest = sent..<request.bytes.count
         // If the server has gone away, reading tells what it said before.
-        sent += (try? result.get()) ?? rest.count
+        sent += (try? socket.send(request.bytes, rest)) ?? rest.count
         if sent == request.bytes.count { socket.interest = .read }
     }
 
