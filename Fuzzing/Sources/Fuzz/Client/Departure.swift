@@ -1,6 +1,7 @@
 import PurlHTTP
 
-/// Where a connection leaves HTTP, if its client wants to: after the head of a response.
+/// The head of a response that is no interim one, and what comes after it: there a connection leaves HTTP, if its client
+/// wants to.
 struct Departure {
     let head: ResponseHead
     /// What was sent after it.

@@ -8,19 +8,10 @@ struct ExpectedResponse {
 
     /// `nil` when the bytes are no whole response.
     init?(_ exchange: ScriptedServer.Exchange) {
-        let bytes = exchange.answer
-        var parser = ResponseHeadParser()
+        guard let departure = Departure(exchange), departure.head.status != 101 else { return nil }
+        head = departure.head
+        let bytes = departure.rest
         var offset = 0
-        var interim = 0
-        while true {
-            guard let head = try? parser.parse(bytes.span.bytes, from: &offset) else { return nil }
-            guard head.isInterim else {
-                self.head = head
-                break
-            }
-            interim += 1
-            guard head.status != 101, interim <= HeadLimits.standard.maximumInterimResponses else { return nil }
-        }
         guard let framing = try? BodyFraming.ofResponse(head, to: exchange.request.method) else { return nil }
         var decoder = BodyDecoder(framing)
         var coded: [UInt8] = []

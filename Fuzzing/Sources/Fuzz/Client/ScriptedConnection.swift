@@ -63,9 +63,9 @@ final class ScriptedConnection: StreamSocketHandler {
     func receive() {
         while isOpen, !talk.hasHeardEnd {
             do {
-                guard let count = try socket.receive(into: EventLoop.shared.scratch) else { return }
-                guard count > 0 else { return hearEnd() }
-                take(Array(EventLoop.shared.scratch[..<count]))
+                guard let bytes = try socket.receive() else { return }
+                guard !bytes.isEmpty else { return hearEnd() }
+                take(Array(bytes))
             } catch {
                 return socket.close()
             }
