@@ -1,6 +1,8 @@
 import Foundation
 import Synchronization
 
+@testable import Purl
+
 /// Tells the thread that makes the calls that something has come of one.
 final class Bell: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
@@ -59,5 +61,44 @@ extension Call {
             do { end(.success(try await body())) } catch { end(.failure(error)) }
         }
         task.cancel()
+    }
+}
+
+/// The calls to a task that have been made since somebody last waited for them.
+struct OpenCalls {
+    private let task: URLSessionTask
+    private let bell: Bell
+    /// Until something is waited for.
+    private var isSuspended = false
+    private var areOver: [() -> Bool] = []
+
+    init(to task: URLSessionTask, _ bell: Bell) {
+        self.task = task
+        self.bell = bell
+    }
+
+    /// One that is about to be made.
+    mutating func add<Value>(_ name: String) -> Call<Value> {
+        let call = Call<Value>(name, bell)
+        areOver.append { call.isOver }
+        return call
+    }
+
+    mutating func suspend() {
+        guard !isSuspended else { return }
+        isSuspended = true
+        task.suspend()
+    }
+
+    mutating func resume() {
+        if isSuspended { task.resume() }
+        isSuspended = false
+    }
+
+    /// Waits until they have come about.
+    mutating func settle(_ property: String) {
+        resume()
+        bell.wait(property) { [areOver] in areOver.allSatisfy { $0() } }
+        areOver = []
     }
 }

@@ -40,10 +40,7 @@ struct StreamTalk {
     /// Everything that came was asked for.
     private(set) var isDrained = false
 
-    /// Until something is waited for.
-    private var isSuspended = false
-    /// Whether each call since the last wait has come about.
-    private var unsettled: [() -> Bool] = []
+    private var calls: OpenCalls
 
     private static let lengths = [1, 2, 7, 100, 5000, 1 << 20, .max, 0, -1]
     private static let sizes = [1, 0, 5, 100, 16_384, 70_000]
@@ -52,6 +49,7 @@ struct StreamTalk {
         self.task = task
         self.witness = witness
         self.isCancelled = isCancelled
+        calls = OpenCalls(to: task, witness.bell)
     }
 
     mutating func perform(_ acts: [ConversationPlan.Act], then ending: ConversationPlan.Ending) {
@@ -69,16 +67,7 @@ struct StreamTalk {
         settle()
     }
 
-    /// Waits until the calls have come about.
-    private mutating func settle() {
-        if isSuspended { task.resume() }
-        isSuspended = false
-        let calls = unsettled
-        witness.bell.wait("what is asked of a stream task is answered") {
-            calls.allSatisfy { $0() }
-        }
-        unsettled = []
-    }
+    private mutating func settle() { calls.settle("what is asked of a stream task is answered") }
 
     private mutating func perform(_ act: ConversationPlan.Act) {
         let minimum = Self.lengths[act.value % 16 % Self.lengths.count]
@@ -94,10 +83,7 @@ struct StreamTalk {
         case .secure:
             isGivenAway = true
             task.startSecureConnection()
-        case .suspend:
-            guard !isSuspended else { return }
-            isSuspended = true
-            task.suspend()
+        case .suspend: calls.suspend()
         case .cancel: cancel()
         }
     }
@@ -121,10 +107,14 @@ struct StreamTalk {
 
     // MARK: Calls
 
-    private mutating func read(_ minimum: Int, _ maximum: Int, timeout: TimeInterval = 0) {
-        let call = Call<Piece>("read", witness.bell)
+    private mutating func newRead(_ minimum: Int, _ maximum: Int) -> Call<Piece> {
+        let call: Call<Piece> = calls.add("read")
         reads.append(Read(call: call, minimum: minimum, maximum: maximum))
-        unsettled.append { call.isOver }
+        return call
+    }
+
+    private mutating func read(_ minimum: Int, _ maximum: Int, timeout: TimeInterval = 0) {
+        let call = newRead(minimum, maximum)
         task.readData(ofMinLength: minimum, maxLength: maximum, timeout: timeout) { bytes, isLast, error in
             call.end(error.map { .failure($0) } ?? .success(Piece(bytes: bytes, isLast: isLast)))
         }
@@ -133,9 +123,7 @@ struct StreamTalk {
     /// When it is its turn is known only once it has come about, so nothing else goes on meanwhile.
     private mutating func readAndGiveUp(_ minimum: Int, _ maximum: Int) {
         settle()
-        let call = Call<Piece>("read", witness.bell)
-        reads.append(Read(call: call, minimum: minimum, maximum: maximum))
-        unsettled.append { call.isOver }
+        let call = newRead(minimum, maximum)
         call.endGivingUp { [task] in
             let (bytes, isLast) = try await task.readData(ofMinLength: minimum, maxLength: maximum, timeout: 0)
             return Piece(bytes: bytes, isLast: isLast)
@@ -144,9 +132,8 @@ struct StreamTalk {
     }
 
     private mutating func write(_ bytes: [UInt8]) {
-        let call = Call<Void>("write", witness.bell)
+        let call: Call<Void> = calls.add("write")
         writes.append(Write(call: call, bytes: bytes))
-        unsettled.append { call.isOver }
         task.write(Data(bytes), timeout: 0) { call.end($0) }
     }
 

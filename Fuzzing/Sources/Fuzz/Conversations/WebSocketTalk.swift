@@ -29,10 +29,7 @@ struct WebSocketTalk {
     /// Everything that came was asked for.
     private(set) var isDrained = false
 
-    /// Until something is waited for.
-    private var isSuspended = false
-    /// Whether each call since the last wait has come about.
-    private var unsettled: [() -> Bool] = []
+    private var calls: OpenCalls
 
     private static let sizes = [0, 1, 5, 15, 16, 125, 126, 1000, 65_535, 65_536, 70_000]
     private static let codes = [1000, 1001, 3000, 4999, 1005, 0, 1006, 70_000]
@@ -41,6 +38,7 @@ struct WebSocketTalk {
         self.task = task
         self.witness = witness
         self.isCancelled = isCancelled
+        calls = OpenCalls(to: task, witness.bell)
     }
 
     mutating func perform(_ acts: [ConversationPlan.Act], then ending: ConversationPlan.Ending) {
@@ -62,19 +60,15 @@ struct WebSocketTalk {
 
     /// Waits until the calls have come about, or until there is a connection, where there was none before.
     private mutating func settle() {
-        if isSuspended { task.resume() }
-        isSuspended = false
-        let (task, witness, calls) = (task, witness, unsettled)
         if receives.isEmpty, sends.isEmpty, witness is ExpertWitness {
+            calls.resume()
+            let (task, witness) = (task, witness)
             return witness.bell.wait("a WebSocket task opens or ends") {
                 let account = witness.account(of: task)
                 return account.isOpen || account.isOver
             }
         }
-        witness.bell.wait("what is asked of a WebSocket task is answered") {
-            calls.allSatisfy { $0() }
-        }
-        unsettled = []
+        calls.settle("what is asked of a WebSocket task is answered")
     }
 
     private mutating func perform(_ act: ConversationPlan.Act) {
@@ -86,10 +80,7 @@ struct WebSocketTalk {
         case .binary: send(.binary(content))
         case .ping: ping()
         case .close: close(act.value)
-        case .suspend:
-            guard !isSuspended else { return }
-            isSuspended = true
-            task.suspend()
+        case .suspend: calls.suspend()
         case .cancel: cancel()
         }
     }
@@ -109,27 +100,28 @@ struct WebSocketTalk {
 
     // MARK: Calls
 
-    private mutating func receive() {
-        let call = Call<URLSessionWebSocketTask.Message>("receive", witness.bell)
+    private mutating func newReceive() -> Call<URLSessionWebSocketTask.Message> {
+        let call: Call<URLSessionWebSocketTask.Message> = calls.add("receive")
         receives.append(call)
-        unsettled.append { call.isOver }
+        return call
+    }
+
+    private mutating func receive() {
+        let call = newReceive()
         task.receive { call.end($0) }
     }
 
     /// When it is its turn is known only once it has come about, so nothing else goes on meanwhile.
     private mutating func receiveAndGiveUp() {
         settle()
-        let call = Call<URLSessionWebSocketTask.Message>("receive", witness.bell)
-        receives.append(call)
-        unsettled.append { call.isOver }
+        let call = newReceive()
         call.endGivingUp { [task] in try await task.receive() }
         settle()
     }
 
     private mutating func send(_ message: WebSocketMessage) {
-        let call = Call<Void>("send", witness.bell)
+        let call: Call<Void> = calls.add("send")
         sends.append(call)
-        unsettled.append { call.isOver }
         frames.append(.message(message))
         switch message {
         case .text(let bytes): task.send(.string(String(decoding: bytes, as: UTF8.self))) { call.end($0) }
