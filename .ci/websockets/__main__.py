@@ -3,8 +3,8 @@
     python3 .ci/websockets --subject .build/release/ConversationSubject --python FOLDER/bin/python3 [--wstest PATH]
 
 `--python` is one that has both packages. `--wstest` is the program of autobahntestsuite, which runs on Python 2.7 and takes
-half an hour; without it that part is left out, and says so. Everything happens on 127.0.0.1 and in a temporary directory. Each check prints a
-line that begins with "ok" or "FAILED"; the exit status is 1 when any failed.
+half an hour; without it that part is left out, and says so. Everything happens on 127.0.0.1 and in a temporary directory.
+Each check prints a line that begins with "ok" or "FAILED"; the exit status is 1 when any failed.
 """
 
 import argparse
