@@ -22,13 +22,22 @@ final class TestClock: Sendable {
     }
 }
 
-/// A folder with a cache in it, which can be made again as the next process makes it.
-struct CacheHome {
+/// A folder with a cache in it, which can be made again as the next process makes it; removed with the value.
+final class CacheHome: Sendable {
     let sandbox: Sandbox
     let clock = TestClock()
+    private let stores = Mutex<[CacheStore]>([])
 
     init() throws {
         sandbox = try Sandbox()
+    }
+
+    deinit {
+        // A store that writes after the sandbox is gone would make the folder again.
+        for store in stores.withLock({ $0 }) {
+            store.diskCapacity = 0
+            store.flush()
+        }
     }
 
     var folder: URL { sandbox.file("cache") }
@@ -39,10 +48,10 @@ struct CacheHome {
     }
 
     func cache(memory: Int = 1 << 20, disk: Int = 1 << 20, files: any FileLayer = SystemFiles()) -> URLCache {
-        URLCache(
-            CacheStore(
-                memoryCapacity: memory, diskCapacity: disk, folder: folder, files: files,
-                clock: { [clock] in clock.date }))
+        let store = CacheStore(
+            memoryCapacity: memory, diskCapacity: disk, folder: folder, files: files, clock: { [clock] in clock.date })
+        stores.withLock { $0.append(store) }
+        return URLCache(store)
     }
 
     /// A session that uses the cache.
