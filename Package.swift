@@ -28,21 +28,8 @@ let package = Package(
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlTesting"]),
-        // What the crash script kills.
-        .executableTarget(
-            name: "CrashSubject", dependencies: ["Purl", "PurlDownloads", "PurlTesting"], path: "Tests/CrashSubject"),
-        // What speaks to servers of others over connections that last.
-        .executableTarget(
-            name: "ConversationSubject", dependencies: ["Purl", "PurlTesting"], path: "Tests/ConversationSubject"),
-        // Every way to fail, with every kind of task: data for a test suite, and for a program that counts what is left.
+        // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"], path: "Tests/Faults"),
-        .executableTarget(name: "FaultMatrix", dependencies: ["Faults"], path: "Tests/FaultMatrix"),
-        // Threads that call everything at once, for the sanitizers.
-        .executableTarget(
-            name: "Stress", dependencies: ["Purl", "PurlTesting", "PurlIO", "Faults"], path: "Tests/Stress"),
-        // One source, two programs, to be compared with each other.
-        scenarios("ScenariosWithPurl", path: "Tests/Scenarios", ["Purl"], [.define("PURL")]),
-        scenarios("ScenariosWithFoundationNetworking", path: "Tests/ScenariosWithFoundationNetworking", [], []),
         // The examples, each with its page.
         .target(name: "ExampleStage", path: "Examples/Stage"),
         example("PauseAndResume", showing: "Purl"),
@@ -74,10 +61,4 @@ func example(_ name: String, showing library: Target.Dependency) -> Target {
     .executableTarget(
         name: name, dependencies: [library, "PurlTesting", "ExampleStage"], path: "Examples/\(name)",
         exclude: ["README.md"])
-}
-
-func scenarios(
-    _ name: String, path: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting]
-) -> Target {
-    .executableTarget(name: name, dependencies: dependencies + ["PurlTesting"], path: path, swiftSettings: settings)
 }

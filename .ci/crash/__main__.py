@@ -1,15 +1,15 @@
 """Kills programs that download, at random moments, and looks whether the files arrive all the same.
 
-    python3 -B .ci/crash --subject .build/debug/CrashSubject [--rounds 100] [--seed 1]
+    python3 -B .ci/crash --subject Tests/Checks/.build/debug/CrashSubject [--rounds 100] [--seed 1]
 
 Three files come at the same time from a server of its own on 127.0.0.1: into background sessions (half of the rounds
-each with downloads that go on by themselves and with resume data), then into a download manager. Every round starts the
+each with downloads that resume by themselves and with resume data), then into a download manager. Every round starts the
 program and sends it SIGKILL after a random time; after the last one it may run to its end. Then the files have to be
 identical, nothing may be left behind, and the server must have sent less than 1.1 times the files' sizes.
 
 How much a kill loses depends on how long the disk takes to make bytes safe, which is not what is tested here. So the
 files lie in memory, of which 4 GB are needed for a while; where that cannot be had they lie in the temporary directory,
-and how much the server sent is only told. Either is gone afterwards. The exit status is 1 when something failed; a way
+and how much the server sent is only printed. Either is gone afterwards. The exit status is 1 when something failed; a way
 that missed nothing but a figure is tried once more.
 """
 

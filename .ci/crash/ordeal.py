@@ -10,7 +10,7 @@ from surroundings import environment
 
 
 class OrdealFailed(Exception):
-    """Something is not as it has to be. The message says what."""
+    """Something is not as it has to be. The message names it."""
 
 
 class FigureMissed(OrdealFailed):

@@ -22,7 +22,7 @@ class Way:
 
 
 WAYS = [
-    Way("background session, goes on by itself", ("session", "continue"), 0.5, "sessions/*/Partials/*"),
+    Way("background session, resumes by itself", ("session", "continue"), 0.5, "sessions/*/Partials/*"),
     Way("background session, from resume data", ("session", "resume-data"), 0.5, "sessions/*/Partials/*"),
     Way("download manager", ("manager",), 1, "unfinished/*"),
 ]

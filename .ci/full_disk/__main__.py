@@ -1,13 +1,13 @@
-"""Downloads to a disk that gets full in the middle, and looks whether they go on once there is room.
+"""Downloads to a disk that gets full in the middle, and checks that they resume once there is room.
 
-    python3 -B .ci/full_disk --subject .build/debug/CrashSubject --purl .build/release/purl
+    python3 -B .ci/full_disk --subject Tests/Checks/.build/debug/CrashSubject --purl .build/release/purl
 
 A file of 6 MiB meets a tmpfs of 8 MiB that holds 4 MiB already. The download has to fail for want of room, and to keep
 what it has; tried again at once it has to fail in the same way; where nothing is held open the disk then turns
 read-only for one more attempt; and with the 4 MiB out of the way only the missing bytes may be asked for, and the file
 has to be identical.
 
-Mounting takes root. Where that is not permitted the script says so and does nothing. The exit status is 1 when something
+Mounting takes root. Where that is not permitted the script prints so and does nothing. The exit status is 1 when something
 failed.
 """
 
@@ -33,7 +33,7 @@ RATE = 20_000_000
 
 
 class CheckFailed(Exception):
-    """Something is not as it has to be. The message says what."""
+    """Something is not as it has to be. The message names it."""
 
 
 def main():
@@ -124,7 +124,7 @@ def run(download, disk, server, file, can_be_read_only):
 def expect_failure(attempt, codes, number, when):
     expect(not attempt.file, f"{when}: no failure")
     if attempt.code is None:
-        expect(os.strerror(number) in attempt.sentence, f"{when}: it said {attempt.sentence!r}")
+        expect(os.strerror(number) in attempt.sentence, f"{when}: it printed {attempt.sentence!r}")
     else:
         seen = f"error {attempt.code} over {attempt.errno}"
         expect(attempt.code in codes and attempt.errno == number, f"{when}: {seen}")

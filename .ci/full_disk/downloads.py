@@ -15,7 +15,7 @@ class Attempt:
     """How an attempt ended. Without a file it failed."""
 
     file: str | None = None
-    # URLError's code, and the system's below it; purl tells neither.
+    # URLError's code, and the system's below it; purl prints neither.
     code: int | None = None
     errno: int | None = None
     sentence: str = ""

@@ -85,7 +85,7 @@ def run_all(report, options, folder):
 def interrupted_download(report, download, rounds):
     name = download.server.name
     report.check(f"{name}: interrupted {rounds} times, the file is identical", download.download, rounds)
-    report.check(f"{name}: each attempt goes on where the last one ended", download.each_answer_goes_on)
+    report.check(f"{name}: each attempt resumes where the last one ended", download.each_answer_resumes)
     report.check(f"{name}: only what was under way is sent twice", download.little_is_sent_twice)
     download.target.remove()
 
@@ -102,7 +102,7 @@ def other_checks(report, checks, nginx, lighttpd):
     report.check("nginx: a 404 leaves the partial file", checks.a_404_leaves_the_partial_file, nginx)
     report.check("nginx: a redirect is followed", checks.a_redirect_is_followed, nginx)
     report.check("a refused connection fails", checks.a_refused_connection_fails)
-    report.check("wrong usage is told", checks.wrong_usage_is_told)
+    report.check("wrong usage is reported", checks.wrong_usage_is_reported)
     report.check("https fails with a reason", checks.https_fails_with_a_reason)
     report.check("nginx: 1 GiB in little memory", checks.memory_stays_small, nginx)
 

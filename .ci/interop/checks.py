@@ -93,7 +93,7 @@ class Checks:
         outcome.expect_code(1, "refused")
         return f"exit code 1, {outcome.errors!r}"
 
-    def wrong_usage_is_told(self):
+    def wrong_usage_is_reported(self):
         for arguments in (["get"], ["get", "--no-such-option", "http://127.0.0.1/"], ["no-such-command"]):
             self.purl.run(*arguments).expect_code(2, f"purl {' '.join(arguments)}")
         return "exit code 2"

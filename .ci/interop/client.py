@@ -21,7 +21,7 @@ class Outcome:
     peak_memory: int
 
     def expect_code(self, code, when):
-        expect(self.code == code, f"{when}: exit code {self.code} instead of {code}; it said {self.errors!r}")
+        expect(self.code == code, f"{when}: exit code {self.code} instead of {code}; it printed {self.errors!r}")
 
 
 class Purl:
@@ -138,6 +138,6 @@ def interrupted_once(purl, url, target, size):
     run = purl.start("get", "-q", url, "-o", target.file)
     in_time = run.interrupt_when(lambda: target.size() >= size, lambda: run.signal(signal.SIGINT))
     outcome = run.wait()
-    expect(in_time, f"the download was over before it could be interrupted; it said {outcome.errors!r}")
+    expect(in_time, f"the download was over before it could be interrupted; it printed {outcome.errors!r}")
     outcome.expect_code(130, "after SIGINT")
     target.expect_unfinished("after SIGINT")

@@ -1,4 +1,4 @@
-"""httpbin, run by gunicorn, and the checks that the program of Tests/Scenarios makes against it."""
+"""httpbin, run by gunicorn, and the checks that ScenariosWithPurl makes against it."""
 
 import signal
 import socket

@@ -118,7 +118,7 @@ class InterruptedDownload:
             logged = sum(attempt.has_log_line() for attempt in self.attempts)
             self.log = self.server.wait_for_requests(logged)
 
-    def each_answer_goes_on(self):
+    def each_answer_resumes(self):
         """Every attempt asked for the bytes after those on record, and for nothing else."""
         attempts = [attempt for attempt in self.attempts if attempt.has_log_line()]
         expect(len(self.log) == len(attempts), f"{len(self.log)} requests for {len(attempts)} attempts")

@@ -4,7 +4,7 @@ import time
 
 
 class CheckFailed(Exception):
-    """A check did not find what it expected. The message says what it found."""
+    """A check did not find what it expected. The message has what it found."""
 
 
 class Report:

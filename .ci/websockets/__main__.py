@@ -1,9 +1,9 @@
 """Tries WebSocket tasks against servers of others: the Python packages websockets and aiohttp, and Autobahn's test suite.
 
-    python3 .ci/websockets --subject .build/release/ConversationSubject --python FOLDER/bin/python3 [--wstest PATH]
+    python3 .ci/websockets --subject Tests/Checks/.build/debug/ConversationSubject --python FOLDER/bin/python3 [--wstest PATH]
 
 `--python` is one that has both packages. `--wstest` is the program of autobahntestsuite, which runs on Python 2.7 and takes
-half an hour; without it that part is left out, and says so. Everything happens on 127.0.0.1 and in a temporary directory.
+half an hour; without it that part is left out, with a line about it. Everything happens on 127.0.0.1 and in a temporary directory.
 Each check prints a line that begins with "ok" or "FAILED"; the exit status is 1 when any failed.
 """
 
@@ -25,7 +25,7 @@ GOOD = {"OK", "NON-STRICT", "INFORMATIONAL"}
 
 def main():
     parser = argparse.ArgumentParser(prog="websockets")
-    parser.add_argument("--subject", type=Path, required=True, help="the program of Tests/ConversationSubject")
+    parser.add_argument("--subject", type=Path, required=True, help="the program of Tests/Checks")
     parser.add_argument("--python", type=Path, required=True, help="has the packages websockets and aiohttp")
     parser.add_argument("--wstest", type=Path, help="the program of autobahntestsuite")
     options = parser.parse_args()

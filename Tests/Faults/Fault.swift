@@ -20,7 +20,7 @@ package struct Fault: Sendable, CustomStringConvertible {
     var streams: @Sendable (TaskKind) -> Bool = { _ in false }
     /// What the server does with a stream; without a script it answers as it answers others.
     var script: @Sendable (Stage) -> StreamScript? = { $0.script }
-    /// Makes the server ready, after an earlier download has left what a resumed one goes on with.
+    /// Makes the server ready, after an earlier download has left what a resumed one starts from.
     var prepare: Setting = { _ in }
     /// Where the task begins.
     var url: @Sendable (Stage) -> URL = { $0.server.url(Stage.path) }
@@ -36,7 +36,7 @@ package struct Fault: Sendable, CustomStringConvertible {
     var sink: @Sendable (Stage) -> any BodySink = { FileHandleSink(fileAt: $0.sinkFile) }
     /// The partial file of a resumed download is there and cannot be opened, so it stays until it is too old.
     var hidesPartialFile = false
-    /// What comes is no response, so nobody is shown one, nor a byte of a body.
+    /// What comes is no response, so no response and no byte of a body is reported.
     var isNoResponse = false
     /// The session can still load something from the server afterwards.
     var checksSession = true
@@ -104,4 +104,21 @@ package struct Fault: Sendable, CustomStringConvertible {
 
     /// Time passes while nothing else does.
     var timed: Fault { with { $0.passesTime = true } }
+}
+
+/// What the user has to see in the end.
+enum Expectation: Sendable {
+    /// The task succeeds with this status and body; without a body, that of the stage.
+    case success(status: Int = 200, Data? = nil)
+    /// It fails with this code; the error speaks of the URL, or of this one instead.
+    case failure(URLError.Code, at: String? = nil)
+    /// What the user does comes too late or just in time: both are right.
+    case either(URLError.Code)
+    /// The failure is that of the user's own code, as it was thrown.
+    case foreign
+
+    /// A success with a text for a body.
+    static func text(_ text: String, status: Int = 200) -> Expectation {
+        .success(status: status, Data(text.utf8))
+    }
 }

@@ -20,8 +20,8 @@ struct Meddling: Sendable {
 
         func fits(_ kind: TaskKind) -> Bool {
             switch self {
-            case .cancelForResumeData: kind.isDownload && kind.audience != .async
-            case .suspendAndResume: kind.audience != .async
+            case .cancelForResumeData: kind.isDownload && kind.resultStyle != .async
+            case .suspendAndResume: kind.resultStyle != .async
             case .cancel, .invalidateAndCancel, .finishTasksAndInvalidate: true
             }
         }
@@ -75,25 +75,25 @@ enum Callback: String, CaseIterable, Sendable {
     /// Whether the delegate of such a task gets the call.
     func isMade(for kind: TaskKind) -> Bool {
         switch self {
-        case .didCreateTask: kind.audience != .async
-        case .willBeginDelayedRequest: kind.audience != .async && !kind.isStream
+        case .didCreateTask: kind.resultStyle != .async
+        case .willBeginDelayedRequest: kind.resultStyle != .async && !kind.isStream
         case .didReceiveInformationalResponse, .willPerformHTTPRedirection, .didReceiveChallenge: !kind.isStream
         case .didFinishCollecting: kind != .captured
         case .taskIsWaitingForConnectivity: true
         case .needNewBodyStream: kind == .uploadStream
-        case .didSendBodyData: kind.isUpload && kind.audience == .delegate
+        case .didSendBodyData: kind.isUpload && kind.resultStyle == .delegate
         case .didReceiveResponse:
             kind.hearsOfData || kind == .dataToFile || kind == .becomingDownload || kind == .becomingStream
         case .didReceiveData: kind.hearsOfData
         case .didBecomeDownload: kind == .becomingDownload
-        case .didWriteData, .didFinishDownloading: kind.writesPartialFile && kind.audience == .delegate
+        case .didWriteData, .didFinishDownloading: kind.writesPartialFile && kind.resultStyle == .delegate
         case .didResumeAtOffset: kind == .resumed
         case .willCacheResponse: kind == .data
         case .didBecomeStream: kind == .becomingStream
         case .didRead, .didWrite: kind.hasStreamHandlers
         case .readClosed, .writeClosed: kind.isStream && kind != .captured
         case .didBecomeStreams: kind == .captured
-        case .didComplete: kind.audience == .delegate && kind != .captured
+        case .didComplete: kind.resultStyle == .delegate && kind != .captured
         case .didBecomeInvalid: true
         case .didFinishEvents: kind.isBackground
         }

@@ -26,12 +26,12 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
 
     package var description: String { rawValue }
 
-    /// Who hears how it ends.
-    enum Audience {
+    /// How its result is received.
+    enum ResultStyle {
         case delegate, handler, async
     }
 
-    var audience: Audience {
+    var resultStyle: ResultStyle {
         switch self {
         case .data, .dataToFile, .becomingDownload, .upload, .uploadFile, .uploadStream, .download, .resumed,
             .background, .backgroundUpload, .stream, .streamAsync, .captured, .becomingStream:
@@ -52,7 +52,7 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// It goes on with the file of an earlier one.
+    /// It resumes the file of an earlier one.
     var isResumed: Bool {
         switch self {
         case .resumed, .resumedHandler, .resumedAsync: true
@@ -74,7 +74,7 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Handlers are told of its reads and writes.
+    /// Its reads and writes have handlers.
     var hasStreamHandlers: Bool { self == .stream || self == .becomingStream }
 
     /// It is a download task from the start.
@@ -90,7 +90,7 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
 
     var isBackground: Bool { self == .background || self == .backgroundUpload }
 
-    /// The delegate is asked about the response of its data task, and hears of its bytes.
+    /// The delegate decides about the response of its data task, and receives its bytes.
     var hearsOfData: Bool {
         switch self {
         case .data, .upload, .uploadFile, .uploadStream, .backgroundUpload: true

@@ -8,7 +8,7 @@ import time
 
 
 class Run:
-    """Seconds, requests and bytes as the program says, or as seen from here; processor time and memory as the system says."""
+    """Seconds, requests and bytes as the program prints them, or as seen from here; processor time and memory from the system."""
 
     def __init__(self, command, holding=None):
         self.waiting_memory = None
@@ -41,11 +41,11 @@ class Run:
             counts = re.search(r"\[1-(\d+)\]$", command[-1])
             self.requests = int(counts[1]) if counts else 1
         elif output.startswith("{"):
-            told = json.loads(output)
-            self.seconds = told["seconds"]
-            self.requests = told["requests"]
-            if told.get("memoryBefore") and self.waiting_memory:
-                self.waiting_memory -= told["memoryBefore"]
+            result = json.loads(output)
+            self.seconds = result["seconds"]
+            self.requests = result["requests"]
+            if result.get("memoryBefore") and self.waiting_memory:
+                self.waiting_memory -= result["memoryBefore"]
             if self.requests == 0:
                 self.problem = "the transfer failed"
 

@@ -78,7 +78,7 @@ class WebServer:
 
 
 class HoldingServer:
-    """Lets its clients wait until as many have come as it was told to expect, and answers them all."""
+    """Lets its clients wait until as many have come as it expects, and answers them all."""
 
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 

@@ -10,7 +10,7 @@ CURL = ["curl", "-s", "-S", "--fail"]
 class Workload:
     name: str
     title: str
-    # What is told of a run: "rate", "seconds", "memory" or "waiting".
+    # The figure that counts: "rate", "seconds", "memory" or "waiting".
     figure: str
     # (clients, web, holding, folder) -> the command of each client
     commands: Callable

@@ -21,7 +21,7 @@ extension Fault {
         coding(
             "a bomb, more than a thousand times as large", "deflate, deflate", deflated(deflated(Data(count: 2 << 20))),
             .success(Data(count: 2 << 20))),
-        coding("that nobody knows", "zstd", Data("as it came".utf8), .text("as it came")),
+        coding("that is unknown", "zstd", Data("as it came".utf8), .text("as it came")),
         Fault(
             "coding", "gzip, lost in the middle",
             .bytes(gzip).field("Content-Encoding", "gzip").cut(afterBytes: 12), .failure(.networkConnectionLost)),
@@ -93,7 +93,7 @@ extension Fault {
         ("Content-MD5", "wrong"), ("Repr-Digest", "sha-256=:wrong:"), ("X", long),
     ]
 
-    /// Whoever asks who is there, and cannot be answered, is the result.
+    /// A challenge that cannot be answered is the result.
     static let challenges: [Fault] = hostileChallenges.map { status, field, value in
         Fault(
             "hostile challenge", "\(status) \(field): \(value.prefix(60))",

@@ -47,7 +47,7 @@ extension Fault {
         }.only { $0.writesPartialFile }
     }
 
-    /// Sinks of a user's own, whose errors are told as they are.
+    /// Sinks of a user's own, whose errors are reported as they are.
     static let sinks: [Fault] = ThrowingSink.Call.allCases.map { call in
         Fault("sink", "that throws at \(call.rawValue)", .failure(.cannotWriteToFile))
             .with { $0.sink = { _ in ThrowingSink(at: call) } }
@@ -79,7 +79,7 @@ extension Fault {
             return kind.writesPartialFile ? .failure(.cannotCreateFile) : .success()
         },
     ].map { fault in
-        // Those that go on have their file open, or fail as on a disk where every descriptor is taken.
+        // Resumed ones have their file open, or fail as on a disk where every descriptor is taken.
         fault.with { $0.isProcessWide = true }.only { !$0.isResumed }.withStreams()
     }
 

@@ -107,7 +107,7 @@ extension Fault {
             .raw(["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", evil].map { Data($0.utf8) }, then: .keepOpen),
             .text("hello")),
         Fault(
-            "surplus", "a farewell nobody asked for",
+            "surplus", "an unasked farewell",
             .raw(
                 [
                     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -119,7 +119,7 @@ extension Fault {
         _ name: String, _ head: String, _ body: String, _ expectation: Expectation
     ) -> Fault {
         Fault("surplus", name, .raw("HTTP/1.1 \(head)\r\n\r\n\(body)\(evil)", then: .keepOpen)) { kind in
-            // Whoever goes on with a download wants the rest of it, and no other answer.
+            // A resumed download takes the rest of the file, and no other response.
             if kind.isResumed, case .success(let status, _) = expectation, status != 200 {
                 return .failure(.badServerResponse)
             }

@@ -66,7 +66,7 @@ extension Fault {
         name("that cannot be asked for", .failure(.dnsLookupFailed)) { host, answer in
             answer(.failure(.failed(host: host, code: EAI_AGAIN, reason: "try again")))
         },
-        name("that nobody answers for", .failure(.timedOut)) { _, _ in }.timed,
+        name("without an answer", .failure(.timedOut)) { _, _ in }.timed,
         named("that is answered for late", .success()) { stage in
             let address = SocketAddress.loopback(port: stage.server.port)
             stage.names.answer { _, answer in
@@ -85,9 +85,9 @@ extension Fault {
             let dead = (0..<1000).map { stage.deadAddresses[$0 % 2] }
             stage.names.answer { _, answer in answer(.success(dead)) }
         },
-        Fault("address", "where nobody listens any more", .failure(.cannotConnectToHost)) { $0.server.stop() }
+        Fault("address", "that refuses connections", .failure(.cannotConnectToHost)) { $0.server.stop() }
             .with { $0.checksSession = false },
-        Fault("address", "where nobody listens, and the user waits", .failure(.timedOut)) { $0.server.stop() }
+        Fault("address", "that refuses connections, and the user waits", .failure(.timedOut)) { $0.server.stop() }
             .configured { configuration, _ in
                 configuration.waitsForConnectivity = true
                 configuration.timeoutIntervalForResource = 120

@@ -11,7 +11,7 @@ extension Fault {
         stream("that ends in the middle", .success(status: 200, half)) {
             .listening.expect(question).send($0.half).cut()
         },
-        stream("whose server says everything before it is asked", .success()) { .listening.send($0.content).finish() },
+        stream("whose server sends everything before it is asked", .success()) { .listening.send($0.content).finish() },
         stream("whose server ends it first", .success()) { stage in
             .listening.send(stage.content).finish().waitForEnd()
         },
@@ -21,10 +21,10 @@ extension Fault {
         stream("that is reset in the middle", .failure(.networkConnectionLost)) {
             .listening.expect(question).send($0.half).reset()
         }.expecting(lost),
-        stalled("that nobody answers") { $0.script(waitingAfter: 0) },
+        stalled("without an answer") { $0.script(waitingAfter: 0) },
         stalled("that stalls in the middle") { $0.script(waitingAfter: half.count) },
         stalled("that does not end") { $0.script(waitingAfter: $0.content.size) },
-        stalled("that nobody hears") { .listening.notReading(until: $0.gate).send($0.half).waitForEnd() },
+        stalled("that is not read") { .listening.notReading(until: $0.gate).send($0.half).waitForEnd() },
         Fault("stream", "of a server that stalls before it switches", .failure(.timedOut)) { stage in
             stage.answer(stage.resource.stalled(at: .beforeHead, until: stage.gate))
         }.with { $0.script = { _ in nil } }
@@ -39,7 +39,7 @@ extension Fault {
             }.with {
                 $0.meddling = Meddling(act: act, moment: .atGate, opensGate: !act.ends)
             }.withStreams {
-                // Streams that have been captured know nothing of what becomes of their task.
+                // Captured streams do not learn how their task ends.
                 act.fits($0) && !(act.ends && $0 == .captured)
             }
         }
@@ -63,7 +63,7 @@ extension Fault {
             .timed.with { $0.waitsForGate = true }.withStreams { $0 != .captured }
     }
 
-    /// Of streams that were captured the reader hears, and the task is over.
+    /// The reader of captured streams receives the failure; the task has completed.
     @Sendable private static func lost(_ kind: TaskKind) -> Expectation {
         kind == .captured ? .foreign : .failure(.networkConnectionLost)
     }

@@ -11,12 +11,12 @@ extension Fault {
                 Fault("user", "\(act.rawValue), before it is resumed", .failure(.cancelled))
                     .with { $0.meddling = Meddling(act: act, moment: .beforeResume) }
                     .expecting { _ in act.ends ? .failure(.cancelled) : .success() }
-                    .only { act.fits($0) && $0.audience != .async && act != .suspendAndResume }
+                    .only { act.fits($0) && $0.resultStyle != .async && act != .suspendAndResume }
                     .withStreams { act.fits($0) && act != .suspendAndResume },
                 Fault("user", "\(act.rawValue), as soon as it is resumed", .failure(.cancelled))
                     .with { $0.meddling = Meddling(act: act, moment: .afterResume) }
                     .expecting { _ in act.ends ? .either(.cancelled) : .success() }
-                    .only { act.fits($0) && ($0.audience != .async || !act.invalidates) }
+                    .only { act.fits($0) && ($0.resultStyle != .async || !act.invalidates) }
                     .withStreams { act.fits($0) },
             ]
                 + [Phase.beforeHead, .statusLine, .midHead, .afterBodyBytes(0), .midBody].map { phase in
@@ -74,7 +74,7 @@ extension Fault {
                 stage.answer(reply)
             }
         }.with { fault in
-            // A finished download is its delegate's while he looks at it, and nobody's afterwards.
+            // A finished download's file is there during the delegate call, and gone afterwards.
             fault.meddling = Meddling(act: act, moment: .inside(call), opensGate: isEarly && !act.ends)
             fault.sendsResource = true
             if call == .willBeginDelayedRequest {

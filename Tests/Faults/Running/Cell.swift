@@ -64,7 +64,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         let queue = OperationQueue()
         let meddler = Meddler(fault.meddling, stage)
         let observer = Observer(
-            queue: queue, isAwaited: kind.audience == .async,
+            queue: queue, isAwaited: kind.resultStyle == .async,
             disposition: kind == .becomingDownload ? .becomeDownload : kind == .becomingStream ? .becomeStream : .allow,
             stream: { Loading.stream(of: stage) }, hook: { meddler.observe($0, $1) })
         let session = URLSession(configuration: configuration, delegate: observer, delegateQueue: queue)
@@ -120,7 +120,7 @@ package struct Cell: Sendable, CustomStringConvertible {
     private func checkResuming(with data: Data, on stage: Stage, _ report: Report) async throws {
         guard fault.checksSession else { return }
         do {
-            let file = try await stage.goOn(with: data)
+            let file = try await stage.resume(with: data)
             report.check(stage.content.data == file, "the resumed download brought something else")
         } catch {
             report.note("the resume data is of no use: \(error.localizedDescription)")
@@ -158,4 +158,18 @@ private final class Traces {
         }
         return true
     }
+}
+
+/// Runs work that has to be over in so many seconds of the wall's clock; then its task is cancelled, at which all waiting
+/// here ends.
+///
+/// - Returns: What the work returned, and whether it was in time.
+func within<Result: Sendable>(
+    seconds: Double, _ work: @escaping @Sendable () async -> Result
+) async -> (result: Result, isInTime: Bool) {
+    let task = Task { (await work(), !Task.isCancelled) }
+    let alarm = DispatchWorkItem { task.cancel() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: alarm)
+    defer { alarm.cancel() }
+    return await task.value
 }

@@ -61,7 +61,7 @@ final class FaultyFiles: FileLayer {
         }
     }
 
-    /// How many of `count` bytes there is room for, and what is said about the others.
+    /// How many of `count` bytes there is room for, and the error for the others.
     fileprivate func room(for count: Int) -> (count: Int, error: SystemError?) {
         state.withLock { state in
             guard case .write(let code, let limit) = state.failure else { return (count, nil) }

@@ -3,7 +3,7 @@ internal import Purl
 internal import PurlTesting
 import Synchronization
 
-/// One load by a task of some kind, and a hold on it for whoever meddles with it.
+/// One load by a task of some kind, and a handle on it for the meddler.
 final class Loading: Sendable {
     private struct State {
         var task: URLSessionTask?
@@ -26,7 +26,7 @@ final class Loading: Sendable {
     /// Makes the task, of which the caller resumes what is not resumed by itself.
     ///
     /// - Parameters:
-    ///   - resumeData: What a resumed download goes on with.
+    ///   - resumeData: What a resumed download resumes from.
     ///   - sink: Where a data task with a sink writes.
     func prepare(_ request: URLRequest, _ resumeData: Data?, sink: any BodySink) {
         let data = resumeData ?? Data()
@@ -72,7 +72,7 @@ final class Loading: Sendable {
 
     /// Acts as a user.
     ///
-    /// - Parameter task: What the user was told of, if he was.
+    /// - Parameter task: The task in the report to the user, if there is one.
     func perform(_ act: Meddling.Act, on task: URLSessionTask? = nil) {
         let (own, work) = state.withLock { ($0.task, $0.work) }
         let task = task ?? own
@@ -94,13 +94,13 @@ final class Loading: Sendable {
         }
     }
 
-    /// Another task goes on with what the first began.
+    /// Another task continues what the first began.
     func replaceTask(by task: URLSessionTask?) {
         state.withLock { $0.task = task }
         if let stream = task as? URLSessionStreamTask { talk(over: stream) }
     }
 
-    /// Nobody but the session holds it any more.
+    /// Only the session holds it from now on.
     func letGo() {
         state.withLock { $0 = State() }
     }
@@ -147,5 +147,58 @@ final class Loading: Sendable {
         var data = Data()
         for try await byte in bytes { data.append(byte) }
         return (data, response)
+    }
+}
+
+extension Loading {
+    /// Asks for the resource over a stream, and reads all of it.
+    func talk(over task: URLSessionStreamTask) {
+        switch kind {
+        case .captured:
+            write(over: task)
+            task.captureStreams()
+        case .streamAsync:
+            observer.sight.update { $0.waiting += 1 }
+            Task {
+                do {
+                    try await task.write(Data(Stage.question.utf8), timeout: 0)
+                    task.closeWrite()
+                    while true {
+                        let (bytes, isLast) = try await task.readData(ofMinLength: 1, maxLength: 10_000, timeout: 0)
+                        observer.sight.update { if let bytes { $0.body.append(bytes) } }
+                        if isLast { break }
+                    }
+                    observer.sight.update { $0.waiting -= 1 }
+                } catch {
+                    observer.sight.update { sight in
+                        sight.waiting -= 1
+                        sight.readError = error
+                    }
+                }
+            }
+        default:
+            write(over: task)
+            task.closeWrite()
+            readOn(over: task)
+        }
+    }
+
+    private func write(over task: URLSessionStreamTask) {
+        observer.sight.update { $0.waiting += 1 }
+        task.write(Data(Stage.question.utf8), timeout: 0) { [observer] _ in
+            observer.note(.didWrite, task) { $0.waiting -= 1 }
+        }
+    }
+
+    private func readOn(over task: URLSessionStreamTask) {
+        observer.sight.update { $0.waiting += 1 }
+        task.readData(ofMinLength: 1, maxLength: 10_000, timeout: 0) { [self] bytes, isLast, error in
+            if !isLast, error == nil { readOn(over: task) }
+            observer.note(.didRead, task) { sight in
+                sight.waiting -= 1
+                if let bytes { sight.body.append(bytes) }
+                sight.readError = error
+            }
+        }
     }
 }

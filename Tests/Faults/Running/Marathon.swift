@@ -72,7 +72,7 @@ package struct Marathon: Sendable {
         let resumeData = kind.isResumed ? try await stage.makeResumeData(at: url) : nil
         try fault.prepare(stage)
         let observer = Observer(
-            queue: session.delegateQueue, isAwaited: kind.audience == .async,
+            queue: session.delegateQueue, isAwaited: kind.resultStyle == .async,
             disposition: kind == .becomingDownload ? .becomeDownload : .allow,
             stream: { Loading.stream(of: stage) }, hook: { _, _ in })
         let loading = Loading(kind, on: stage, in: session, observer)

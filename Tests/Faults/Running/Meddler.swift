@@ -35,7 +35,7 @@ final class Meddler: Sendable {
         case beforeResume, afterResume
     }
 
-    /// The delegate is being told something.
+    /// A delegate call is running.
     func observe(_ call: Callback, _ task: URLSessionTask?) {
         if call == .didBecomeDownload || call == .didBecomeStream {
             state.withLock { $0.loading }?.replaceTask(by: task)

@@ -2,13 +2,13 @@ internal import Foundation
 internal import Purl
 internal import PurlTesting
 
-/// The delegate of a cell's session. It takes down what it was told of the cell's task, and what should not have been.
+/// The delegate of a cell's session. It keeps the calls for the cell's task, and those that should not have come.
 final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     /// What has been seen so far.
     struct Sight: Sendable {
         /// The calls in order, repetitions left out.
         var calls: [Callback] = []
-        /// How often somebody was told that the task is over, and what he was told.
+        /// How often the end of the task was reported, and with which error.
         var completions = 0
         var error: (any Error)?
         var response: URLResponse?
@@ -18,7 +18,7 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         /// Reads and writes of a stream that have not been answered.
         var waiting = 0
         var readError: (any Error)?
-        /// The delegate has a stream task's streams, and hears nothing more of the task.
+        /// The delegate has a stream task's streams, and receives no more calls for the task.
         var isCaptured = false
         var isInvalid = false
         /// Calls on another queue, two at a time, or after the last one.
@@ -37,7 +37,7 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
 
     /// - Parameters:
     ///   - queue: The session's delegate queue, on which everything has to come.
-    ///   - isAwaited: The task's result goes to whoever awaits it, past the queue.
+    ///   - isAwaited: The task's result goes to an `async` call, past the queue.
     ///   - hook: Runs inside each call.
     init(
         queue: OperationQueue, isAwaited: Bool, disposition: URLSession.ResponseDisposition,
@@ -53,7 +53,7 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     /// The task of a request that only asks whether the session still works.
     static func isFollowUp(_ task: URLSessionTask) -> Bool { task.originalRequest?.url?.path == "/after" }
 
-    /// Takes down a call. `keep` runs before the hook, so that whoever is woken by it finds everything.
+    /// Keeps a call. `keep` runs before the hook, so that a thread that it wakes finds everything.
     func note(_ call: Callback, _ task: URLSessionTask?, _ keep: @Sendable (inout Sight) -> Void = { _ in }) {
         if let task, Self.isFollowUp(task) { return }
         let isOnQueue = call == .didCreateTask || OperationQueue.current === queue
@@ -77,7 +77,7 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         }
     }
 
-    /// The end of a task that reports to a handler, or to whoever awaits it.
+    /// The end of a task that reports to a handler or an `async` call.
     func finish(_ body: Data?, _ response: URLResponse?, _ error: (any Error)?, on queue: OperationQueue?) {
         let isOnQueue = queue == nil || OperationQueue.current === queue
         sight.update { sight in
@@ -224,5 +224,53 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         expectedTotalBytes: Int64
     ) {
         note(.didResumeAtOffset, downloadTask)
+    }
+}
+
+extension Observer: URLSessionStreamDelegate {
+    func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask) {
+        note(.readClosed, streamTask)
+    }
+
+    func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask) {
+        note(.writeClosed, streamTask)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didBecome streamTask: URLSessionStreamTask) {
+        note(.didBecomeStream, streamTask)
+    }
+
+    /// The end of the task. The load is over when everything has been read.
+    func urlSession(
+        _ session: URLSession, streamTask: URLSessionStreamTask, didBecome inputStream: InputStream,
+        outputStream: OutputStream
+    ) {
+        note(.didBecomeStreams, streamTask) { $0.isCaptured = true }
+        let pair = Pair(input: inputStream, output: outputStream)
+        Thread.detachNewThread { [self] in
+            let (body, error) = pair.readAll()
+            sight.update { sight in
+                sight.completions += 1
+                sight.body = body
+                sight.error = error
+            }
+        }
+    }
+
+    /// `@unchecked Sendable`: handed to a thread, which alone has the streams from then on.
+    private struct Pair: @unchecked Sendable {
+        let input: InputStream
+        let output: OutputStream
+
+        func readAll() -> (Data, (any Error)?) {
+            input.open()
+            output.open()
+            output.close()
+            defer { input.close() }
+            var body = Data()
+            var buffer = [UInt8](repeating: 0, count: 10_000)
+            while case let count = input.read(&buffer, maxLength: buffer.count), count > 0 { body += buffer[..<count] }
+            return (body, input.streamError)
+        }
     }
 }

@@ -138,8 +138,8 @@ final class Stage: Sendable {
         return configuration
     }
 
-    /// Downloads the beginning of the resource, and is cut off. What is left of that is what a resumed download goes on
-    /// with.
+    /// Downloads the beginning of the resource, and is cut off. What is left of that is what a resumed download starts
+    /// from.
     func makeResumeData(at url: URL) async throws -> Data {
         answer(resource.cut(afterBytes: Self.openingLength))
         let session = URLSession(configuration: configuration())
@@ -153,8 +153,8 @@ final class Stage: Sendable {
         throw URLError(.unknown)
     }
 
-    /// Goes on with a download on a machine on which all is well again. Returns what it brought.
-    func goOn(with resumeData: Data) async throws -> Data {
+    /// Resumes a download on a machine on which all is well again. Returns its content.
+    func resume(with resumeData: Data) async throws -> Data {
         answer(resource)
         names.behave()
         files.behave()
@@ -164,4 +164,69 @@ final class Stage: Sendable {
         defer { try? FileManager.default.removeItem(at: file) }
         return try Data(contentsOf: file)
     }
+}
+
+/// A resolver that knows one host, and answers for it as its cell wants.
+final class ScriptedNames: Resolver {
+    typealias Answer = @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+
+    private let honest: [SocketAddress]
+    private let script: Mutex<@Sendable (String, @escaping Answer) -> Void>
+
+    /// - Parameter port: The server's, which listens on 127.0.0.1.
+    init(port: UInt16) {
+        let address = SocketAddress.loopback(port: port)
+        honest = [address]
+        script = Mutex { _, answer in answer(.success([address])) }
+    }
+
+    /// From now on the resolver does this with each question.
+    func answer(by act: @escaping @Sendable (_ host: String, _ answer: @escaping Answer) -> Void) {
+        script.withLock { $0 = act }
+    }
+
+    /// From now on it answers with the right addresses.
+    func behave() {
+        let honest = honest
+        answer { _, answer in answer(.success(honest)) }
+    }
+
+    func resolve(_ host: String, port: UInt16, then: @escaping Answer) {
+        let act = script.withLock { $0 }
+        act(host, then)
+    }
+}
+
+/// All descriptors that the process may have, taken.
+final class Exhaustion: Sendable {
+    private let taken: [Int32]
+    private let limit: rlimit
+
+    init() {
+        var limit = rlimit()
+        getrlimit(Self.resource, &limit)
+        self.limit = limit
+        // Enough for everything that is open, and not so many that taking them is work.
+        var lower = limit
+        lower.rlim_cur = min(limit.rlim_cur, 1024)
+        setrlimit(Self.resource, &lower)
+        var taken: [Int32] = []
+        while case let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC), descriptor >= 0 {
+            taken.append(descriptor)
+        }
+        self.taken = taken
+    }
+
+    /// Gives all of them back; called once.
+    func end() {
+        for descriptor in taken { close(descriptor) }
+        var limit = limit
+        setrlimit(Self.resource, &limit)
+    }
+
+    #if canImport(Glibc)
+        private static var resource: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_NOFILE.rawValue) }
+    #else
+        private static var resource: Int32 { RLIMIT_NOFILE }
+    #endif
 }

@@ -10,7 +10,7 @@ struct Verdict {
 
     func judge(_ sight: Observer.Sight, _ report: Report) {
         for offence in sight.offences { report.note(offence) }
-        report.check(sight.completions == 1, "the end was told \(sight.completions) times")
+        report.check(sight.completions == 1, "the end was reported \(sight.completions) times")
         switch cell.fault.expectation(cell.kind) {
         case .success(let status, let body): judgeSuccess(sight, status, body ?? stage.content.data, report)
         case .failure(let code, let place): judgeFailure(sight, code, at: place, report)
@@ -33,7 +33,7 @@ struct Verdict {
     private func judgeSuccess(_ sight: Observer.Sight, _ status: Int, _ expected: Data, _ report: Report) {
         guard sight.error == nil else { return report.note("failed: \(describe(sight.error))") }
         let found = (sight.response as? HTTPURLResponse)?.statusCode
-        // A download that goes on ends with a 206 where a new one ends with a 200.
+        // A resumed download ends with a 206 where a new one ends with a 200.
         let isRest = cell.kind.isResumed && status == 200 && found == 206
         report.check(found == status || isRest || cell.kind.isStream, "status \(found ?? 0) in place of \(status)")
         // What is not the resource never comes to a sink.
@@ -60,7 +60,7 @@ struct Verdict {
         if cell.kind.hearsOfData, cell.fault.sendsResource {
             report.check(stage.content.data.starts(with: sight.body), "the bytes before the failure are others")
         }
-        // Whoever cancels while he looks at the file has it.
+        // A delegate that cancels while it looks at the file has it.
         let hasCancelled = if case .inside(.didFinishDownloading) = cell.fault.meddling?.moment { true } else { false }
         report.check(!sight.hasFile || hasCancelled, "a file, and an error")
     }

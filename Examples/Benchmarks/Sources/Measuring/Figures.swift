@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a runner says when it is done, as one line of JSON on standard output.
+/// The result of a runner, as one line of JSON on standard output.
 public struct Figures: Codable {
     /// Seconds from the first request to the end of the last.
     public var seconds: Double

@@ -1,1 +1,0 @@
-../../../../Tests/PurlTests/Background/MemoryFiles.swift

@@ -1,0 +1,1 @@
+../../../../PurlTests/Background/MemoryFiles.swift

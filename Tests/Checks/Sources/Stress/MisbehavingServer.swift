@@ -1,0 +1,106 @@
+import Foundation
+import PurlTesting
+
+/// A server most of whose answers go wrong.
+struct MisbehavingServer: Sendable {
+    static let content = GeneratedContent(size: 200_000, seed: 5)
+    static let text = "a few words"
+    static let user = "user"
+    static let password = "word"
+
+    let server: LoopbackServer
+    /// Those that speak no HTTP.
+    private let streams: [LoopbackServer]
+
+    init() throws {
+        server = try LoopbackServer(maximumRecordedBody: 0, recordsRequests: false)
+        streams = try Self.scripts.map {
+            try LoopbackServer(maximumRecordedBody: 0, recordsRequests: false, stream: $0)
+        }
+        for (path, reply) in Self.replies { server.route(path, reply) }
+    }
+
+    /// A port on which a stream can be had, or now and then none.
+    func streamPort(_ dice: inout Dice) -> Int {
+        dice.once(in: 32) ? dice.below(2) : Int((dice.pick(streams) ?? server).port)
+    }
+
+    func closeConnections() { for server in [server] + streams { server.closeConnections() } }
+
+    func stop() { for server in [server] + streams { server.stop() } }
+
+    /// Where the resource is, whole or in some way not, and other things.
+    static let paths = replies.map(\.path)
+    static let webSocketPaths = ["/ws", "/ws", "/ws", "/ws-talking", "/ws-closing", "/ws-cut", "/ws-reset", "/large"]
+
+    /// Where the server switches protocols when it is asked to, and where it ignores the request to.
+    static let upgradePaths = ["/stream", "/stream", "/stream-talking", "/stream-reset", "/large", "/chunked", "/echo"]
+
+    /// A `ws:` URL of the server.
+    func webSocketURL(_ path: String) -> URL {
+        URL(string: "ws://127.0.0.1:\(server.port)\(path)") ?? server.url(path)
+    }
+
+    private static let resource = Reply.generated(content).entityTag("\"v1\"")
+    private static let moment = Duration.milliseconds(5)
+
+    /// It is never opened.
+    private static let shut = Gate()
+
+    private static let scripts: [StreamScript] = [
+        .echo, .echo,
+        .listening.send(content).finish(),
+        .echo.receive(3000).reset(),
+        .echo.receive(3000).cut(),
+        .listening.notReading(until: shut),
+        .listening.send(text).finish(),
+    ]
+
+    private static let replies: [(path: String, reply: Reply)] = [
+        ("/text", .text(text)),
+        ("/large", resource),
+        ("/large", resource),
+        ("/chunked", resource.chunked(size: 3000)),
+        ("/until-close", resource.untilClose()),
+        ("/slow", resource.throttled(bytesPerSecond: 1 << 20)),
+        ("/late", resource.delayed(by: moment)),
+        ("/paused", resource.chunked(size: 5000).mishap(.pause(moment), at: .midBody)),
+        ("/cut", resource.cut(at: .midBody)),
+        ("/cut-twice", .sequence([resource.cut(at: .midBody), resource.cut(at: .midBody), resource])),
+        ("/reset", resource.reset(at: .midBody)),
+        ("/reset-head", resource.reset(at: .midHead)),
+        ("/stalled", resource.stalled(at: .midBody)),
+        ("/silent", resource.stalled(at: .beforeHead)),
+        ("/closing", .text(text).closingConnection(announced: false)),
+        ("/garbage", .raw("HTTP/1.1 two hundred\r\n\r\n")),
+        ("/bad-chunk", .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")),
+        ("/not-found", .text("nothing here").status(404)),
+        ("/moved", .redirect(307, to: "/large")),
+        ("/moved-often", .redirect(302, to: "/moved")),
+        ("/moved-forever", .redirect(302, to: "/moved-forever")),
+        ("/private", .computed(letIn)),
+        ("/cookies", .text(text).field("Set-Cookie", "a=1; Path=/").field("Set-Cookie", "b=2; Max-Age=1")),
+        ("/cacheable", .text(text).field("Cache-Control", "max-age=60").entityTag("\"c1\"")),
+        ("/stale", .text(text).field("Cache-Control", "max-age=0").entityTag("\"c2\"")),
+        ("/early", resource.interim(103, fields: ["Link": "</style>"])),
+        ("/echo", .echo),
+        ("/refusing", .text("no").status(413).beforeBody()),
+        ("/ws", .webSocket(.echo.compression())),
+        ("/ws-talking", .webSocket(.echo.text("one").ping(Data("p".utf8)).data(content.bytes(0..<50_000)).text("two"))),
+        ("/ws-closing", .webSocket(.listening.text("one").receive(1).close(1001, reason: "enough"))),
+        ("/ws-cut", .webSocket(.listening.text("one").receive(1).cut())),
+        ("/ws-reset", .webSocket(.listening.receive(1).reset())),
+        ("/stream", .stream()),
+        ("/stream-talking", .stream(.listening.send(content).finish(), status: 200)),
+        ("/stream-reset", .stream(.echo.send(text).receive(100).reset())),
+    ]
+
+    /// Asks who is there, and lets some in.
+    @Sendable private static func letIn(_ request: ReceivedRequest) -> Reply {
+        let door = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+        guard request.fields["Authorization"] == door else {
+            return .text("who?").status(401).field("WWW-Authenticate", "Basic realm=\"club\"")
+        }
+        return resource
+    }
+}

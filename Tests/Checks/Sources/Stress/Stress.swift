@@ -1,0 +1,138 @@
+import Faults
+import Foundation
+import Purl
+
+/// Threads that call whatever there is on the same sessions and tasks, for so many seconds; then everything has to end.
+struct Stress: Sendable {
+    /// So long may the end take, in seconds, on a machine however busy.
+    private static let patience = 60.0
+
+    let options: Options
+
+    /// Prints what was done, and what was wrong. True when nothing was.
+    func run() async -> Bool {
+        // What is made once and kept, the network thread first of all, is no leak. The first run loop of a program makes the
+        // main thread's too, with its descriptors, and not every first round comes to one.
+        _ = RunLoop.main
+        _ = await round(seconds: min(2, options.seconds), seed: options.seed &+ 1)
+        let before = await Census.settled(after: .now)
+        let ledger = await round(seconds: options.seconds, seed: options.seed)
+        let after = await Census.settled(after: before)
+        for line in ledger.summary { print(line) }
+        print("before: \(before); after: \(after)")
+        if after.descriptors > before.descriptors || after.threads > before.threads {
+            ledger.note("descriptors or threads are left")
+        }
+        for (violation, count) in ledger.violations.sorted(by: { $0.key < $1.key }) {
+            print("✘ \(count) × \(violation)")
+        }
+        let isClean = ledger.violations.isEmpty
+        print("\(options.threads) threads, seed \(options.seed): \(isClean ? "nothing wrong" : "FAILED")")
+        return isClean
+    }
+
+    private func round(seconds: Double, seed: UInt64) async -> Ledger {
+        let ledger = Ledger()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-stress-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var dice = Dice(seed: seed)
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let arena = try Arena(ledger, folder, &dice)
+            await call(arena, seconds, &dice)
+            await end(arena)
+            await checkRemains(ledger)
+        } catch {
+            ledger.note("could not begin: \(error)")
+        }
+        return ledger
+    }
+
+    /// The threads' work. What each does is up to its own dice.
+    private func call(_ arena: Arena, _ seconds: Double, _ dice: inout Dice) async {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        let threads = DispatchGroup()
+        for _ in 0..<options.threads {
+            let own = dice.offspring()
+            threads.enter()
+            Thread {
+                var dice = own
+                var calls: [String: Int] = [:]
+                while ContinuousClock.now < deadline, let act = dice.pick(Act.all) {
+                    act.perform(arena, &dice)
+                    calls[act.name, default: 0] += 1
+                }
+                arena.ledger.count(calls)
+                threads.leave()
+            }.start()
+        }
+        await withCheckedContinuation { continuation in
+            threads.notify(queue: .global()) { continuation.resume() }
+        }
+    }
+
+    /// Ends everything, and waits until it has ended.
+    private func end(_ arena: Arena) async {
+        let ledger = arena.ledger
+        arena.close()
+        let deadline = ContinuousClock.now + .seconds(Self.patience)
+        func isOver() -> Bool {
+            ledger.openSessions == 0 && ledger.openCount == 0 && ledger.openQuestions.isEmpty
+                && ledger.refusedTasks.allSatisfy { $0.state == .completed }
+        }
+        while !isOver(), ContinuousClock.now < deadline {
+            arena.invalidateAll()
+            await Self.pause()
+        }
+        if !isOver() {
+            ledger.note("\(ledger.openSessions) sessions are not invalid")
+            for (name, count) in ledger.openQuestions { ledger.note("\(name) was not answered \(count) times") }
+            for task in ledger.openTasks { ledger.note("not over: \(task)") }
+            for task in ledger.refusedTasks where task.state != .completed { ledger.note("not over: \(task)") }
+        }
+        arena.letGo()
+    }
+
+    /// Looks until every session and task is gone.
+    private func checkRemains(_ ledger: Ledger) async {
+        let deadline = ContinuousClock.now + .seconds(Self.patience)
+        while !ledger.remains.isEmpty, ContinuousClock.now < deadline { await Self.pause() }
+        for name in ledger.remains { ledger.note("still there: \(name)") }
+    }
+
+    /// A tenth of a second.
+    private static func pause() async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) { continuation.resume() }
+        }
+    }
+}
+
+/// What decides: the same seed always throws the same numbers (SplitMix64).
+struct Dice: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+        // Seeds that differ by one begin far from each other.
+        state = next()
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// True once in so many throws.
+    mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+
+    mutating func below(_ count: Int) -> Int { Int.random(in: 0..<max(1, count), using: &self) }
+
+    mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &self) }
+
+    /// Other dice, which these decide on.
+    mutating func offspring() -> Dice { Dice(seed: next()) }
+}
