@@ -38,7 +38,7 @@ extension URLSession {
     ///   - resume: What it goes on from.
     ///   - file: What it uploads.
     func enterIntoJournal(_ task: URLSessionTask, _ resume: ResumeData?, uploading file: URL? = nil) {
-        guard let background, case .delegate = task.audience, let request = task.originalRequest,
+        guard let background, case .delegate = task.consumer, let request = task.originalRequest,
             file != nil || request.httpBodyStream == nil
         else { return }
         let record = TaskRecord(
@@ -48,7 +48,7 @@ extension URLSession {
         do throws(FileFailure) {
             try background.add(record)
         } catch {
-            task.shared.withLock { $0.refusal = $0.refusal ?? .file(error) }
+            task.refuse(.file(error))
         }
     }
 
@@ -93,13 +93,8 @@ extension URLSession {
             return restoreUnfinished(record)
         }
         let task = makeRestored(record, .request)
-        task.shared.withLock { shared in
-            shared.state = .running
-            shared.response = finished.response
-            shared.counts.received = finished.length
-            shared.counts.expectedToReceive = finished.length
-        }
-        deliverLater(task) { task.tellDelegate(nil, file: isWhole ? file : nil) }
+        task.restoreEnded(.running, finished)
+        deliverLater(task) { task.callDelegateLast(nil, file: isWhole ? file : nil) }
     }
 
     private func restoreUnfinished(_ record: TaskRecord) {
@@ -118,9 +113,9 @@ extension URLSession {
     private func restoreEnded(_ record: TaskRecord, _ failure: TransferFailure, _ resume: ResumeData?) {
         let blob = try? resume?.encoded()
         let task = makeRestored(record, .request)
-        task.shared.withLock { $0.state = .canceling }
+        task.restoreEnded(.canceling)
         deliverLater(task) {
-            task.tellDelegate(failure.urlError(for: task.currentRequest?.url, resumeData: blob), file: nil)
+            task.callDelegateLast(failure.urlError(for: task.currentRequest?.url, resumeData: blob), file: nil)
         }
     }
 
@@ -132,34 +127,25 @@ extension URLSession {
         shared.withLock { _ = $0.awaited.insert(record.identifier) }
     }
 
-    private func makeRestored(_ record: TaskRecord, _ origin: Transfer.Origin) -> URLSessionTask {
+    private func makeRestored(_ record: TaskRecord, _ source: TransferSource) -> URLSessionTask {
         let request = record.originalRequest.request
         let task =
             if let path = record.uploadedFile {
                 URLSessionUploadTask(
                     session: self, identifier: record.identifier, request: request,
-                    origin: .upload(.file(URL(fileURLWithPath: path))), audience: .delegate)
+                    source: .upload(.file(URL(fileURLWithPath: path))), consumer: .delegate)
             } else {
                 URLSessionDownloadTask(
-                    session: self, identifier: record.identifier, request: request, origin: origin,
-                    audience: .delegate)
+                    session: self, identifier: record.identifier, request: request, source: source,
+                    consumer: .delegate)
             }
-        task.shared.withLock { shared in
-            shared.taskDescription = record.taskDescription
-            shared.priority = record.priority
-            shared.earliestBeginDate = record.earliestBeginDate
-            shared.currentRequest = record.resume?.currentRequest.request ?? shared.currentRequest
-            shared.counts.received = record.resume?.bytesReceived ?? 0
-            shared.counts.expectedToReceive = record.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
-        }
+        task.restore(record)
         shared.withLock { $0.tasks[record.identifier] = task }
         return task
     }
 
     /// There is nothing left to transfer: only the last calls are to be made.
     private func deliverLater(_ task: URLSessionTask, _ call: @escaping DelegateQueue.Call) {
-        // Before anything the program may send to the task.
-        NetworkActor.post { task.isConcluded = true }
         shared.withLock { shared in
             shared.awaited.insert(task.taskIdentifier)
             shared.restoredCalls.append(call)

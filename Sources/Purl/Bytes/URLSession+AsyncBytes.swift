@@ -84,7 +84,7 @@ extension URLSession {
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
         let stream = ByteStream(limit: settings.maximumBufferedBytesPerTask)
-        let task = makeDataTask(request, .request, .stream(stream), delegate)
+        let task = makeDataTask(request, .request, .bytes(stream), delegate)
         let hold = TransferHold(task, stream)
         let response = try await withTaskCancellationHandler {
             try await stream.response { task.resume() }

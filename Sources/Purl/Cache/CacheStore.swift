@@ -1,5 +1,6 @@
 import Foundation
 internal import PurlHTTP
+internal import PurlIO
 import Synchronization
 
 /// A cache's memory, and its folder behind it. Any thread.

@@ -77,7 +77,7 @@ final class CacheVisit {
     // MARK: Storing
 
     /// Begins to collect the content of the answer, if it may be stored and its length does not speak against it.
-    func collect(_ answer: Answer) {
+    func collect(_ answer: ReceivedResponse) {
         // Of the end of a body that ends with the connection nobody knows whether it was meant.
         guard answer.framing != .untilClose, ![401, 407].contains(answer.head.status),
             CacheStorage.mayStore(

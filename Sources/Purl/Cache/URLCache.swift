@@ -1,5 +1,6 @@
 import Foundation
 internal import PurlHTTP
+internal import PurlIO
 import Synchronization
 
 /// Keeps responses to GET requests, in memory and on disk, and knows which requests they answer.
@@ -128,7 +129,7 @@ open class URLCache: NSObject, @unchecked Sendable {
         for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         let request = dataTask.currentRequest
-        DispatchQueue.global().async {
+        Worker.shared.run(on: .userCode) {
             completionHandler(request.flatMap { self.cachedResponse(for: $0) })
         }
     }

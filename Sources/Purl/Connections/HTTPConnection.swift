@@ -22,7 +22,7 @@ enum ExchangeFailure: Error {
 ///
 /// It owns the socket, the parsers and the bytes in between; it knows nothing of tasks, files or delegates.
 @NetworkActor
-final class HTTPConnection: ResponseSource, StreamSocketHandler {
+final class HTTPConnection: ResponseSource, TransportHandler {
     let lane: ConnectionPool.Lane
     let generation: Int
     /// When an idle connection is given up.
@@ -171,7 +171,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     // MARK: Sending
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         flush()
     }
 
@@ -229,7 +229,7 @@ final class HTTPConnection: ResponseSource, StreamSocketHandler {
 
     // MARK: Receiving
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         guard let receiving, exchange != nil else { return receive(atMost: .max) }
         let allowance = receiving.ask()
         allowance > 0 ? receive(atMost: allowance) : updateInterest()

@@ -4,29 +4,29 @@ import Foundation
 final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
     typealias Answer = (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?)
 
-    private let once: Once<Answer>
+    private let once: SingleAnswer<Answer>
 
-    init(_ once: Once<Answer>) {
+    init(_ once: SingleAnswer<Answer>) {
         self.once = once
     }
 
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {
-        once.answer((.useCredential, credential))
+        once.give((.useCredential, credential))
     }
 
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {
-        once.answer((.useCredential, nil))
+        once.give((.useCredential, nil))
     }
 
     func cancel(_ challenge: URLAuthenticationChallenge) {
-        once.answer((.cancelAuthenticationChallenge, nil))
+        once.give((.cancelAuthenticationChallenge, nil))
     }
 
     func performDefaultHandling(for challenge: URLAuthenticationChallenge) {
-        once.answer((.performDefaultHandling, nil))
+        once.give((.performDefaultHandling, nil))
     }
 
     func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {
-        once.answer((.rejectProtectionSpace, nil))
+        once.give((.rejectProtectionSpace, nil))
     }
 }

@@ -47,7 +47,7 @@ struct PartialsFolder: Sendable {
     /// - Parameter claimed: The names of files that stay, however old. Files that a transfer holds stay in any case.
     func removeUnclaimed(except claimed: Set<String>) {
         _ = Self.visited.withLock { $0.insert(url.path) }
-        DispatchQueue.global(qos: .utility).async { [self] in removeUnclaimed(except: claimed, at: Date()) }
+        Worker.shared.run(on: .files) { [self] in removeUnclaimed(except: claimed, at: Date()) }
     }
 
     func removeUnclaimed(except claimed: Set<String>, at now: Date) {

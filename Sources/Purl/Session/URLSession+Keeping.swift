@@ -13,22 +13,22 @@ extension URLSession {
     }
 
     func makeDataTask(
-        _ request: URLRequest, _ origin: Transfer.Origin, _ audience: Audience,
+        _ request: URLRequest, _ source: TransferSource, _ consumer: BodyConsumer,
         _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionDataTask {
         keep(delegate) { identifier in
             URLSessionDataTask(
-                session: self, identifier: identifier, request: request, origin: origin, audience: audience)
+                session: self, identifier: identifier, request: request, source: source, consumer: consumer)
         }
     }
 
     func makeUploadTask(
-        _ request: URLRequest, _ body: RequestBody, _ audience: Audience,
+        _ request: URLRequest, _ body: RequestBody, _ consumer: BodyConsumer,
         _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionUploadTask {
         let task = keep(delegate) { identifier in
             URLSessionUploadTask(
-                session: self, identifier: identifier, request: request, origin: .upload(body), audience: audience)
+                session: self, identifier: identifier, request: request, source: .upload(body), consumer: consumer)
         }
         if case .file(let url) = body, url.isFileURL { enterIntoJournal(task, nil, uploading: url) }
         return task
@@ -45,22 +45,20 @@ extension URLSession {
             URLSessionStreamTask(session: self, identifier: identifier, request: nil, conversation)
         }
         if request == nil {
-            task.shared.withLock { shared in
-                if shared.refusal == nil { shared.refusal = .stream(.badAddress(host: host, port: port)) }
-            }
+            task.refuse(.stream(.badAddress(host: host, port: port)))
         }
         return task
     }
 
     func makeDownloadTask(
-        _ request: URLRequest?, _ origin: Transfer.Origin, _ audience: Audience,
+        _ request: URLRequest?, _ source: TransferSource, _ consumer: BodyConsumer,
         _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionDownloadTask {
         let task = keep(delegate) { identifier in
             URLSessionDownloadTask(
-                session: self, identifier: identifier, request: request, origin: origin, audience: audience)
+                session: self, identifier: identifier, request: request, source: source, consumer: consumer)
         }
-        enterIntoJournal(task, origin.resumeData)
+        enterIntoJournal(task, source.resumeData)
         return task
     }
 
@@ -69,8 +67,8 @@ extension URLSession {
     func makeDownloadTask(inPlaceOf task: URLSessionTask) -> URLSessionDownloadTask {
         keep(inPlaceOf: task) { identifier in
             URLSessionDownloadTask(
-                session: self, identifier: identifier, request: task.originalRequest, origin: .request,
-                audience: task.audience)
+                session: self, identifier: identifier, request: task.originalRequest, source: .request,
+                consumer: task.consumer)
         }
     }
 
@@ -99,14 +97,14 @@ extension URLSession {
     /// The resume data is read here, so that the task shows its request at once, as any other task does; what is
     /// wrong with it is told when the task is resumed.
     func makeDownloadTask(
-        resuming blob: Data, _ audience: Audience, _ delegate: (any URLSessionTaskDelegate)? = nil
+        resuming blob: Data, _ consumer: BodyConsumer, _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionDownloadTask {
         do {
             let resume = try ResumeData(decoding: blob)
             guard PartialFile.isName(resume.partialName) else { throw ResumeData.Refusal.strangeName }
-            return makeDownloadTask(resume.originalRequest.request, .resume(resume), audience, delegate)
+            return makeDownloadTask(resume.originalRequest.request, .resume(resume), consumer, delegate)
         } catch {
-            return makeDownloadTask(nil, .unreadable(error), audience, delegate)
+            return makeDownloadTask(nil, .unreadable(error), consumer, delegate)
         }
     }
 
@@ -124,7 +122,7 @@ extension URLSession {
             }
             return (task, shared.refusal ?? .sessionInvalidated)
         }
-        if let refusal { task.shared.withLock { $0.refusal = refusal } }
+        if let refusal { task.refuse(refusal) }
         if let delegate { task.delegate = delegate }
         if task.taskDelegate != nil {
             queue.enqueue { task.taskDelegate?.urlSession(self, didCreateTask: task) }

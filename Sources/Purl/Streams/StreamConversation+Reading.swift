@@ -40,7 +40,7 @@ extension StreamConversation {
         serve()
     }
 
-    private var givenUp: URLError { TransferFailure.cancelled.urlError(for: transfer?.request.url ?? request?.url) }
+    private var givenUp: URLError { TransferFailure.cancelled.urlError(for: transfer?.failingURL ?? request?.url) }
 
     /// Nothing more is read once what was asked for before has come.
     func closeRead() {
@@ -104,7 +104,7 @@ extension StreamConversation {
         isReadClosed = true
         clearHeld()
         // At the end of the stream it has been said already.
-        if !hasEnded { transfer?.tellStreamDelegate { $0.urlSession($1, readClosedFor: $2) } }
+        if !hasEnded { transfer?.didCloseReading() }
     }
 
     // MARK: The socket
@@ -117,7 +117,7 @@ extension StreamConversation {
         return heldCount < max(heldLimit, minimum)
     }
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         guard takesMore else { return updateInterest() }
         let allowance = receiving?.ask() ?? .max
         if allowance > 0 { receive(atMost: allowance) }
@@ -140,11 +140,11 @@ extension StreamConversation {
             receiving?.take(bytes.count)
             if bytes.isEmpty {
                 hasEnded = true
-                if !isReadClosed { transfer?.tellStreamDelegate { $0.urlSession($1, readClosedFor: $2) } }
+                if !isReadClosed { transfer?.didCloseReading() }
             } else if !isReadClosed {
                 makeRoom()
                 held.append(contentsOf: bytes)
-                transfer?.streamDidReceive(bytes.count)
+                transfer?.didReceive(bytes.count)
             }
             serve()
         } catch {

@@ -47,7 +47,7 @@ extension StreamConversation {
     /// There is something that only the socket keeps from going out.
     var hasMoreToSend: Bool { (firstWrite?.unsent ?? 0) > 0 }
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         serve()
     }
 
@@ -138,7 +138,7 @@ extension StreamConversation {
     private func note(sent count: Int) {
         guard count > 0 else { return }
         sending?.take(count)
-        transfer?.streamDidSend(count)
+        transfer?.didSend(count)
         var rest = count
         while rest > 0, let operation = firstWrite {
             let part = min(rest, operation.unsent)
@@ -155,14 +155,14 @@ extension StreamConversation {
         guard case .open = output else { return }
         output = .closed
         socket?.shutdownWrite()
-        transfer?.tellStreamDelegate { $0.urlSession($1, writeClosedFor: $2) }
+        transfer?.didCloseWriting()
     }
 
     /// Nothing can be written any more; what comes can still be read.
     func loseOutput(_ failure: StreamFailure) {
         guard case .open = output else { return }
         output = .lost(failure)
-        transfer?.tellStreamDelegate { $0.urlSession($1, writeClosedFor: $2) }
+        transfer?.didCloseWriting()
         // What closes the direction has nothing left to do, either.
         let reason = error(failure)
         while let operation = firstWrite, operation.isOfWriting {

@@ -14,7 +14,7 @@ internal import PurlIO
 /// Then what waits is answered with the reason. What closes a direction, and what captures the streams, waits in the
 /// queues like anything else; the latter stands in both, and comes about when it is first in both.
 @NetworkActor
-final class StreamConversation: Conversation, StreamSocketHandler {
+final class StreamConversation: Conversation, TransportHandler {
     enum Stage {
         /// There is no connection yet.
         case waiting
@@ -38,7 +38,7 @@ final class StreamConversation: Conversation, StreamSocketHandler {
     /// What stands for the connection in errors and metrics, where no request does.
     let request: URLRequest?
     /// Gone once the task is concluded.
-    weak var transfer: Transfer?
+    var transfer: StreamUpgrade?
     var socket: StreamSocket?
     /// How much of what nobody has asked for is held.
     let heldLimit: Int
@@ -103,17 +103,17 @@ final class StreamConversation: Conversation, StreamSocketHandler {
     /// The connection is there.
     ///
     /// - Parameter bytes: What has come over it already.
-    func open(_ socket: StreamSocket, received bytes: [UInt8], for transfer: Transfer) {
+    func open(_ socket: StreamSocket, received bytes: [UInt8], for transfer: StreamUpgrade) {
         guard case .waiting = stage else { return socket.close() }
         stage = .open
         self.transfer = transfer
         self.socket = socket
         socket.handler = self
-        let pool = transfer.session.pool
+        let pool = transfer.pool
         receiving = pool.receiveLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(receiving: $0) } }
         sending = pool.sendLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(sending: $0) } }
         held = bytes
-        if !bytes.isEmpty { transfer.streamDidReceive(bytes.count) }
+        if !bytes.isEmpty { transfer.didReceive(bytes.count) }
         serve()
     }
 
@@ -138,9 +138,9 @@ final class StreamConversation: Conversation, StreamSocketHandler {
             hasBeenCaptured = true
             let bytes = [UInt8](held[heldStart...])
             clearHeld()
-            transfer.streamsCaptured(socket, bytes)
+            transfer.didCapture(socket, after: bytes, isReadClosed: isReadClosed)
         case .secureConnection:
-            transfer.fail(.stream(.secureConnection))
+            transfer.didFail(.secureConnection)
         }
     }
 
@@ -149,18 +149,18 @@ final class StreamConversation: Conversation, StreamSocketHandler {
         guard isOpen, isReadClosed || (hasEnded && heldCount == 0), let socket else { return }
         switch output {
         case .open: return
-        case .lost(let failure): transfer?.fail(.stream(failure))
+        case .lost(let failure): transfer?.didFail(failure)
         case .closed:
             self.socket = nil
             // What still comes must not make the system take back what was sent.
             if hasEnded { socket.close() } else { LingeringSocket.keep(socket, sending: []) }
-            transfer?.streamDidEnd()
+            transfer?.didEnd()
         }
     }
 
     /// The connection broke.
     func lose(_ error: SystemError) {
-        transfer?.fail(.stream(.lost(error)))
+        transfer?.didFail(.lost(error))
     }
 
     func conclude(_ error: (any Error)?) {
@@ -184,7 +184,7 @@ final class StreamConversation: Conversation, StreamSocketHandler {
 
     /// The error as users see it.
     func error(_ failure: StreamFailure) -> URLError {
-        TransferFailure.stream(failure).urlError(for: transfer?.request.url ?? request?.url)
+        TransferFailure.stream(failure).urlError(for: transfer?.failingURL ?? request?.url)
     }
 
     /// Why nothing goes over the stream after an end in order.

@@ -142,7 +142,7 @@ final class StreamEvents: Sendable {
 
     /// The network thread's side.
     @NetworkActor
-    private final class Watch: StreamSocketHandler {
+    private final class Watch: TransportHandler {
         private let socket: StreamSocket
         private let interest: Interest
         private var onReady: (() -> Void)?
@@ -158,8 +158,8 @@ final class StreamEvents: Sendable {
             socket.interest = interest
         }
 
-        func socketIsReadable(_ socket: StreamSocket) { fire() }
-        func socketIsWritable(_ socket: StreamSocket) { fire() }
+        func transportIsReadable(_ transport: any Transport) { fire() }
+        func transportIsWritable(_ transport: any Transport) { fire() }
 
         private func fire() {
             socket.interest = []

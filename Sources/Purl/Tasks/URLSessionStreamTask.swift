@@ -15,8 +15,8 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     init(session: URLSession, identifier: Int, request: URLRequest?, _ conversation: StreamConversation) {
         self.conversation = conversation
         super.init(
-            session: session, identifier: identifier, request: request, origin: .stream(conversation),
-            audience: .delegate)
+            session: session, identifier: identifier, request: request, source: .stream(conversation),
+            consumer: .delegate)
     }
 
     // MARK: Reading
@@ -111,7 +111,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
     /// Nothing, or nothing that makes sense, is no limit.
     private static func limit(_ timeout: TimeInterval) -> Duration? {
-        timeout > 0 && timeout < 1_000_000_000 ? Transfer.duration(timeout) : nil
+        timeout > 0 && timeout < 1_000_000_000 ? Deadlines.duration(timeout) : nil
     }
 
     // MARK: Ends
@@ -171,7 +171,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     ) {
         guard let session else { return }
         guard let delegate = streamDelegate, conclude(nil) == nil else {
-            return tellDelegate(nil, file: nil, metrics: metrics)
+            return callDelegateLast(nil, file: nil, metrics: metrics)
         }
         delegate.urlSession(
             session, streamTask: self,

@@ -16,18 +16,18 @@ extension URLSessionTask {
     }
 
     /// The last calls of a task that reports to its delegate: the file, if there is one, then the completion.
-    func tellDelegate(_ outcome: (any Error)?, file: PartialFile?, metrics: DelegateQueue.Call? = nil) {
+    func callDelegateLast(_ failure: (any Error)?, file: PartialFile?, metrics: DelegateQueue.Call? = nil) {
         guard let session else { return }
-        let wasCancelled = shared.withLock { $0.isCancelled }
-        if outcome == nil, let file, let download = self as? URLSessionDownloadTask {
+        let wasCancelled = isCancelled
+        if failure == nil, let file, let download = self as? URLSessionDownloadTask {
             if !wasCancelled {
                 try? session.background?.update(taskIdentifier) { $0.finished?.isHandedOver = true }
                 downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
             }
-            // Whoever wanted the file has moved or opened it.
+            // A delegate that wants the file has moved or opened it.
             file.remove()
         }
-        let final = conclude(outcome)
+        let final = conclude(failure)
         metrics?()
         taskDelegate?.urlSession(session, task: self, didCompleteWithError: final)
         finish()

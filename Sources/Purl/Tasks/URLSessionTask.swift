@@ -6,8 +6,8 @@ import Synchronization
 /// One transfer of a session: made suspended, started with ``resume()``, over after its completion was delivered.
 ///
 /// Every property may be read from any thread. Calls take effect in the order in which they are made.
-/// `@unchecked Sendable` because the class is open; its mutable state is `shared`, behind a `Mutex`, and `transfer`,
-/// which belongs to `NetworkActor`.
+/// `@unchecked Sendable` because the class is open; its mutable state is `values`, behind a `Mutex`, and `work`, which
+/// belongs to `NetworkActor`.
 open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Sendable {
     /// Where a task stands.
     public enum State: Int, Sendable {
@@ -29,7 +29,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     public static let highPriority: Float = 0.75
 
     /// What users may read at any time.
-    struct Shared {
+    struct Values {
         var state = State.suspended
         /// `cancel` was called, so that the completion has to say so. Stopping for resume data is not that: a
         /// download that turns out to be whole is delivered.
@@ -70,23 +70,27 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// The request the task was made with.
     public let originalRequest: URLRequest?
     let session: URLSession?
-    /// Who hears of the task: the delegates, or the one handler it was made with.
-    let audience: Audience
-    let shared: Mutex<Shared>
-    /// The work behind the task, from its first `resume` or `cancel` until it is over.
-    @NetworkActor var transfer: Transfer?
-    /// The transfer is over; its last calls may still wait in the delegate queue.
-    @NetworkActor var isConcluded = false
-    /// What the transfer is made from when it is first needed.
-    private let origin: Transfer.Origin
+    /// What receives the body and the completion: the delegates, or the handler that the task was made with.
+    let consumer: BodyConsumer
+    private let values: Mutex<Values>
+    @NetworkActor private var work: Work
 
-    init(session: URLSession, identifier: Int, request: URLRequest?, origin: Transfer.Origin, audience: Audience) {
+    /// A task's transfer, as far as messages to it are concerned.
+    private enum Work {
+        /// There has been no message yet.
+        case waiting(TransferSource)
+        case running(Transfer)
+        /// The transfer is over; its last calls may still wait in the delegate queue.
+        case concluded
+    }
+
+    init(session: URLSession, identifier: Int, request: URLRequest?, source: TransferSource, consumer: BodyConsumer) {
         self.session = session
         taskIdentifier = identifier
         originalRequest = request
-        self.origin = origin
-        self.audience = audience
-        shared = Mutex(Shared(currentRequest: request))
+        work = .waiting(source)
+        self.consumer = consumer
+        values = Mutex(Values(currentRequest: request))
     }
 
     /// A task of no session: resuming it does nothing.
@@ -94,9 +98,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         session = nil
         taskIdentifier = 0
         originalRequest = nil
-        origin = .request
-        audience = .delegate
-        shared = Mutex(Shared())
+        work = .concluded
+        consumer = .delegate
+        values = Mutex(Values())
     }
 
     open override func copy() -> Any { copy(with: nil) }
@@ -112,11 +116,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Starts the task, or takes back one ``suspend()``.
     open func resume() {
-        let starts = shared.withLock { shared in
-            guard shared.state == .suspended, shared.suspensions > 0 else { return false }
-            shared.suspensions -= 1
-            if shared.suspensions == 0 { shared.state = .running }
-            return shared.suspensions == 0
+        let starts = values.withLock { values in
+            guard values.state == .suspended, values.suspensions > 0 else { return false }
+            values.suspensions -= 1
+            if values.suspensions == 0 { values.state = .running }
+            return values.suspensions == 0
         }
         guard starts else {
             successor?.resume()
@@ -130,11 +134,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// followed. The server feels it: its sends block once the socket's buffers are full. The time-out of the
     /// request stands still meanwhile. A delegate may still be told of what had arrived before.
     open func suspend() {
-        let stops = shared.withLock { shared in
-            guard shared.state == .running || shared.state == .suspended else { return false }
-            shared.suspensions += 1
-            defer { shared.state = .suspended }
-            return shared.state == .running
+        let stops = values.withLock { values in
+            guard values.state == .running || values.state == .suspended else { return false }
+            values.suspensions += 1
+            defer { values.state = .suspended }
+            return values.state == .running
         }
         guard stops else {
             successor?.suspend()
@@ -153,16 +157,16 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         send { $0?.cancel() }
     }
 
-    /// Whom a user means who cannot know yet that another task goes on with the transfer.
-    private var successor: URLSessionTask? { shared.withLock { $0.successor } }
+    /// The task that has taken this one's place, while the user cannot know of it: it is the one that calls are meant for.
+    private var successor: URLSessionTask? { values.withLock { $0.successor } }
 
     /// True when the task was not over or being cancelled already.
     func markCancelling(outright: Bool) -> Bool {
         guard session != nil else { return false }
-        let isFirst = shared.withLock { shared in
-            guard shared.state == .running || shared.state == .suspended else { return false }
-            shared.state = .canceling
-            shared.isCancelled = outright
+        let isFirst = values.withLock { values in
+            guard values.state == .running || values.state == .suspended else { return false }
+            values.state = .canceling
+            values.isCancelled = outright
             return true
         }
         if isFirst { keep { $0.ending = outright ? .cancelled : .stopped } }
@@ -174,8 +178,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     func send(_ message: @escaping @Sendable @NetworkActor (Transfer?) -> Void) {
         guard let session else { return }
         NetworkActor.post {
-            if self.transfer == nil, !self.isConcluded {
-                self.transfer = Transfer(task: self, session: session, origin: self.origin)
+            if case .waiting(let source) = self.work {
+                self.work = .running(Transfer(self, session: session, source: source))
             }
             message(self.transfer)
         }
@@ -184,33 +188,33 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     // MARK: What users read and set
 
     /// Where the task stands.
-    open var state: State { shared.withLock { $0.state } }
+    open var state: State { values.withLock { $0.state } }
     /// The request of the moment: after a redirect, the one that was followed. Once it has been sent, its header
     /// fields are those that went over the wire, with what the session and the client added.
     open var currentRequest: URLRequest? {
-        let (request, sent) = shared.withLock { ($0.currentRequest, $0.sentFields) }
+        let (request, sent) = values.withLock { ($0.currentRequest, $0.sentFields) }
         guard let sent, var request else { return request }
         request.replaceFields(with: sent)
         return request
     }
     /// The response, once its head has arrived.
-    open var response: URLResponse? { shared.withLock { $0.response } }
+    open var response: URLResponse? { values.withLock { $0.response } }
     /// Why the task failed, once it has.
-    open var error: (any Error)? { shared.withLock { $0.error } }
+    open var error: (any Error)? { values.withLock { $0.error } }
     /// Bytes of the body received so far. For downloads, those of the earlier attempts it goes on from are included.
-    open var countOfBytesReceived: Int64 { shared.withLock { $0.counts.received } }
+    open var countOfBytesReceived: Int64 { values.withLock { $0.counts.received } }
     /// Bytes of the request's body sent so far.
-    open var countOfBytesSent: Int64 { shared.withLock { $0.counts.sent } }
+    open var countOfBytesSent: Int64 { values.withLock { $0.counts.sent } }
     /// The length of the request's body, or ``NSURLSessionTransferSizeUnknown`` while a stream without a length is sent.
-    open var countOfBytesExpectedToSend: Int64 { shared.withLock { $0.counts.expectedToSend } }
+    open var countOfBytesExpectedToSend: Int64 { values.withLock { $0.counts.expectedToSend } }
     /// The length of the whole body, or ``NSURLSessionTransferSizeUnknown`` when the server did not say.
-    open var countOfBytesExpectedToReceive: Int64 { shared.withLock { $0.counts.expectedToReceive } }
+    open var countOfBytesExpectedToReceive: Int64 { values.withLock { $0.counts.expectedToReceive } }
 
     /// A text of the user's own.
     open var taskDescription: String? {
-        get { shared.withLock { $0.taskDescription } }
+        get { values.withLock { $0.taskDescription } }
         set {
-            shared.withLock { $0.taskDescription = newValue }
+            values.withLock { $0.taskDescription = newValue }
             keep { $0.taskDescription = newValue }
         }
     }
@@ -219,12 +223,12 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// served first, among equals the one that has waited longest. It may change at any time; a transfer that has its
     /// connection is not slowed down for another.
     open var priority: Float {
-        get { shared.withLock { $0.priority } }
+        get { values.withLock { $0.priority } }
         set {
             let priority = Self.clampedPriority(newValue)
-            let hasChanged = shared.withLock { shared in
-                defer { shared.priority = priority }
-                return shared.priority != priority
+            let hasChanged = values.withLock { values in
+                defer { values.priority = priority }
+                return values.priority != priority
             }
             keep { $0.priority = priority }
             if hasChanged { NetworkActor.post { self.transfer?.priorityChanged() } }
@@ -238,9 +242,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// ``URLSessionConfiguration/timeoutIntervalForResource`` begin to run. Works in every kind of session; a background
     /// session keeps the date.
     open var earliestBeginDate: Date? {
-        get { shared.withLock { $0.earliestBeginDate } }
+        get { values.withLock { $0.earliestBeginDate } }
         set {
-            shared.withLock { $0.earliestBeginDate = newValue }
+            values.withLock { $0.earliestBeginDate = newValue }
             keep { $0.earliestBeginDate = newValue }
             NetworkActor.post { self.transfer?.beginDateChanged() }
         }
@@ -249,15 +253,15 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// How many bytes the program thinks that it will send at most, head and body. A hint to a scheduler, kept for the
     /// user; ``NSURLSessionTransferSizeUnknown`` by default.
     open var countOfBytesClientExpectsToSend: Int64 {
-        get { shared.withLock { $0.expectsToSend } }
-        set { shared.withLock { $0.expectsToSend = newValue } }
+        get { values.withLock { $0.expectsToSend } }
+        set { values.withLock { $0.expectsToSend = newValue } }
     }
 
     /// How many bytes the program thinks that it will receive at most, head and body. A hint to a scheduler, kept for the
     /// user; ``NSURLSessionTransferSizeUnknown`` by default.
     open var countOfBytesClientExpectsToReceive: Int64 {
-        get { shared.withLock { $0.expectsToReceive } }
-        set { shared.withLock { $0.expectsToReceive = newValue } }
+        get { values.withLock { $0.expectsToReceive } }
+        set { values.withLock { $0.expectsToReceive = newValue } }
     }
 
     /// Whether a data task's delegate gets bytes as they come. `true` by default.
@@ -265,8 +269,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// If `false` when the response comes, it gets them at the end of the body; of a body longer than
     /// ``URLSessionConfiguration/maximumBufferedBytesPerTask`` it gets as many at a time.
     open var prefersIncrementalDelivery: Bool {
-        get { shared.withLock { $0.prefersIncrementalDelivery } }
-        set { shared.withLock { $0.prefersIncrementalDelivery = newValue } }
+        get { values.withLock { $0.prefersIncrementalDelivery } }
+        set { values.withLock { $0.prefersIncrementalDelivery = newValue } }
     }
 
     static func clampedPriority(_ priority: Float) -> Float {
@@ -275,22 +279,22 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// A delegate for this task alone, asked before the session's. Kept until the task is over.
     open var delegate: (any URLSessionTaskDelegate)? {
-        get { shared.withLock { $0.delegate } }
-        set { shared.withLock { $0.delegate = newValue } }
+        get { values.withLock { $0.delegate } }
+        set { values.withLock { $0.delegate = newValue } }
     }
 
     /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is unknown. Cancelling, pausing and resuming it
     /// cancels, suspends and resumes the task.
     open var progress: Progress {
-        shared.withLock { shared in
-            if let progress = shared.progress { return progress }
+        values.withLock { values in
+            if let progress = values.progress { return progress }
             let progress = Progress(totalUnitCount: -1)
             progress.kind = .file
             progress.isCancellable = true
             progress.isPausable = true
             control(by: progress)
-            shared.progress = progress
-            show(shared.counts, in: progress)
+            values.progress = progress
+            show(values.counts, in: progress)
             return progress
         }
     }
@@ -301,18 +305,124 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         try? session?.background?.update(taskIdentifier, change)
     }
 
+    // MARK: For the session
+
+    /// When the task was made.
+    var created: MonotonicTime { values.withLock { $0.created } }
+
+    /// Why the task fails as soon as it is resumed.
+    var refusal: TransferFailure? { values.withLock { $0.refusal } }
+
+    /// Lets the task fail as soon as it is resumed, if it does not already.
+    func refuse(_ failure: TransferFailure) {
+        values.withLock { $0.refusal = $0.refusal ?? failure }
+    }
+
+    /// Gives the task the values that it had in an earlier process.
+    func restore(_ record: TaskRecord) {
+        values.withLock { values in
+            values.taskDescription = record.taskDescription
+            values.priority = record.priority
+            values.earliestBeginDate = record.earliestBeginDate
+            values.currentRequest = record.resume?.currentRequest.request ?? values.currentRequest
+            values.counts.received = record.resume?.bytesReceived ?? 0
+            values.counts.expectedToReceive = record.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
+        }
+    }
+
+    /// The transfer ended in an earlier process: there is none in this one, only the last calls remain.
+    ///
+    /// - Parameters:
+    ///   - state: What users see until the last calls.
+    ///   - finished: What a download has left, where it was complete.
+    func restoreEnded(_ state: State, _ finished: TaskRecord.Finished? = nil) {
+        // Before anything the program may send to the task.
+        NetworkActor.post { self.work = .concluded }
+        values.withLock { values in
+            values.state = state
+            guard let finished else { return }
+            values.response = finished.response
+            values.counts.received = finished.length
+            values.counts.expectedToReceive = finished.length
+        }
+    }
+
     // MARK: For the transfer
 
-    /// Changes the byte counts and whatever shows them.
+    @NetworkActor private var transfer: Transfer? {
+        if case .running(let transfer) = work { transfer } else { nil }
+    }
+
+    /// The transfer of another task continues as this task's.
+    @NetworkActor func attach(_ transfer: Transfer) {
+        work = .running(transfer)
+    }
+
+    /// The transfer is over, or continues as another task's.
+    @NetworkActor func detachTransfer() {
+        work = .concluded
+    }
+
+    /// Whether `cancel` was called, and so takes precedence over a success.
+    var isCancelled: Bool { values.withLock { $0.isCancelled } }
+
+    /// Another request is loaded from now on.
+    func setCurrentRequest(_ request: URLRequest) {
+        values.withLock { values in
+            values.currentRequest = request
+            values.sentFields = nil
+        }
+    }
+
+    /// The request was sent with these fields.
+    func setSent(_ fields: HeaderFields) {
+        values.withLock { $0.sentFields = fields }
+    }
+
+    /// The request was sent, and its body follows.
+    ///
+    /// - Parameter bodyLength: `nil` for a body of unknown length.
+    func setSent(_ fields: HeaderFields, bodyLength: Int64?) {
+        update { values in
+            values.sentFields = fields
+            values.counts.sent = 0
+            values.counts.expectedToSend = bodyLength ?? NSURLSessionTransferSizeUnknown
+        }
+    }
+
+    /// A response was accepted.
+    ///
+    /// - Parameters:
+    ///   - received: How many bytes of the resource are there already.
+    ///   - expected: The length of the resource.
+    func setResponse(_ response: URLResponse, received: Int64, expected: Int64) {
+        update { values in
+            values.response = response
+            values.counts.received = received
+            values.counts.expectedToReceive = expected
+        }
+    }
+
+    /// The connection is a stream from now on: its bytes count from zero.
+    func startCountingStream() {
+        updateCounts { $0 = ByteCounts(expectedToSend: NSURLSessionTransferSizeUnknown) }
+    }
+
+    /// Changes the byte counts, and the progress that shows them.
     func updateCounts(_ change: (inout ByteCounts) -> Void) {
         update { change(&$0.counts) }
     }
 
+    /// The delegate knows of the task that has taken this one's place.
+    func forgetSuccessor() {
+        values.withLock { $0.successor = nil }
+    }
+
     /// Changes what users see of the task, the byte counts among it.
-    func update(_ change: (inout Shared) -> Void) {
-        let shown: (Progress, ByteCounts)? = shared.withLock { shared in
-            change(&shared)
-            return shared.progress.map { ($0, shared.counts) }
+    private func update(_ change: (inout Values) -> Void) {
+        let shown: (Progress, ByteCounts)? = values.withLock { values in
+            change(&values)
+            return values.progress.map { ($0, values.counts) }
         }
         if let (progress, counts) = shown { show(counts, in: progress) }
     }
@@ -330,12 +440,12 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// wins over a success, so that nobody who cancelled is told that all went well.
     func conclude(_ error: (any Error)?) -> (any Error)? {
         let url = failingURL
-        let (final, progress, counts) = shared.withLock { shared in
-            let cancelled = error == nil && shared.isCancelled
+        let (final, progress, counts) = values.withLock { values in
+            let cancelled = error == nil && values.isCancelled
             let final = cancelled ? TransferFailure.cancelled.urlError(for: url) : error
-            shared.state = .completed
-            shared.error = final
-            return (final, shared.progress, shared.counts)
+            values.state = .completed
+            values.error = final
+            return (final, values.progress, values.counts)
         }
         if let progress {
             // A progress object may outlive its task by far.
@@ -350,22 +460,22 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Gives everything users see to the task that takes this one's place, and ends this one silently. True when
     /// either had been cancelled.
     func hand(over next: URLSessionTask) -> Bool {
-        let (old, progress) = shared.withLock { shared in
+        let (old, progress) = values.withLock { values in
             defer {
-                shared.state = .completed
-                shared.progress = nil
-                shared.successor = next
+                values.state = .completed
+                values.progress = nil
+                values.successor = next
             }
-            return (shared, shared.progress)
+            return (values, values.progress)
         }
-        let isCancelled = next.shared.withLock { shared in
-            let wasCancelled = shared.isCancelled
-            shared = old
+        let isCancelled = next.values.withLock { values in
+            let wasCancelled = values.isCancelled
+            values = old
             if wasCancelled {
-                shared.isCancelled = true
-                shared.state = .canceling
+                values.isCancelled = true
+                values.state = .canceling
             }
-            return shared.isCancelled
+            return values.isCancelled
         }
         if let progress { next.control(by: progress) }
         return isCancelled
@@ -373,9 +483,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Forgets who was told of the task; after its last call.
     func release() {
-        let delegate = shared.withLock { shared in
-            defer { shared.delegate = nil }
-            return shared.delegate
+        let delegate = values.withLock { values in
+            defer { values.delegate = nil }
+            return values.delegate
         }
         // Released outside the lock: its deinitialiser may call the task.
         withExtendedLifetime(delegate) {}

@@ -2,236 +2,183 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// One task's journey, from its first `resume` to its last call: connection, exchange, redirects, disposition, sink.
-///
-/// It lives on the network thread. Users' calls reach it as messages; what it has to say goes to the delegate queue.
-/// It ends in exactly one call of `conclude`.
-@NetworkActor
-final class Transfer: ExchangeClient {
-    /// What the task was made from.
-    enum Origin: Sendable {
-        case request
-        case sink(any BodySink)
-        case resume(ResumeData)
-        /// The same after a relaunch: nobody but the journal knows of the resume data.
-        case restored(ResumeData)
-        case unreadable(any Error)
-        /// A body of the task's own, in place of the request's.
-        case upload(RequestBody)
-        /// No response, but what goes over the connection.
-        case webSocket(WebSocketConversation)
-        case stream(StreamConversation)
+/// What a transfer is made from.
+enum TransferSource: Sendable {
+    case request
+    case sink(any BodySink)
+    case resume(ResumeData)
+    /// The same after a relaunch: the journal alone has the resume data.
+    case restored(ResumeData)
+    case unreadable(any Error)
+    /// A body of the task's own, in place of the request's.
+    case upload(RequestBody)
+    case webSocket(WebSocketConversation)
+    case stream(StreamConversation)
 
-        /// What the transfer goes on from.
-        var resumeData: ResumeData? {
-            switch self {
-            case .resume(let resume), .restored(let resume): resume
-            case .request, .sink, .unreadable, .upload, .webSocket, .stream: nil
-            }
+    /// What the transfer continues from.
+    var resumeData: ResumeData? {
+        switch self {
+        case .resume(let resume), .restored(let resume): resume
+        case .request, .sink, .unreadable, .upload, .webSocket, .stream: nil
         }
     }
 
-    enum Phase {
-        /// Not begun, or suspended while it had no connection.
-        case parked
-        /// The sink, or the request's body, is being looked at.
-        case preparing
-        case leasing
-        case waiting(ConnectionPool.Ticket)
-        case exchanging(any ResponseSource)
-        /// The message is over; its consumer has not taken all of the content yet.
-        case decoding
-        /// The message is over, or the transfer has failed: the sink is being brought to an end.
-        case ending
-        case concluded
+    /// Whether there may be a part of the body already.
+    var needsStorage: Bool {
+        switch self {
+        case .sink, .resume, .restored: true
+        case .request, .unreadable, .upload, .webSocket, .stream: false
+        }
     }
 
-    /// Why nothing is read from the connection.
-    struct Holds: OptionSet {
-        let rawValue: Int
-        static let suspended = Holds(rawValue: 1)
-        /// The delegate is to answer.
-        static let deciding = Holds(rawValue: 2)
-        /// The consumer has as many bytes as it may.
-        static let full = Holds(rawValue: 4)
-        /// There is more to decode than one turn of the loop is long.
-        static let decoding = Holds(rawValue: 8)
+    /// Whether the task has a body of its own, which neither resume data nor a journal could bring back.
+    var isUpload: Bool {
+        if case .upload = self { return true }
+        return false
     }
+}
 
-    /// What takes the place of a response.
-    enum Following {
-        case request(URLRequest)
-        /// Without an age it has just been confirmed.
-        case stored(CachedURLResponse, age: Int64?)
+/// What the connection of a transfer is for.
+enum TransferPurpose {
+    case response
+    case webSocket(WebSocketConversation)
+    case stream(StreamConversation)
+
+    /// Whether a URL of this scheme can be loaded for the purpose.
+    func accepts(_ origin: Origin) -> Bool {
+        switch self {
+        case .response: !origin.isWebSocket && !origin.isStream
+        case .webSocket: origin.isWebSocket
+        case .stream: origin.isStream
+        }
     }
+}
 
-    /// Where the body goes.
-    enum Destination {
-        case nowhere
-        case delegate(ByteMailbox)
-        case memory
-        case sink(SinkWriter)
-        case stream(ByteStream)
-    }
+/// Why nothing is read from the connection.
+struct ReadHolds: OptionSet {
+    let rawValue: Int
+    static let suspended = ReadHolds(rawValue: 1)
+    /// The delegate is asked what is to be done.
+    static let deciding = ReadHolds(rawValue: 2)
+    /// The consumer has as many bytes as it may.
+    static let full = ReadHolds(rawValue: 4)
+    /// There is more to decode than one turn of the loop may take.
+    static let decoding = ReadHolds(rawValue: 8)
+}
 
-    var task: URLSessionTask
+/// A task's work, from its first `resume` or `cancel` to its last call.
+///
+/// It lives on the network thread. The task's calls reach it as messages; what it reports goes through ``DelegateCalls`` to
+/// the delegate queue. It owns what lasts as long as the task: the phase, the deadlines, the storage of the body, and the
+/// holds that keep bytes from being read. A request and its response belong to a ``Transaction``, which is replaced when
+/// another one follows. It ends in exactly one `conclude`.
+@NetworkActor
+final class Transfer {
     let session: URLSession
-    let origin: Origin
-    var phase = Phase.parked
-    var hasBegun = false
-    var holds: Holds = []
-    var request: URLRequest
-    var redirects = 0
-    var redirectsFollowed = 0
-    var hasLeftOrigin = false
-    var hasRetried = false
-    /// No protocol wants the request of the moment.
-    var hasAskedProtocols = false
-    /// Who passes on the request of the moment, in the server's place.
-    var proxy: HTTPProxy?
-    /// How far the task has come in proving who asks, with each of those who want to know.
-    var authentications: [Challenger: Authentication] = [:]
-    /// The upload task's body, as long as redirects ask for it.
-    var upload: RequestBody?
-    /// The body of the request of the moment, once it is ready to be sent.
-    var outgoing: OutgoingBody?
-    /// What follows once the body of the moment has been read.
-    var following: Following?
-    /// What the server of a WebSocket has been asked; `nil` while it is a proxy that is asked.
-    var handshake: WebSocketHandshake?
-    /// What the connection is for, where it is for a WebSocket.
-    let webSocket: WebSocketConversation?
-    /// What the connection is for, where it is for a stream, from the start or in place of a data task's response.
-    var stream: StreamConversation?
-    /// What the request of the moment has to do with the cache.
-    var visit: CacheVisit?
-    /// The cache has been asked about the request of the moment.
-    var hasConsultedCache = false
-    /// What is stored has turned out to be something else than the server speaks of.
-    var distrustsCache = false
-    /// The response of the moment came from the cache; the server may have confirmed it.
-    var isAnsweredByCache = false
-    /// Where a resumed transfer goes on; set when the request carries `Range`.
-    var rest: ResumePoint?
-    var partial: PartialFile?
-    /// The resume data the transfer was made from, while it still describes the partial file.
-    var untouched: ResumeData?
-    var writer: SinkWriter?
-    var destination = Destination.nowhere
-    /// The way of plain content into the sink's file.
-    var pipe: ContentPipe?
-    /// A sink's response waits for the delegate's word; then the sink is emptied first, or not.
-    var storesFromStart: Bool?
-    var collected = Data()
-    /// The body, when it is in a content coding.
-    var coded: CodedBody?
-    /// The length the whole resource has, where it is known.
-    var total: Int64?
-    /// How much of it has arrived, what the sink had before included.
-    var received: Int64 = 0
-    lazy var writeReport = WriteReport()
-    /// How the requests went, where somebody could be told.
-    var metrics: MetricsLog?
-    /// Until the task's date to begin at.
-    var delay: SessionTimer?
-    /// How often no connection could be made while the session waits for connectivity, and when it is tried next.
-    var redials = 0
-    var redialTimer: SessionTimer?
-    /// Of the exchange of the moment.
-    lazy var sendReport = WriteReport()
-    /// The time by which it goes.
-    let clock: SessionClock
-    private var lastProgress: MonotonicTime
-    /// When the transfer has used up all the time it may take; set from its beginning.
-    private var lastMoment: MonotonicTime?
-    /// Runs at the earliest moment at which a limit could be used up.
-    private var watchTimer: SessionTimer?
+    let source: TransferSource
+    let calls: DelegateCalls
+    let deadlines: Deadlines
+    private var phase = TransferPhase.created
+    private var holds: ReadHolds = []
+    /// What the connection is for; a data task's changes when it becomes a stream.
+    private(set) var purpose: TransferPurpose
+    /// Where the body is kept, if it is: from the start for a download or a sink.
+    private(set) var storage: BodyStorage?
+    /// The body that is on its way to its consumer, once a response was accepted.
+    private(set) var receiver: BodyReceiver?
+    /// The current transaction; released at the end.
+    private var transaction: Transaction?
 
-    init(task: URLSessionTask, session: URLSession, origin: Origin) {
-        self.task = task
+    init(_ task: URLSessionTask, session: URLSession, source: TransferSource) {
         self.session = session
-        self.origin = origin
-        clock = session.settings.clock
-        lastProgress = clock.now
-        request = task.originalRequest ?? .unreadable
-        untouched = origin.resumeData
-        if case .webSocket(let conversation) = origin { webSocket = conversation } else { webSocket = nil }
-        switch origin {
+        self.source = source
+        calls = DelegateCalls(task, session)
+        deadlines = Deadlines(session)
+        var request = task.originalRequest ?? .unreadable
+        var upload: RequestBody?
+        purpose = .response
+        switch source {
         case .upload(let body):
             upload = body
             request.httpBody = nil
-        case .webSocket:
-            // RFC 6455 §4.1: a handshake is a GET, and has nothing to do with protocols for responses.
+        case .webSocket(let conversation):
+            purpose = .webSocket(conversation)
+            // RFC 6455 §4.1: a handshake is a GET without content.
             request.httpMethod = "GET"
             request.httpBody = nil
-            hasAskedProtocols = true
         case .stream(let conversation):
-            stream = conversation
+            purpose = .stream(conversation)
             request = conversation.request ?? .unreadable
-            hasAskedProtocols = true
-            hasConsultedCache = true
         case .request, .sink, .resume, .restored, .unreadable: break
         }
+        deadlines.attach(to: self)
+        if source.needsStorage || task is URLSessionDownloadTask {
+            storage = BodyStorage(of: self, resumeData: source.resumeData)
+        }
+        let history = TransactionHistory(session, originalURL: task.originalRequest?.url, upload: upload)
+        transaction = Transaction(request, of: self, history: history)
     }
 
-    /// What the connection is for, where it is not for a response.
-    var conversation: (any Conversation)? { webSocket ?? stream }
+    /// The current request.
+    var request: URLRequest { transaction?.request ?? .unreadable }
 
-    /// The task as a download: it becomes one, or is one from the start.
-    var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
-
-    /// The task has a body of its own, which neither resume data nor a download's record could bring back.
-    var isUpload: Bool {
-        if case .upload = origin { return true }
-        return false
+    /// Takes a step of the table of transitions; false when the table refuses it.
+    private func advance(_ event: TransferEvent) -> Bool {
+        guard let next = phase.after(event) else { return false }
+        phase = next
+        return true
     }
 
-    /// The download was made from resume data, and its delegate is to hear where it goes on.
-    var isResumedDownload: Bool { origin.resumeData != nil }
+    private var conversation: (any Conversation)? {
+        switch purpose {
+        case .response: nil
+        case .webSocket(let conversation): conversation
+        case .stream(let conversation): conversation
+        }
+    }
 
     // MARK: Messages from the task
 
     func resume() {
         holds.remove(.suspended)
-        conversation?.isPaused = !holds.isEmpty
-        markProgress()
+        conversation?.isPaused = isHeld
+        deadlines.markProgress()
         switch phase {
-        case .parked: hasBegun ? connect() : begin()
-        case .exchanging, .decoding: updateFlow()
-        case .preparing, .leasing, .waiting, .ending, .concluded: break
+        case .created, .delayed: begin()
+        case .loading:
+            updateFlow()
+            transaction?.resume()
+        case .asking, .opening, .finishing, .stopping, .concluded: break
         }
     }
 
     func suspend() {
         holds.insert(.suspended)
         conversation?.isPaused = true
-        redialTimer?.cancel()
-        redialTimer = nil
-        switch phase {
-        case .waiting(let ticket):
-            ticket.cancel()
-            phase = .parked
-        case .exchanging, .decoding: updateFlow()
-        case .parked, .preparing, .leasing, .ending, .concluded: break
-        }
+        deadlines.stopRedialling()
+        guard case .loading = phase else { return }
+        transaction?.suspend()
+        updateFlow()
     }
 
-    /// The task has become more urgent, or less.
     func priorityChanged() {
-        if case .waiting(let ticket) = phase { ticket.move(to: task.priority) }
+        transaction?.priorityChanged()
+    }
+
+    func beginDateChanged() {
+        if deadlines.isDelayed { beginInTime() }
     }
 
     func cancel() {
         fail(.cancelled)
     }
 
-    /// Cancels; the handler gets the resume data before the completion is delivered. A transfer that has the whole
-    /// body already is not cancelled any more: its file comes.
+    /// Cancels; the handler receives the resume data before the completion is delivered. A transfer that has the whole
+    /// body already is not cancelled any more: its file is delivered.
     func cancelProducingResumeData(_ handler: @escaping @Sendable (Data?) -> Void) {
-        switch phase {
-        case .ending, .concluded:
-            session.queue.enqueue { handler(nil) }
-        case .parked, .preparing, .leasing, .waiting, .exchanging, .decoding:
+        if phase.after(.fail) == nil {
+            calls.deliverResumeData(nil, to: handler)
+        } else {
             fail(.cancelled, resumeHandler: handler)
         }
     }
@@ -239,224 +186,285 @@ final class Transfer: ExchangeClient {
     // MARK: Beginning
 
     private func begin() {
-        if let refusal = task.shared.withLock({ $0.refusal }) { return fail(refusal) }
+        if let refusal = calls.task.refusal { return fail(refusal) }
         beginInTime()
     }
 
-    func beginNow() {
-        hasBegun = true
-        lastMoment = clock.now + Self.duration(session.settings.timeoutIntervalForResource)
-        watchProgress()
-        switch origin {
+    /// Begins now, or waits for the task's date.
+    private func beginInTime() {
+        deadlines.stopWaiting()
+        guard !isSuspended else { return }
+        guard let date = calls.task.earliestBeginDate else { return load() }
+        guard date.timeIntervalSinceNow > 0 else { return askToBegin() }
+        guard advance(.delay) else { return }
+        deadlines.wait(for: date) { [weak self] in self?.beginInTime() }
+    }
+
+    /// The date has come: by now the delegate may want another request sent, or none.
+    private func askToBegin() {
+        guard calls.hasTaskDelegate else { return load() }
+        guard advance(.ask) else { return }
+        calls.askAboutDelayedRequest(request) { [weak self] disposition, new in
+            guard let self, case .asking = self.phase else { return }
+            switch disposition {
+            case .cancel:
+                return self.fail(.cancelled)
+            case .continueLoading:
+                break
+            case .useNewRequest:
+                guard let new else { break }
+                self.transaction = self.transaction?.replaced(by: new)
+                self.calls.task.setCurrentRequest(new)
+            }
+            self.load()
+        }
+    }
+
+    /// Examines what there is of the body, then starts the first transaction.
+    private func load() {
+        deadlines.begin(request)
+        switch source {
         case .request, .upload, .webSocket, .stream:
-            connect()
+            startTransaction()
         case .sink(let sink):
-            look(into: sink)
+            guard advance(.open) else { return }
+            storage?.examine(sink, url: request.url?.absoluteString) { [weak self] in self?.examined($0) }
         case .resume(let resume), .restored(let resume):
-            openPartial(resume)
+            guard advance(.open) else { return }
+            storage?.examine(resume) { [weak self] in self?.examined($0) }
         case .unreadable(let error):
             fail(.unreadableResumeData("\(error)"))
         }
     }
 
-    /// Gets the body of the request of the moment ready, then leases a connection.
-    func connect() {
-        guard !holds.contains(.suspended) else {
-            phase = .parked
-            return
-        }
-        if !hasAskedProtocols, case let classes = session.protocolClasses, !classes.isEmpty {
-            guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
-            return askProtocols(classes, body)
-        }
-        if conversation == nil, loadsDataURL { return loadDataURL() }
-        let target: RequestTarget
-        do throws(RequestTarget.Refusal) {
-            target = try RequestTarget(request.url, like: session.pool.latestTarget)
-            session.pool.latestTarget = target
-        } catch {
-            return fail(.url(error))
-        }
-        guard target.origin.isWebSocket == (webSocket != nil), target.origin.isStream == (stream != nil) else {
-            return fail(.url(.wrongTask(target.origin.scheme)))
-        }
-        guard !consultCache() else { return }
-        do throws(ProxyFault) {
-            proxy = try session.proxies.proxy(for: target)
-        } catch {
-            return fail(.proxy(error))
-        }
-        guard let body = outgoing ?? bodyAtHand else { return prepareBody() }
-        recordBeginning()
-        redialTimer?.cancel()
-        watchProgress()
-        let origin = proxy.map { .proxy($0.endpoint) } ?? target.origin
-        if !hasRetried, let connection = session.pool.takeIdle(of: origin) {
-            return begin(body, on: connection, target)
-        }
-        phase = .leasing
-        let ticket = session.pool.lease(origin, priority: task.priority, fresh: hasRetried) { [weak self] result in
-            self?.leased(result, target, body)
-        }
-        // The answer may have come already.
-        if case .leasing = phase { phase = .waiting(ticket) }
-    }
-
-    private func leased(
-        _ result: Result<HTTPConnection, DialError>, _ target: RequestTarget, _ body: OutgoingBody
-    ) {
+    private func examined(_ result: Result<BodyStorage.Finding, FileFailure>) {
+        guard case .opening = phase else { return }
         switch result {
-        case .failure(let error):
-            if case .waiting(let ticket) = phase { metrics?.current.noteFailedDial(ticket.dialTimes) }
-            noteNoConnection(error)
-        case .success(let connection):
-            begin(body, on: connection, target)
+        case .failure(let failure):
+            fail(.file(failure))
+        case .success(.startOver), .success(.resume):
+            startTransaction()
+        case .success(.complete(let length)):
+            calls.task.updateCounts { counts in
+                counts.received = length
+                counts.expectedToReceive = length
+            }
+            guard advance(.finish) else { return }
+            storage?.stop { [weak self] _ in self?.conclude(nil) }
         }
     }
 
-    private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
-        phase = .exchanging(connection)
-        markProgress()
-        if stream != nil {
-            openStream(on: connection, target)
-        } else if webSocket != nil {
-            shakeHands(on: connection, target)
-        } else {
-            send(body, on: connection, target)
-        }
+    private func startTransaction() {
+        guard advance(.load) else { return }
+        transaction?.proceed()
     }
 
-    private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
-        // Whoever sends it again has to get it ready again.
-        outgoing = nil
-        var head = composeHead(at: target, framing: body.framing)
-        authenticate(&head, to: .server(target.origin), target: target.originForm)
-        if let proxy { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
-        cachePolicy.addFields(to: &head.fields)
-        visit?.send(&head.fields)
-        if let fault = RequestComposer.fault(in: head, body.framing) {
-            return giveBack(connection, failing: .request(fault))
-        }
-        guard let bytes = encode(head, for: connection) else { return }
-        if body.length != 0 { sendReport = WriteReport() }
-        task.update { shared in
-            shared.sentFields = head.fields
-            shared.counts.sent = 0
-            shared.counts.expectedToSend = body.length ?? NSURLSessionTransferSizeUnknown
-        }
-        metrics?.current.noteStart(on: connection, fields: head.fields)
-        connection.start(
-            head, encoded: bytes, body: body, record: metrics?.current, mayUpgrade: mayUpgrade, client: self)
+    // MARK: For the transaction
+
+    /// Another transaction follows: a redirect, or the same request with something changed.
+    func load(_ request: URLRequest, _ history: TransactionHistory) {
+        guard advance(.load) else { return }
+        calls.task.setCurrentRequest(request)
+        receiver = nil
+        transaction = Transaction(request, of: self, history: history)
+        transaction?.proceed()
     }
 
-    /// The head as it goes onto the wire; nil when it cannot, which is the transfer's end.
-    func encode(_ head: RequestHead, for connection: HTTPConnection) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        do throws(EncodeError) {
-            try head.encode(into: &bytes)
-            return bytes
-        } catch {
-            giveBack(connection, failing: .request(error))
-            return nil
-        }
+    /// What the storage has to do with a response.
+    var storageState: ResponseDecision.StorageState {
+        guard let storage else { return .none }
+        guard storage.isOpen else { return .newFile }
+        return .open(
+            isDownload: calls.downloadTask != nil, point: storage.point, holdsResumeData: storage.resumeData != nil)
     }
 
-    /// Fails before anything was sent: the connection stays for others.
-    func giveBack(_ connection: HTTPConnection, failing failure: TransferFailure) {
-        session.pool.release(connection, mayStay: true)
-        phase = .parked
-        fail(failure)
+    /// A response was accepted: its body goes to this receiver.
+    func receive(_ receiver: BodyReceiver) {
+        self.receiver = receiver
     }
 
-    /// The head of the request of the moment, but for what proves who asks.
-    func composeHead(at target: RequestTarget, framing: BodyFraming) -> RequestHead {
-        RequestComposer.head(
-            for: request, at: target, throughProxy: proxy != nil, framing: framing,
-            additional: session.settings.httpAdditionalHeaders,
-            cookies: cookieHeader, rest: rest,
-            decidesRange: writer != nil, wantsPlainBytes: writer != nil || downloadTask != nil,
-            mayCarryCredentials: !hasLeftOrigin, mayUpgrade: mayUpgrade)
+    /// A download task continues in place of the data task. False when either has been cancelled.
+    func becomeDownload() -> Bool {
+        let old = calls.task
+        let new = session.makeDownloadTask(inPlaceOf: old)
+        let isCancelled = calls.replaceTask(by: new, transfer: self)
+        receiver = nil
+        storage = BodyStorage(of: self)
+        if !source.isUpload { session.enterIntoJournal(new, nil) }
+        calls.reportReplacement(of: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
+        return !isCancelled
     }
 
-    private var cookieHeader: String? {
-        guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies, mayCarrySecrets else {
-            return nil
-        }
-        return session.settings.httpCookieStorage?.cookieHeader(for: request)
+    /// A stream task continues in place of the data task. False when either has been cancelled.
+    func becomeStream(_ stream: StreamConversation) -> Bool {
+        let old = calls.task
+        let new = session.makeStreamTask(inPlaceOf: old, stream)
+        let isCancelled = calls.replaceTask(by: new, transfer: self)
+        receiver = nil
+        purpose = .stream(stream)
+        calls.reportReplacement(of: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
+        return !isCancelled
     }
 
     // MARK: Flow
 
-    /// Reads while nothing holds it back.
-    func updateFlow() {
-        markProgress()
-        decode()
-        if case .exchanging(let source) = phase { source.isPaused = !holds.isEmpty }
+    var isSuspended: Bool { holds.contains(.suspended) }
+
+    /// Whether anything keeps bytes from being read.
+    var isHeld: Bool { !holds.isEmpty }
+
+    /// Whether a coded body may be decoded now. That of a suspended task may: it has arrived before.
+    var mayDecode: Bool {
+        guard case .loading = phase, transaction?.hasResponse == true else { return false }
+        return holds.isDisjoint(with: [.full, .deciding, .decoding])
     }
 
-    func markProgress() {
-        lastProgress = clock.now
+    /// What is expected of the network.
+    var expectation: Deadlines.Expectation {
+        guard case .loading = phase, let transaction else { return .nothing }
+        return transaction.expectation(isHeld: isHeld)
     }
 
-    // MARK: Time-outs
-
-    /// From now on there has to be progress.
-    func watchProgress() {
-        markProgress()
-        if watchTimer == nil { startWatch(after: Self.duration(progressLimit)) }
+    /// Reads no more until the hold is released.
+    func hold(_ hold: ReadHolds) {
+        holds.insert(hold)
+        updateFlow()
     }
 
-    var progressLimit: TimeInterval {
-        request.timeoutInterval == URLRequest.defaultTimeoutInterval
-            ? session.settings.timeoutIntervalForRequest : request.timeoutInterval
+    func release(_ hold: ReadHolds) {
+        holds.remove(hold)
+        updateFlow()
     }
 
-    /// Progress that is made meanwhile does not move the timer: it finds out when it runs.
-    private func startWatch(after delay: Duration) {
-        var delay = delay
-        if let lastMoment { delay = min(delay, lastMoment - clock.now) }
-        watchTimer = clock.schedule(after: delay) { [weak self] in
-            self?.checkTime()
+    /// Lets other transfers have their turn before more is decoded.
+    func holdForOneTurn() {
+        hold(.decoding)
+        NetworkActor.post { [weak self] in self?.release(.decoding) }
+    }
+
+    /// The delegate has answered the question that kept bytes from being read.
+    ///
+    /// - Parameter effect: What follows from the answer; bytes are read again after it, unless it asks another question.
+    func continueAfterDecision(_ effect: () -> Void) {
+        holds.remove(.deciding)
+        effect()
+        updateFlow()
+    }
+
+    private func updateFlow() {
+        deadlines.markProgress()
+        receiver?.decode()
+        transaction?.setPaused(isHeld)
+    }
+
+    // MARK: Ends
+
+    /// All of the content has been handed to its consumer.
+    func bodyDidEnd() {
+        guard advance(.finish) else { return }
+        transaction?.bodyDidEnd(content: receiver.flatMap { $0.isCollected ? $0.content : nil })
+        guard let storage, storage.isOpen else { return conclude(nil) }
+        if receiver?.storage != nil {
+            complete(storage)
+        } else {
+            // The response was not the resource, so the sink stays as it was.
+            storage.stop { [weak self] _ in self?.conclude(nil) }
         }
     }
 
-    private func checkTime() {
-        let now = clock.now
-        if let lastMoment, lastMoment <= now {
-            return fail(.tookTooLong(seconds: session.settings.timeoutIntervalForResource))
-        }
-        if clockStandsStill { markProgress() }
-        let deadline = lastProgress + Self.duration(progressLimit)
-        guard deadline <= now else { return startWatch(after: deadline - now) }
-        fail(.stalled(seconds: progressLimit))
+    /// The storage has held all of the resource before, as the server confirms.
+    func storageIsComplete() {
+        guard let storage, advance(.finish) else { return }
+        complete(storage)
     }
 
-    /// Nothing is expected of the network: the user, a stream of his, the queue for a connection or the disk is in the
-    /// way.
-    private var clockStandsStill: Bool {
-        switch phase {
-        case .parked, .preparing, .leasing, .decoding, .ending, .concluded:
-            return true
-        case .exchanging(let source):
-            return !holds.isEmpty || source.awaitsItsOwn
-        case .waiting(let ticket):
-            if let start = ticket.dialStart, start > lastProgress { lastProgress = start }
-            return ticket.dialStart == nil
+    private func complete(_ storage: BodyStorage) {
+        storage.complete { [weak self] failure in
+            guard let self else { return }
+            guard let failure else { return self.conclude(nil) }
+            if self.advance(.failToStore) { self.stop(failure) }
         }
     }
 
-    /// Seconds as users give them, which may be anything: infinite, not a number, or nothing at all for "no limit".
-    nonisolated static func duration(_ seconds: TimeInterval) -> Duration {
-        guard seconds > 0, seconds < 1_000_000_000 else { return .seconds(1_000_000_000) }
-        return .milliseconds(Int64((seconds * 1000).rounded(.up)))
+    /// A WebSocket or a stream has closed in order.
+    func conversationDidEnd() {
+        guard advance(.finish) else { return }
+        calls.currentMetrics?.noteEnd()
+        conclude(nil)
     }
 
-    func stopTimers() {
-        delay?.cancel()
-        delay = nil
-        redialTimer?.cancel()
-        redialTimer = nil
-        watchTimer?.cancel()
-        watchTimer = nil
+    /// Fails: gives up the connection, closes the storage, makes resume data where the rules allow, and concludes.
+    ///
+    /// - Parameter resumeHandler: Receives the resume data of a download that is being stopped.
+    func fail(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
+        if case .loading = phase, transaction?.recovers(from: failure) == true { return }
+        guard advance(.fail) else { return }
+        transaction?.abandon()
+        if case .cancelled = failure { receiver?.discard() }
+        stop(failure, resumeHandler: resumeHandler)
+    }
+
+    private func stop(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
+        calls.currentMetrics?.noteEnd()
+        let keepsPartial = resumeHandler != nil || !failure.isCancellation
+        let original = keepsPartial ? storage?.resumeData : nil
+        guard let storage, storage.isOpen else { return finishStopping(failure, original, resumeHandler) }
+        storage.stop { [weak self] resume in
+            self?.finishStopping(failure, keepsPartial ? resume ?? original : nil, resumeHandler)
+        }
+    }
+
+    private func finishStopping(
+        _ failure: TransferFailure, _ resume: ResumeData?, _ resumeHandler: (@Sendable (Data?) -> Void)?
+    ) {
+        // A sink's bytes stay where they are; resume data is for downloads, whose file no one else can name.
+        let blob = calls.downloadTask == nil || !failure.canCarryResumeData ? nil : try? resume?.encoded()
+        let error = failure.error(for: request.url, resumeData: blob)
+        let conclude = { @Sendable @NetworkActor [self] in
+            if let resumeHandler { calls.deliverResumeData(blob, to: resumeHandler) }
+            self.conclude(error)
+        }
+        guard blob == nil, let file = storage?.unwantedFile else { return conclude() }
+        // The disk may take a while to remove a large file.
+        Worker.shared.run(on: .files) {
+            file.remove()
+        } then: {
+            conclude()
+        }
+    }
+
+    /// The one end of every transfer, but that of a stream whose connection goes to the delegate.
+    private func conclude(_ failure: (any Error)?) {
+        guard advance(.conclude) else { return }
+        receiver?.conclude()
+        leave()
+        conversation?.conclude(failure)
+        calls.conclude(failure, content: receiver?.content ?? Data(), file: storage?.partial)
+        releaseParts()
+    }
+
+    /// Concludes a stream whose connection belongs to its delegate from now on.
+    ///
+    /// - Parameter bytes: What has arrived and was not read.
+    func conclude(capturing connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
+        guard advance(.finish), advance(.conclude) else { return }
+        calls.currentMetrics?.noteEnd()
+        leave()
+        conversation?.conclude(nil)
+        calls.concludeCaptured(connection, after: bytes, isReadClosed: isReadClosed)
+        releaseParts()
+    }
+
+    /// Nothing happens any more, and the task sends no more messages.
+    private func leave() {
+        deadlines.stop()
+        calls.task.detachTransfer()
+    }
+
+    /// The parts of a transfer know it, and it must not keep them when it is over.
+    private func releaseParts() {
+        transaction = nil
+        receiver = nil
+        storage = nil
     }
 }

@@ -64,6 +64,20 @@ enum TransferFailure: Error {
         return error is URLError
     }
 
+    /// Whether the task was cancelled, rather than failed.
+    var isCancellation: Bool {
+        if case .cancelled = self { return true }
+        return false
+    }
+
+    /// Whether the server could not be reached, or did not respond.
+    var isUnreachability: Bool {
+        switch self {
+        case .dial, .proxyDial, .stalled, .exchange(.closedBeforeResponse), .exchange(.closedDuringResponse): true
+        default: false
+        }
+    }
+
     /// The error in our words.
     ///
     /// - Parameters:

@@ -6,7 +6,7 @@ internal import PurlIO
 /// may lose what it has not read yet. So the stream is ended, what comes is thrown away, and the socket is closed when the
 /// other side has ended its stream, too (RFC 6455 §7.1.1), or after a moment.
 @NetworkActor
-final class LingeringSocket: StreamSocketHandler {
+final class LingeringSocket: TransportHandler {
     private static let limit = Duration.seconds(2)
 
     private let socket: StreamSocket
@@ -50,7 +50,7 @@ final class LingeringSocket: StreamSocketHandler {
         }
     }
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         do throws(SystemError) {
             guard let bytes = try socket.receive() else { return }
             if bytes.isEmpty { close() }
@@ -59,7 +59,7 @@ final class LingeringSocket: StreamSocketHandler {
         }
     }
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         send()
     }
 }

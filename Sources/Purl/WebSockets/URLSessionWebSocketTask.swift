@@ -65,8 +65,8 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
         let conversation = WebSocketConversation(heldBytes: session.settings.maximumBufferedBytesPerTask)
         self.conversation = conversation
         super.init(
-            session: session, identifier: identifier, request: request, origin: .webSocket(conversation),
-            audience: .delegate)
+            session: session, identifier: identifier, request: request, source: .webSocket(conversation),
+            consumer: .delegate)
     }
 
     // MARK: Messages
@@ -221,7 +221,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     // MARK: For the conversation
 
     /// The connection is closed, for this reason.
-    func noteClose(_ status: Int, reason: Data?) {
+    func setClose(_ status: Int, reason: Data?) {
         values.withLock { values in
             values.closeStatus = status
             values.closeCode = CloseCode(rawValue: status) ?? .invalid

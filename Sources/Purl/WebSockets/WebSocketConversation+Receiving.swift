@@ -29,7 +29,7 @@ extension WebSocketConversation {
         receivers.remove(at: place).receiver(.failure(givenUp))
     }
 
-    private var givenUp: URLError { TransferFailure.cancelled.urlError(for: transfer?.request.url) }
+    private var givenUp: URLError { TransferFailure.cancelled.urlError(for: transfer?.failingURL) }
 
     func dropHeld() {
         held = Queue()
@@ -45,7 +45,7 @@ extension WebSocketConversation {
         return !isPaused && (!receivers.isEmpty || heldCount < heldBytes)
     }
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         let allowance = receiving?.ask() ?? .max
         if allowance > 0 { receive(atMost: allowance) } else { updateInterest() }
     }
@@ -107,7 +107,7 @@ extension WebSocketConversation {
     }
 
     private func take(_ message: WebSocketMessage) {
-        transfer?.webSocketDidReceive(message.count)
+        transfer?.didReceive(message.count)
         let message = URLSessionWebSocketTask.Message(message)
         if !receivers.isEmpty {
             receivers.removeFirst().receiver(.success(message))
@@ -133,7 +133,7 @@ extension WebSocketConversation {
         // RFC 6455 §5.5.1: the answer has the same code. What was not sent yet is not wanted any more.
         if !isClosing || !outgoing.hasWrittenClose {
             stage = .closing
-            let reason = TransferFailure.webSocket(.closed).urlError(for: transfer?.request.url)
+            let reason = TransferFailure.webSocket(.closed).urlError(for: transfer?.failingURL)
             for handler in outgoing.cutShort(with: WebSocketClose(code: close.code)) { handler(reason) }
             startClosingTimer()
         }

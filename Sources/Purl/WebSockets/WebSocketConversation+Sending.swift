@@ -31,15 +31,15 @@ extension WebSocketConversation {
         switch stage {
         case .waiting, .open:
             guard hasLostOutput else { return nil }
-            return TransferFailure.webSocket(.lost(nil)).urlError(for: transfer?.request.url)
-        case .closing: return TransferFailure.webSocket(.closed).urlError(for: transfer?.request.url)
+            return TransferFailure.webSocket(.lost(nil)).urlError(for: transfer?.failingURL)
+        case .closing: return TransferFailure.webSocket(.closed).urlError(for: transfer?.failingURL)
         case .over(let reason): return reason
         }
     }
 
     // MARK: The socket
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         flush()
     }
 
@@ -70,11 +70,11 @@ extension WebSocketConversation {
         } catch {
             // What the server said before is read first. If it said nothing, reading ends in the same error.
             hasLostOutput = true
-            let reason = TransferFailure.webSocket(.lost(error)).urlError(for: transfer?.request.url)
+            let reason = TransferFailure.webSocket(.lost(error)).urlError(for: transfer?.failingURL)
             for handler in outgoing.removeAll() { handler(reason) }
         }
         let (handlers, bytes) = outgoing.takeCompleted()
-        if bytes > 0 { transfer?.webSocketDidSend(bytes) }
+        if bytes > 0 { transfer?.didSend(bytes) }
         for handler in handlers { handler(nil) }
         updateInterest()
         if receivedClose != nil, outgoing.hasSentClose || hasLostOutput { finish() }

@@ -14,7 +14,7 @@ internal import PurlIO
 /// `closing` has a limit in time. When it is over, the transfer concludes the task, and what waits is answered with the
 /// reason. The socket lingers for a moment, so that the last frame reaches the server.
 @NetworkActor
-final class WebSocketConversation: Conversation, StreamSocketHandler {
+final class WebSocketConversation: Conversation, TransportHandler {
     typealias Receiver = @Sendable (Result<URLSessionWebSocketTask.Message, any Error>) -> Void
     typealias Handler = @Sendable ((any Error)?) -> Void
 
@@ -33,7 +33,7 @@ final class WebSocketConversation: Conversation, StreamSocketHandler {
 
     var stage = Stage.waiting
     /// Gone once the task is concluded.
-    weak var transfer: Transfer?
+    var transfer: WebSocketUpgrade?
     var socket: StreamSocket?
     let heldBytes: Int
     var maximumMessageSize = 1 << 20 {
@@ -116,7 +116,7 @@ final class WebSocketConversation: Conversation, StreamSocketHandler {
             role: .client, maximumMessageSize: maximumMessageSize, compression: agreement.compression)
         outgoing.writer = WebSocketWriter(role: .client, compression: agreement.compression)
         socket.handler = self
-        if let pool = transfer?.session.pool {
+        if let pool = transfer?.pool {
             receiving = pool.receiveLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(receiving: $0) } }
             sending = pool.sendLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(sending: $0) } }
         }
@@ -139,7 +139,7 @@ final class WebSocketConversation: Conversation, StreamSocketHandler {
     func conclude(_ error: (any Error)?) {
         if case .over = stage { return }
         let wasCancelled = (error as? URLError)?.code == .cancelled
-        let reason = error ?? TransferFailure.webSocket(.closed).urlError(for: transfer?.request.url)
+        let reason = error ?? TransferFailure.webSocket(.closed).urlError(for: transfer?.failingURL)
         leave(with: nil)
         stage = .over(reason)
         if wasCancelled { dropHeld() }
@@ -161,7 +161,7 @@ final class WebSocketConversation: Conversation, StreamSocketHandler {
     func finish() {
         guard isOpen, let transfer else { return }
         leave(with: nil)
-        transfer.webSocketDidClose(receivedClose)
+        transfer.didClose(receivedClose)
     }
 
     /// The conversation cannot go on.
@@ -175,7 +175,7 @@ final class WebSocketConversation: Conversation, StreamSocketHandler {
             if outgoing.isAtStartOfFrame { close = WebSocketClose(code: error.closeCode) }
         }
         leave(with: close)
-        transfer.webSocketDidFail(failure, status: status)
+        transfer.didFail(failure, status: status)
     }
 
     /// Lets go of the socket, after one more frame.

@@ -2,12 +2,14 @@
     /// A thread of our own, for work that may block or never end.
     enum NativeThread {
         /// Starts a detached thread; false when the system has none left.
-        static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        static func start(
+            _ name: String, stackSize: Int = 2 << 20, _ body: @escaping @Sendable () -> Void
+        ) -> Bool {
             var attributes = pthread_attr_t()
             pthread_attr_init(&attributes)
             defer { pthread_attr_destroy(&attributes) }
             pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED)
-            pthread_attr_setstacksize(&attributes, 2 << 20)
+            pthread_attr_setstacksize(&attributes, stackSize)
             let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
             var thread: pthread_t?
             let code = pthread_create(&thread, &attributes, runThread, start.toOpaque())

@@ -358,8 +358,8 @@ extension Connection {
 
 // MARK: - The socket
 
-extension Connection: StreamSocketHandler {
-    func socketIsReadable(_ socket: StreamSocket) {
+extension Connection: TransportHandler {
+    func transportIsReadable(_ transport: any Transport) {
         do {
             guard let bytes = try socket.receive() else { return }
             if bytes.isEmpty { clientFinished() } else { received(bytes) }
@@ -369,7 +369,7 @@ extension Connection: StreamSocketHandler {
         }
     }
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         guard phase == .answering else { return }
         advance()
         updateInterest()

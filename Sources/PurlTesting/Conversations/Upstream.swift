@@ -4,7 +4,7 @@ internal import PurlIO
 
 /// One request to another server, and its answer byte by byte.
 @NetworkActor
-final class Upstream: StreamSocketHandler {
+final class Upstream: TransportHandler {
     typealias Answer = (bytes: Data, ending: Reply.RawEnding)
 
     private let request: ForwardedRequest
@@ -58,16 +58,16 @@ final class Upstream: StreamSocketHandler {
         completion?(result)
     }
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         let rest = sent..<request.bytes.count
         // If the server has gone away, reading tells what it said before.
-        sent += (try? socket.send(request.bytes, rest)) ?? rest.count
-        if sent == request.bytes.count { socket.interest = .read }
+        sent += (try? transport.send(request.bytes, rest)) ?? rest.count
+        if sent == request.bytes.count { transport.interest = .read }
     }
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         do throws(SystemError) {
-            guard let bytes = try socket.receive() else { return }
+            guard let bytes = try transport.receive() else { return }
             received.append(contentsOf: bytes)
             if bytes.isEmpty || isComplete() { finish(.success((Data(received), .close))) }
         } catch {

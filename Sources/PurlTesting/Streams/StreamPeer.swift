@@ -3,7 +3,7 @@ internal import PurlIO
 
 /// The server's side of a connection over which bytes go as they are: does what the script says.
 @NetworkActor
-final class StreamPeer: Peer, StreamSocketHandler {
+final class StreamPeer: Peer, TransportHandler {
     /// More than that is not held for a client that does not read; nothing is read from it then.
     private static let outputLimit = 1 << 20
     /// So much is sent at once, so that other connections have their turn.
@@ -155,7 +155,7 @@ final class StreamPeer: Peer, StreamSocketHandler {
 
     private var takesMore: Bool { !isDeaf && !clientHasFinished && output.count - sent < Self.outputLimit }
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         do {
             guard let bytes = try socket.receive() else { return }
             if bytes.isEmpty {
@@ -179,7 +179,7 @@ final class StreamPeer: Peer, StreamSocketHandler {
 
     // MARK: Sending
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         flush()
     }
 

@@ -4,7 +4,7 @@ internal import PurlIO
 
 /// The server's side of a WebSocket connection: does what the script says.
 @NetworkActor
-final class WebSocketPeer: Peer, StreamSocketHandler {
+final class WebSocketPeer: Peer, TransportHandler {
     /// More than that is not held for a client that does not read; nothing is read from it then.
     private static let outputLimit = 1 << 20
     /// A portion that is handed to the socket at once, so that other connections have their turn.
@@ -115,7 +115,7 @@ final class WebSocketPeer: Peer, StreamSocketHandler {
 
     // MARK: Receiving
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         do {
             guard let bytes = try socket.receive() else { return }
             guard !bytes.isEmpty else { return end(hasSentClose && hasReceivedClose ? .complete : .clientLeft) }
@@ -204,7 +204,7 @@ final class WebSocketPeer: Peer, StreamSocketHandler {
         writer.write(opcode, content, makeKey: { 0 }, into: &output)
     }
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         flush()
     }
 

@@ -78,11 +78,11 @@ import Testing
         let fresh = Recorder()
         var successor: StreamSocket?
         stale.onWritable = { [unowned first, unowned second] socket in
-            let victim = socket === first ? second : first
-            socket.interest = []
+            let (survivor, victim) = socket === first ? (first, second) : (second, first)
+            survivor.interest = []
             let number = victim.channel.descriptor.rawValue
             // The same number and the same slot of the loop's table, within the batch that still has an event for both.
-            let spare = dup(socket.channel.descriptor.rawValue)
+            let spare = dup(survivor.channel.descriptor.rawValue)
             victim.close()
             dup2(spare, number)
             _ = Platform.closeDescriptor(spare)

@@ -59,47 +59,21 @@ struct SystemResolverTests {
         #expect(system.mostAtOnce <= 8)
     }
 
+    @Test func withoutAnyThreadEveryQuestionFails() async {
+        let resolver = SystemResolver(worker: Worker { _, _, _ in false })
+        let failure = ResolveError.failed(
+            host: "a", code: EAGAIN, reason: SystemError(code: EAGAIN, operation: "pthread_create").description)
+        for port in [1, 2] as [UInt16] {
+            #expect(await answer(resolver, "a", port: port) == .failure(failure))
+        }
+    }
+
     private func answer(
         _ resolver: SystemResolver, _ host: String, port: UInt16
     ) async -> Result<[SocketAddress], ResolveError> {
         await withCheckedContinuation { continuation in
             resolver.resolve(host, port: port) { continuation.resume(returning: $0) }
         }
-    }
-}
-
-@Suite("The queue of look-ups")
-struct LookupQueueTests {
-    @Test func itGrowsToEightThreads() {
-        var queue = LookupQueue()
-        let grows = (0..<10).map { queue.add("host\($0)") { _ in } }
-        #expect(grows == Array(repeating: true, count: 8) + [false, false])
-    }
-
-    @Test func itIsFirstInFirstOut() {
-        var queue = LookupQueue()
-        for host in ["a", "b", "a", "c"] { _ = queue.add(host) { _ in } }
-        #expect([queue.next(), queue.next(), queue.next(), queue.next()] == ["a", "b", "c", nil])
-    }
-
-    @Test func aThreadWithNothingToDoEndsAndMakesRoomForAnother() {
-        var queue = LookupQueue()
-        for number in 0..<8 { _ = queue.add("host\(number)") { _ in } }
-        for _ in 0..<8 { #expect(queue.next() != nil) }
-        #expect(!queue.add("one more") { _ in })
-        #expect(queue.next() == "one more")
-        #expect(queue.next() == nil)
-        #expect(queue.add("another") { _ in })
-    }
-
-    @Test func withoutAnyThreadEverybodyIsToldSo() {
-        var queue = LookupQueue()
-        _ = queue.add("a") { _ in }
-        _ = queue.add("a") { _ in }
-        _ = queue.add("b") { _ in }
-        #expect(queue.workerDidNotStart().isEmpty)
-        #expect(queue.workerDidNotStart().map(\.host) == ["a", "a", "b"])
-        #expect(queue.add("a") { _ in })
     }
 }
 

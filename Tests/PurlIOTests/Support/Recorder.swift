@@ -1,24 +1,24 @@
 @testable import PurlIO
 
 /// A handler that does what a test says, and counts.
-@NetworkActor final class Recorder: StreamSocketHandler {
+@NetworkActor final class Recorder: TransportHandler {
     var readable = 0
     var writable = 0
-    var onReadable: (@NetworkActor (StreamSocket) -> Void)?
-    var onWritable: (@NetworkActor (StreamSocket) -> Void)?
+    var onReadable: (@NetworkActor (any Transport) -> Void)?
+    var onWritable: (@NetworkActor (any Transport) -> Void)?
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         readable += 1
-        onReadable?(socket)
+        onReadable?(transport)
     }
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         writable += 1
-        onWritable?(socket)
+        onWritable?(transport)
     }
 }
 
-extension StreamSocket {
+extension Transport {
     /// Sends text, as much as there is room for.
     @discardableResult
     func send(_ text: String) throws(SystemError) -> Int {

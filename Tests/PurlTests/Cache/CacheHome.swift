@@ -1,5 +1,6 @@
 import Foundation
 import PurlHTTP
+import PurlIO
 import PurlTesting
 import Synchronization
 

@@ -106,9 +106,9 @@ struct ConnectivityTests {
 
     @Test("Tries come ever more seldom, to twice a minute")
     func delays() {
-        let delays = (0..<8).map { Transfer.redialDelay(after: $0) }
+        let delays = (0..<8).map { Deadlines.redialDelay(after: $0) }
         #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
-        #expect(Transfer.redialDelay(after: .max) == .seconds(30))
+        #expect(Deadlines.redialDelay(after: .max) == .seconds(30))
     }
 
     @Test(

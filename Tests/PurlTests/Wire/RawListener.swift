@@ -96,7 +96,7 @@ private final class Reception {
 
 /// One client of a `RawListener`. Nothing is read from it but what the script waits for.
 @NetworkActor
-final class RawPeer: StreamSocketHandler {
+final class RawPeer: TransportHandler {
     private let socket: StreamSocket
     private var received: [UInt8] = []
     private var outgoing: [UInt8] = []
@@ -194,9 +194,9 @@ final class RawPeer: StreamSocketHandler {
         updateInterest()
     }
 
-    func socketIsWritable(_ socket: StreamSocket) { flush() }
+    func transportIsWritable(_ transport: any Transport) { flush() }
 
-    func socketIsReadable(_ socket: StreamSocket) {
+    func transportIsReadable(_ transport: any Transport) {
         let scratch = EventLoop.shared.scratch
         if let count = try? socket.receive(into: scratch) {
             received += scratch[..<count]

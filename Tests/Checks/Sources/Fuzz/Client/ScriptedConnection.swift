@@ -8,7 +8,7 @@ import Synchronization
 /// The server's half of a connection. It reads requests, and writes down what was sent after each; where the connection
 /// is none of HTTP's, or no longer, it writes down whatever comes.
 @NetworkActor
-final class ScriptedConnection: StreamSocketHandler {
+final class ScriptedConnection: TransportHandler {
     private let socket: StreamSocket
     private unowned let server: ScriptedServer
     private var parser = RequestHeadParser()
@@ -56,9 +56,9 @@ final class ScriptedConnection: StreamSocketHandler {
         socket.shutdownWrite()
     }
 
-    func socketIsReadable(_ socket: StreamSocket) { receive() }
+    func transportIsReadable(_ transport: any Transport) { receive() }
 
-    func socketIsWritable(_ socket: StreamSocket) {
+    func transportIsWritable(_ transport: any Transport) {
         flush()
         if !isBlocked { server.run() }
     }

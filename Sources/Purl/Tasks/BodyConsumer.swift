@@ -1,7 +1,7 @@
 import Foundation
 
-/// Who hears of a task.
-enum Audience: Sendable {
+/// What receives a task's body and its completion.
+enum BodyConsumer: Sendable {
     /// The task's own delegate, then the session's.
     case delegate
     /// A handler that takes the whole body.
@@ -9,8 +9,8 @@ enum Audience: Sendable {
     /// A handler that takes the file.
     case file(@Sendable (URL?, URLResponse?, (any Error)?) -> Void, delivery: Delivery)
 
-    /// Somebody who takes the bytes one after another.
-    case stream(ByteStream)
+    /// A sequence of bytes that a program iterates over.
+    case bytes(ByteStream)
 
     /// Where a handler runs.
     enum Delivery: Sendable {

@@ -1,17 +1,15 @@
-import Foundation
-package import PurlIO
-
-/// The files of unfinished downloads and of the journals that speak of them.
+/// Opens, moves and removes files that must survive a crash, such as those of unfinished downloads.
 ///
 /// What survives a power loss is decided by the order of writes and synchronisations alone, and that order can only be
-/// checked where all of them pass: tests put a layer here that records it.
+/// checked where all of them pass: tests use a layer that records it.
 package protocol FileLayer: Sendable {
+    /// Opens the file at `path`.
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile
 
     /// Gives the file another name, in place of the file that has it now; in one step.
     func move(_ path: String, to newPath: String) throws(SystemError)
 
-    /// Removes the file, if there is one. What is open of it stays readable until it is closed.
+    /// Removes the file, if there is one. While it is open it stays readable.
     func remove(_ path: String)
 
     /// Returns when the names in the folder have reached the disk.
@@ -77,38 +75,10 @@ private final class SystemFile: OpenFile {
     }
 }
 
-extension FileLayer {
-    /// Puts a new file with these bytes in the place of the one at `path`: a crash leaves one or the other. The name is
-    /// safe once the folder has been synchronised.
-    ///
-    /// - Returns: The new file, open.
-    func replace(_ path: String, with bytes: Data) throws(SystemError) -> any OpenFile {
-        let fresh = path + ".new"
-        remove(fresh)
-        let file = try open(fresh, .creating)
-        try file.write(bytes, at: 0)
-        try file.synchronize()
-        try move(fresh, to: path)
-        return file
-    }
-}
-
 extension OpenFile {
-    /// Writes `count` bytes of the pipe like others.
-    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
+    /// Writes `count` bytes, which are in the pipe, through this process's memory.
+    package func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
         let content = try pipe.bytes(count)
         try content.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try write(bytes, at: offset) }
-    }
-
-    /// The bytes from `offset`, at most `count`; fewer where the file ends.
-    func read(_ count: Int, at offset: Int64) throws -> Data {
-        var data = Data(count: count)
-        let length = try data.withUnsafeMutableBytes { try read(into: $0, at: offset) }
-        return data.prefix(length)
-    }
-
-    /// Writes all of `data` at `offset`.
-    func write(_ data: Data, at offset: Int64) throws(SystemError) {
-        try data.bytes.withUnsafeBytes { bytes throws(SystemError) in try write(bytes, at: offset) }
     }
 }

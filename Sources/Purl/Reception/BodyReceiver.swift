@@ -1,0 +1,177 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// One response's body on its way to its consumer: undoes its content coding, hands it on, counts it, and holds the
+/// source back while the consumer has as many bytes as it may.
+///
+/// Back-pressure: bytes count until the consumer has taken them. At the limit the receiver puts `.full` into the
+/// transfer's holds, which stops reading from the source; the consumer's progress removes it.
+@NetworkActor
+final class BodyReceiver {
+    /// Where the content goes.
+    enum Destination {
+        case delegate(ByteMailbox)
+        /// Memory, for a handler that takes the whole body.
+        case memory
+        case bytes(ByteStream)
+        case storage(BodyStorage)
+    }
+
+    private enum Progress {
+        case arriving
+        /// The message is over; some of its content has not been decoded yet.
+        case decodingRest
+        case finished
+    }
+
+    /// How many portions are decoded before other transfers have their turn: a few coded bytes can be much content.
+    private static let portionsPerTurn = 8
+
+    private let transfer: Transfer
+    private let destination: Destination
+    /// The length of the whole resource; `nil` where the server has not sent it.
+    private let total: Int64?
+    /// Receives a copy of what goes to a delegate.
+    private let cache: CacheVisit?
+    private var coding: CodedBody?
+    private var received: Int64
+    private var progress = Progress.arriving
+    private var collected = Data()
+
+    /// - Parameters:
+    ///   - offset: How much of the resource the destination holds already.
+    ///   - coding: Undoes the body's content coding, where it has one.
+    ///   - cache: What may store the response.
+    init(
+        _ destination: Destination, of transfer: Transfer, from offset: Int64 = 0, total: Int64?, coding: CodedBody?,
+        cache: CacheVisit? = nil
+    ) {
+        self.destination = destination
+        self.transfer = transfer
+        self.total = total
+        self.coding = coding
+        self.cache = cache
+        received = offset
+    }
+
+    /// The content that was collected for a handler.
+    var content: Data { collected }
+
+    /// Whether all of the content is collected in memory.
+    var isCollected: Bool {
+        if case .memory = destination { return true }
+        return false
+    }
+
+    /// The storage that the content goes into.
+    var storage: BodyStorage? {
+        if case .storage(let storage) = destination { return storage }
+        return nil
+    }
+
+    // MARK: From the source
+
+    /// Takes bytes of the body as they came.
+    func take(_ bytes: UnsafeRawBufferPointer) {
+        if coding == nil {
+            handOn(bytes)
+        } else {
+            coding?.take(bytes)
+            decode()
+        }
+    }
+
+    /// Takes plain content that the source has moved into the pipe to the storage.
+    func takeMoved(_ count: Int) {
+        guard case .storage(let storage) = destination else { return }
+        storage.putMoved(count)
+        add(count)
+        transfer.hold(.full)
+    }
+
+    /// The message is over. `Transfer.bodyDidEnd` is called when all of its content has been handed on.
+    func finish() {
+        guard coding != nil else { return end() }
+        progress = .decodingRest
+        coding?.isWhole = true
+        decode()
+    }
+
+    /// Hands on the content of a coded body for as long as it is taken.
+    func decode() {
+        guard coding != nil else { return }
+        var portions = 0
+        while progress != .finished, transfer.mayDecode {
+            do throws(DecodeError) {
+                guard let content = try coding?.next() else {
+                    if progress == .decodingRest { end() }
+                    return
+                }
+                content.withUnsafeBytes { handOn($0) }
+            } catch {
+                return transfer.fail(.coding(error))
+            }
+            portions += 1
+            if portions == Self.portionsPerTurn { transfer.holdForOneTurn() }
+        }
+    }
+
+    private func end() {
+        progress = .finished
+        transfer.bodyDidEnd()
+    }
+
+    // MARK: To the consumer
+
+    private func handOn(_ bytes: UnsafeRawBufferPointer) {
+        switch destination {
+        case .memory:
+            collect(bytes)
+        case .delegate(let mailbox):
+            cache?.take(bytes)
+            let receipt = mailbox.put(bytes)
+            if receipt.wakesConsumer { deliver(mailbox) }
+            if receipt.isFull { transfer.hold(.full) }
+        case .bytes(let stream):
+            if stream.put(bytes) { transfer.hold(.full) }
+        case .storage(let storage):
+            if let total, received + Int64(bytes.count) > total { return transfer.fail(.surplus(total: total)) }
+            if storage.put(bytes) { transfer.hold(.full) }
+        }
+        add(bytes.count)
+    }
+
+    private func collect(_ bytes: UnsafeRawBufferPointer) {
+        if collected.isEmpty, let start = bytes.baseAddress {
+            // Most small bodies come in one piece.
+            collected = Data(bytes: start, count: bytes.count)
+            // A length is only what the server claims; no more than this is reserved because of it.
+            if let total, total > collected.count { collected.reserveCapacity(Int(min(total, 1 << 24))) }
+        } else {
+            collected.append(contentsOf: bytes)
+        }
+    }
+
+    private func add(_ count: Int) {
+        received += Int64(count)
+        transfer.calls.currentMetrics?.noteContent(count)
+        transfer.calls.task.updateCounts { $0.received = received }
+    }
+
+    private func deliver(_ mailbox: ByteMailbox) {
+        transfer.calls.deliverData(from: mailbox) { [weak transfer] in transfer?.release(.full) }
+    }
+
+    // MARK: Ends
+
+    /// The task was cancelled: what has not been delivered is not delivered any more.
+    func discard() {
+        if case .delegate(let mailbox) = destination { mailbox.close() }
+    }
+
+    /// The transfer is over: delivers what the mailbox has gathered.
+    func conclude() {
+        if case .delegate(let mailbox) = destination, mailbox.release() { deliver(mailbox) }
+    }
+}

@@ -1,0 +1,305 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// Authenticates a transfer's requests to servers and proxies (RFC 9110 §11): adds what is known to be wanted, and decides
+/// what follows from a challenge.
+@NetworkActor
+struct Authenticator {
+    /// What follows from a challenge.
+    enum Step {
+        /// The request is sent again with this login.
+        case resend(Login)
+        /// The delegate is asked about these schemes, one after another.
+        case ask([Offer])
+        /// There is no other credential to try: the response is the result.
+        case decline
+    }
+
+    /// The users that a request's URL and the configuration of its proxy name.
+    struct NamedUsers {
+        var mayCarrySecrets: Bool
+        var url: URL?
+        var route: Route
+
+        /// The user that is named for a server or a proxy.
+        func user(for peer: Challenger) -> (user: String, password: String?)? {
+            switch (peer.role, route) {
+            case (.server, _): url?.user(percentEncoded: false).map { ($0, url?.password(percentEncoded: false)) }
+            case (.proxy, .proxy(let proxy)): proxy.user.map { ($0, proxy.password) }
+            case (.proxy, .direct): nil
+            }
+        }
+
+        /// Their credential, if both a user and a password are named.
+        func credential(for peer: Challenger) -> URLCredential? {
+            guard let named = user(for: peer), let password = named.password else { return nil }
+            return URLCredential(user: named.user, password: password, persistence: .forSession)
+        }
+    }
+
+    private let session: URLSession
+    private var rounds: [Challenger: AuthenticationRound] = [:]
+
+    init(_ session: URLSession) {
+        self.session = session
+    }
+
+    /// The round with one peer, as far as it has come.
+    func round(with peer: Challenger) -> AuthenticationRound { rounds[peer] ?? AuthenticationRound() }
+
+    /// A redirect has led to another origin, which is sent nothing that is known of the last one.
+    mutating func forgetServers() {
+        rounds = rounds.filter { $0.key.role == .proxy }
+    }
+
+    // MARK: The request
+
+    /// Adds the credentials that a server, or a proxy, is known to want. A field of the user's own stays as it is.
+    ///
+    /// - Parameter target: The request's target as it reaches the peer.
+    mutating func addCredentials(
+        to head: inout RequestHead, for peer: Challenger, target: String, _ users: @autoclosure () -> NamedUsers
+    ) {
+        let field = peer.credentialField
+        guard !head.fields.contains(field) else {
+            rounds[peer, default: AuthenticationRound()].carried = .ownField
+            return
+        }
+        guard !rounds.isEmpty || !session.logins.isEmpty, case let users = users(), users.mayCarrySecrets else {
+            return
+        }
+        var round = round(with: peer)
+        if let login = round.pending {
+            round.carried = .login(login, unasked: false)
+        } else if let login = knownLogin(round.proven, to: peer, target: target, users) {
+            round.carried = .login(login, unasked: true)
+        } else {
+            round.carried = .nothing
+        }
+        if case .login(let login, _) = round.carried {
+            head.fields.append(field, login.proof(method: head.method, target: target))
+        }
+        rounds[peer] = round
+    }
+
+    private func knownLogin(
+        _ proven: Login?, to peer: Challenger, target: String, _ users: NamedUsers
+    ) -> Login? {
+        if let proven, proven.reach(to: target) != nil, isStillKnown(proven) { return proven }
+        return session.logins.login(at: peer, target: target) { agrees($0, with: users) && isStillKnown($0) }
+    }
+
+    /// Where a URL names a user, no other user's login is sent.
+    private func agrees(_ login: Login, with users: NamedUsers) -> Bool {
+        guard let named = users.user(for: login.challenger) else { return true }
+        return login.secret == Secret(user: named.user, password: named.password ?? login.secret.password)
+    }
+
+    /// A credential that has been removed from the storage is not used any more.
+    private func isStillKnown(_ login: Login) -> Bool {
+        switch login.source {
+        case .url, .delegate:
+            return true
+        case .storage:
+            guard let storage = session.settings.urlCredentialStorage else { return true }
+            let isKnown = [login.space, login.space.withDefaultMethod].contains { space in
+                storage.credentials(for: space)?[login.secret.user]?.provable == login.secret
+            }
+            if !isKnown { session.logins.forget(login) }
+            return isKnown
+        }
+    }
+
+    // MARK: The response
+
+    /// The credentials that the request carried were right, except for the peer that asks for more. A failure of the server
+    /// itself proves nothing, and a proxy that asks has not asked the server.
+    mutating func concludeRound(_ head: ResponseHead, asking: Challenger?) {
+        guard !rounds.isEmpty, head.status < 500, asking?.role != .proxy else { return }
+        for (peer, round) in rounds where peer.role != asking?.role {
+            guard case .login(let login, _) = round.carried else { continue }
+            rounds[peer]?.succeed(with: login)
+            if let nonce = AuthenticationInfo(head.fields, peer.infoField).nextNonce {
+                login.use(nextNonce: nonce)
+            }
+            guard login.credential.persistence != .none else { continue }
+            if login.source == .delegate, let storage = session.settings.urlCredentialStorage {
+                // What was the default before has been tried and refused.
+                storage.setDefaultCredential(login.credential, for: login.space)
+                login.source = .storage
+            }
+            session.logins.keep(login)
+        }
+    }
+
+    /// Decides what follows from a challenge.
+    ///
+    /// - Parameters:
+    ///   - peer: The server or the proxy that has sent it.
+    ///   - fields: Those of its response.
+    ///   - target: That of the request.
+    mutating func answer(
+        _ peer: Challenger, fields: HeaderFields, target: String, _ users: NamedUsers
+    ) -> Step {
+        var round = round(with: peer)
+        let offers = Offer.all(in: fields, from: peer)
+        if case .ownField = round.carried { return .decline }
+        let refusal = round.refuse(with: offers, at: target)
+        round.pending = nil
+        rounds[peer] = round
+        switch refusal {
+        case .none: break
+        case .again(let login): return .resend(login)
+        case .final(let login): session.logins.forget(login)
+        }
+        let known = round.login(for: offers, from: peer, at: target) { offer in
+            credentials(for: offer, proven: round.proven, from: peer, users)
+        }
+        if let known { return .resend(known) }
+        return .ask(round.open(offers))
+    }
+
+    /// The next request carries this login.
+    mutating func prepare(_ login: Login, for peer: Challenger) {
+        rounds[peer]?.pending = login
+    }
+
+    /// The delegate wants no more of a protection space.
+    mutating func reject(_ space: URLProtectionSpace, of peer: Challenger) {
+        rounds[peer]?.reject(space)
+    }
+
+    /// What can be tried without asking: the URL's user comes before those of earlier requests, those before the storage's.
+    private func credentials(
+        for offer: Offer, proven: Login?, from peer: Challenger, _ users: NamedUsers
+    ) -> [(credential: URLCredential, source: Login.Source)] {
+        var known: [(credential: URLCredential, source: Login.Source)] = []
+        if let named = users.credential(for: peer) { known.append((named, .url)) }
+        let logins = session.logins.logins(at: peer).reversed() + (proven.map { [$0] } ?? [])
+        for login in logins where login.space == offer.space && agrees(login, with: users) && isStillKnown(login) {
+            known.append((login.credential, login.source))
+        }
+        guard let storage = session.settings.urlCredentialStorage else { return known }
+        let user = users.user(for: peer)?.user
+        for space in [offer.space, offer.space.withDefaultMethod] {
+            let stored = user.map { storage.credentials(for: space)?[$0] } ?? storage.defaultCredential(for: space)
+            if let stored { known.append((stored, .storage)) }
+        }
+        return known
+    }
+}
+
+/// How far a transfer has come in authenticating itself to one server, or one proxy.
+///
+/// A round begins with the first response that asks for credentials and ends with the first that does not. In between,
+/// each refusal leads to the next thing to try: the same credential with a fresh nonce, what is known already (the URL,
+/// the session's logins, the credential storage), then the delegate's answers.
+@NetworkActor
+struct AuthenticationRound {
+    /// What the current request carries.
+    enum Carried {
+        case nothing
+        /// The user's own field, which nothing replaces.
+        case ownField
+        /// - Parameter unasked: The server had not asked yet; it was known to want it.
+        case login(Login, unasked: Bool)
+    }
+
+    /// How often a server may call a nonce too old before that counts as a refusal.
+    private static let maximumRenewals = 3
+    /// How often one credential is sent within a round.
+    private static let maximumTries = 2
+
+    var carried = Carried.nothing
+    /// What the next request is to carry.
+    var pending: Login?
+    /// What the server took from this task. The session does not know of it when its credential is for the task alone.
+    private(set) var proven: Login?
+    /// How many credentials the server has refused in this round.
+    private(set) var failureCount = 0
+    /// The last of them.
+    private(set) var lastRefused: URLCredential?
+    private var refusals: [Secret: Int] = [:]
+    private var rejectedSpaces: Set<URLProtectionSpace> = []
+    private var renewals = 0
+
+    nonisolated init() {}
+
+    /// What became of the login that the refused request carried.
+    enum Refusal {
+        /// The request carried none, or one for another part of the server.
+        case none
+        /// It is good, only its nonce was not: send this one.
+        case again(Login)
+        /// It is good no longer, or never was.
+        case final(Login)
+    }
+
+    /// A response with these offers refuses what the request carried.
+    mutating func refuse(with offers: [Offer], at target: String) -> Refusal {
+        guard case .login(let login, let unasked) = carried else { return .none }
+        let offer = offers.first { $0.space == login.space }
+        // What had been a guess was wrong: the server wants somebody for this place, but not this one.
+        if unasked, offer == nil { return .none }
+        if let offer, case .digest(let challenge) = offer.scheme {
+            if challenge.isStale, renewals < Self.maximumRenewals {
+                renewals += 1
+                login.renew(challenge)
+                return .again(login)
+            }
+            // A server that has forgotten its nonce does not always say so. One fresh try will tell.
+            if unasked, let fresh = login.again(offer, at: target) { return .again(fresh) }
+        }
+        failureCount += 1
+        lastRefused = login.credential
+        refusals[login.secret, default: 0] += 1
+        return .final(login)
+    }
+
+    /// The first credential, of those that are known, with which an offer can be taken up. What has been refused once is
+    /// not tried again unless the delegate says so, and not in a weaker scheme either.
+    func login(
+        for offers: [Offer], from challenger: Challenger, at target: String,
+        known: (Offer) -> [(credential: URLCredential, source: Login.Source)]
+    ) -> Login? {
+        for offer in offers where !rejectedSpaces.contains(offer.space) {
+            for (credential, source) in known(offer) {
+                guard let secret = credential.provable, refusals[secret] == nil else { continue }
+                if let login = Login(offer, from: challenger, credential, source, at: target) { return login }
+            }
+        }
+        return nil
+    }
+
+    /// What the delegate may be asked about.
+    func open(_ offers: [Offer]) -> [Offer] {
+        offers.filter { !rejectedSpaces.contains($0.space) }
+    }
+
+    /// The delegate wants to hear no more of a space.
+    mutating func reject(_ space: URLProtectionSpace) {
+        rejectedSpaces.insert(space)
+    }
+
+    /// Whether the delegate's credential may still be tried: somebody who gives the same one over and over would never
+    /// come to an end.
+    func mayTry(_ credential: URLCredential) -> Bool {
+        guard let secret = credential.provable else { return false }
+        return refusals[secret, default: 0] < Self.maximumTries
+    }
+
+    /// The server let the request pass.
+    mutating func succeed(with login: Login?) {
+        let proven = login ?? proven
+        self = AuthenticationRound()
+        self.proven = proven
+    }
+}
+
+extension Login {
+    /// The same user with an answer to the offer of the moment.
+    fileprivate func again(_ offer: Offer, at target: String) -> Login? {
+        Login(offer, from: challenger, credential, source, at: target)
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// A response that is made in this process, no faster than it is taken.
+///
+/// A loader pushes a response, its content and the end; what is pushed while the transaction is paused waits here.
+@NetworkActor
+final class LocalExchange: ResponseSource {
+    /// A part of the response, in the order of the cases.
+    enum Piece {
+        case response(URLResponse, ResponseHead, BodyFraming, ResponseDecision.Provenance)
+        /// Another request is to be loaded; if the delegate does not want that, the response is the result.
+        case redirect(URLResponse, ResponseHead, URLRequest)
+        /// The delegate is asked for credentials.
+        case challenge(URLAuthenticationChallenge, answer: DelegateCalls.ChallengeAnswer)
+        /// Content, without any coding.
+        case content(Data)
+        case end
+        case failure(TransferFailure)
+    }
+
+    /// No more content at a time than comes from a connection, so that a slow consumer holds it back.
+    private static let portion = 65_536
+
+    private weak var transaction: Transaction?
+    private var pieces = Queue<Piece>()
+    private var isDelivering = false
+    /// Called once, when the transaction abandons the exchange.
+    var whenAbandoned: (() -> Void)?
+
+    init(for transaction: Transaction) {
+        self.transaction = transaction
+    }
+
+    var isRemote: Bool { false }
+    var isReused: Bool { false }
+    var awaitsItsOwn: Bool { false }
+
+    var isPaused = false {
+        didSet { deliver() }
+    }
+
+    func push(_ piece: Piece) {
+        guard transaction != nil else { return }
+        if case .content(var rest) = piece {
+            while !rest.isEmpty {
+                pieces.append(.content(rest.prefix(Self.portion)))
+                rest = rest.dropFirst(Self.portion)
+            }
+        } else {
+            pieces.append(piece)
+        }
+        deliver()
+    }
+
+    func abandon() {
+        transaction = nil
+        pieces = Queue()
+        let call = whenAbandoned
+        whenAbandoned = nil
+        call?()
+    }
+
+    private func deliver() {
+        guard !isDelivering else { return }
+        isDelivering = true
+        defer { isDelivering = false }
+        while !isPaused, let transaction, let piece = pieces.first {
+            pieces.removeFirst()
+            switch piece {
+            case .response(let response, let head, let framing, let provenance):
+                transaction.receive(
+                    ReceivedResponse(response: response, head: head, framing: framing, source: self), from: provenance)
+            case .redirect(let response, let head, let next):
+                // Nothing of its body is waited for.
+                transaction.receiveRedirect(
+                    ReceivedResponse(response: response, head: head, framing: .untilClose, source: self), to: next)
+            case .challenge(let challenge, let answer):
+                transaction.receive(challenge, from: self, answer: answer)
+            case .content(let data):
+                data.withUnsafeBytes { transaction.exchange(self, didReceive: $0) }
+            case .end:
+                letGo()
+                transaction.exchangeDidFinish(self)
+            case .failure(let failure):
+                letGo()
+                transaction.fail(failure)
+            }
+        }
+    }
+
+    /// All of it is handed on. The loader keeps this exchange, and must not be kept by it any longer.
+    private func letGo() {
+        transaction = nil
+        whenAbandoned = nil
+    }
+}
+
+extension ResponseHead {
+    /// What the rules go by for a response that was made in this process. One that is not HTTP counts as a 200.
+    init(of response: URLResponse) {
+        if let response = response as? HTTPURLResponse {
+            self.init(status: response.statusCode, fields: response.fields)
+            return
+        }
+        var fields = HeaderFields()
+        if let type = response.mimeType { fields.append(.contentType, type) }
+        if response.expectedContentLength >= 0 {
+            fields.append(.contentLength, String(response.expectedContentLength))
+        }
+        self.init(status: 200, fields: fields)
+    }
+}
+
+extension BodyFraming {
+    /// The framing of a response that was made in this process, whose content has no coding, whatever its head says.
+    static func ofLocal(_ head: ResponseHead, to method: String) -> BodyFraming {
+        let framing = (try? ofResponse(head, to: method)) ?? .untilClose
+        guard case .length = framing, head.fields.contains(.contentEncoding) else { return framing }
+        return .untilClose
+    }
+}

@@ -1,0 +1,249 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+import Synchronization
+
+/// Loads one request with a `URLProtocol` of the user's, all of whose methods are called on the queue of this actor: they
+/// may block, and stop nothing else.
+actor ProtocolLoader {
+    /// The class that loads a request, and the request as that class wants it.
+    private struct Choice: Sendable {
+        let type: URLProtocol.Type
+        let request: URLRequest
+    }
+
+    private nonisolated let executor = QueueExecutor("purl.protocol")
+    private let task: URLSessionTask
+    private var loader: URLProtocol?
+    private var hasStopped = false
+
+    private init(_ task: URLSessionTask) {
+        self.task = task
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Asks the classes in order which of them loads a transaction's request, and lets that one load it. If none does, the
+    /// transaction continues.
+    @NetworkActor
+    static func ask(_ classes: [URLProtocol.Type], about body: OutgoingBody, of transaction: Transaction) {
+        let task = transaction.task
+        let request = transaction.requestForProtocols(with: body)
+        task.setCurrentRequest(request)
+        let loader = ProtocolLoader(task)
+        loader.perform { loader in
+            let choice = loader.choose(from: classes, request)
+            NetworkActor.post { [weak transaction] in
+                guard let transaction, transaction.awaitsLoader else { return }
+                guard let choice else { return transaction.protocolsDeclined() }
+                loader.begin(choice, body, for: transaction)
+            }
+        }
+    }
+
+    @NetworkActor
+    private func begin(_ choice: Choice, _ body: OutgoingBody, for transaction: Transaction) {
+        guard transaction.protocolAccepted() else { return }
+        let exchange = LocalExchange(for: transaction)
+        let client = ProtocolClient(exchange, self, choice.request)
+        exchange.whenAbandoned = { client.close() }
+        transaction.begin(exchange)
+        if case .stream(let stream, _) = body { stream.take() }
+        task.setCurrentRequest(choice.request)
+        let cache = transaction.session.settings.urlCache
+        perform { loader in
+            loader.start(choice.type, cachedResponse: cache?.cachedResponse(for: choice.request), client: client)
+        }
+    }
+
+    /// Does something on the queue, in the order of the calls.
+    fileprivate nonisolated func perform(_ work: @escaping @Sendable (isolated ProtocolLoader) -> Void) {
+        executor.queue.async {
+            self.assumeIsolated { work($0) }
+        }
+    }
+
+    private func choose(from classes: [URLProtocol.Type], _ request: URLRequest) -> Choice? {
+        classes.first { $0.canInit(with: task) }.map { Choice(type: $0, request: $0.canonicalRequest(for: request)) }
+    }
+
+    /// Begins, unless the task has ended already.
+    private func start(_ type: URLProtocol.Type, cachedResponse: CachedURLResponse?, client: ProtocolClient) {
+        guard !hasStopped else { return }
+        let loader = type.init(task: task, cachedResponse: cachedResponse, client: client)
+        loader.task = task
+        self.loader = loader
+        loader.startLoading()
+    }
+
+    /// Ends the load, once, for whatever reason.
+    fileprivate func stop() {
+        hasStopped = true
+        let loader = loader
+        self.loader = nil
+        loader?.stopLoading()
+    }
+}
+
+/// Runs an actor on a serial queue of its own, where code of the user's may block.
+private final class QueueExecutor: SerialExecutor {
+    let queue: DispatchQueue
+
+    init(_ label: String) {
+        queue = DispatchQueue(label: label)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    func checkIsolated() {
+        dispatchPrecondition(condition: .onQueue(queue))
+    }
+}
+
+/// Takes what a protocol delivers, from any thread, to the transaction that it loads for. What comes after the end is
+/// ignored.
+private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
+    private enum State {
+        case begun
+        /// There was a response.
+        case responded
+        case over
+    }
+
+    private let state = Mutex(State.begun)
+    private let exchange: LocalExchange
+    private let load: ProtocolLoader
+    private let request: URLRequest
+
+    init(_ exchange: LocalExchange, _ load: ProtocolLoader, _ request: URLRequest) {
+        self.exchange = exchange
+        self.load = load
+        self.request = request
+    }
+
+    /// The transaction wants no more.
+    func close() {
+        state.withLock { $0 = .over }
+        load.perform { $0.stop() }
+    }
+
+    // MARK: URLProtocolClient
+
+    func urlProtocol(
+        _ protocol: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy
+    ) {
+        pass { state in
+            guard case .begun = state else { return }
+            state = .responded
+            push(makeResponse(response))
+        }
+    }
+
+    func urlProtocol(_ protocol: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
+        let (response, data) = (cachedResponse.response, cachedResponse.data)
+        pass { state in
+            guard case .begun = state else { return }
+            state = .responded
+            push(makeResponse(response))
+            if !data.isEmpty { push(.content(data)) }
+        }
+    }
+
+    func urlProtocol(_ protocol: URLProtocol, didLoad data: Data) {
+        guard !data.isEmpty else { return }
+        pass { state in
+            respondIfNeeded(&state)
+            push(.content(data))
+        }
+    }
+
+    func urlProtocolDidFinishLoading(_ protocol: URLProtocol) {
+        end { state in
+            respondIfNeeded(&state)
+            push(.end)
+        }
+    }
+
+    func urlProtocol(_ protocol: URLProtocol, didFailWithError error: any Error) {
+        end { _ in push(.failure(.ofProtocol(error))) }
+    }
+
+    func urlProtocol(_ protocol: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse) {
+        end { state in
+            guard case .begun = state else { return push(.end) }
+            push(.redirect(redirectResponse, ResponseHead(of: redirectResponse), request))
+            // If it is not followed, the redirect is the result.
+            push(.end)
+        }
+    }
+
+    func urlProtocol(_ protocol: URLProtocol, didReceive challenge: URLAuthenticationChallenge) {
+        let load = load
+        pass { _ in
+            push(
+                .challenge(challenge) { disposition, credential in
+                    load.perform { _ in challenge.answer(disposition, credential) }
+                })
+        }
+    }
+
+    func urlProtocol(_ protocol: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
+        // Its sender receives the delegate's answer all the same, and knows that it is too late.
+    }
+
+    // MARK: Handing on
+
+    /// Calls of several threads stay in the order in which they were let through.
+    private func pass(_ call: (inout State) -> Void) {
+        state.withLock { state in
+            if case .over = state { return }
+            call(&state)
+        }
+    }
+
+    private func end(_ call: (inout State) -> Void) {
+        pass { state in
+            call(&state)
+            state = .over
+            load.perform { $0.stop() }
+        }
+    }
+
+    private func push(_ piece: LocalExchange.Piece) {
+        NetworkActor.post { [exchange] in exchange.push(piece) }
+    }
+
+    /// Content without a response gets one without fields.
+    private func respondIfNeeded(_ state: inout State) {
+        guard case .begun = state else { return }
+        state = .responded
+        let url = request.url ?? URL(fileURLWithPath: "/")
+        push(makeResponse(URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)))
+    }
+
+    private func makeResponse(_ response: URLResponse) -> LocalExchange.Piece {
+        let head = ResponseHead(of: response)
+        let framing = BodyFraming.ofLocal(head, to: request.httpMethod ?? "GET")
+        return .response(response, head, framing, .local)
+    }
+}
+
+extension URLAuthenticationChallenge {
+    /// Passes a delegate's answer on to the challenge's sender.
+    fileprivate func answer(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?) {
+        switch (disposition, credential) {
+        case (.useCredential, let credential?): sender?.use(credential, for: self)
+        case (.useCredential, nil): sender?.continueWithoutCredential(for: self)
+        case (.performDefaultHandling, _): sender?.performDefaultHandling(for: self)
+        case (.cancelAuthenticationChallenge, _): sender?.cancel(self)
+        case (.rejectProtectionSpace, _): sender?.rejectProtectionSpaceAndContinue(with: self)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+internal import PurlHTTP
+
+/// Turns a `URLRequest` into the head that goes over the wire: one rule, without I/O.
+struct RequestComposer {
+    /// What this client calls itself.
+    static let userAgent = "Purl/1.0"
+
+    /// Fields the client decides by itself: a value of the user's could contradict the message that is sent.
+    private static let reserved: Set<FieldName> = [.contentLength, .transferEncoding, .te, .trailer]
+
+    var request: URLRequest
+    /// The request goes to a proxy, which receives the whole URL, and the fields that are meant for it.
+    var isForProxy = false
+    /// The session's fields, for those the request does not set.
+    var additionalFields: [String: String] = [:]
+    /// The cookies that the storage has for the request.
+    var cookies: String?
+    /// What the body is kept in: a part that is there already is not requested, and a body that may have to be resumed is
+    /// requested without a content coding.
+    var storage = ResponseDecision.StorageState.none
+    /// False once a redirect has left the first origin.
+    var mayCarryCredentials = true
+    /// The delegate could speak the other protocol that the request's `Upgrade` field asks for.
+    var mayUpgrade = false
+
+    /// - Parameter framing: How the end of the request's body is marked: `none`, a length, or chunks.
+    func head(at target: RequestTarget, framing: BodyFraming) -> RequestHead {
+        var fields = HeaderFields()
+        fields.reserve(bytes: 384, lines: 12)
+        // RFC 9110 §10.1.1: without content a request expects nothing.
+        let hasContent = framing != .none && framing != .length(0)
+        fields.append(.host, request.value(forHTTPHeaderField: "Host") ?? target.hostField)
+        for (name, value) in request.headerLines {
+            let name = FieldName(name)
+            guard name != .host, !Self.reserved.contains(name) else { continue }
+            if !isForProxy, name == .proxyAuthorization { continue }
+            if !mayUpgrade, name == .upgrade { continue }
+            if storage.isOpen, name == .range || name == .ifRange { continue }
+            if !hasContent, name == .expect { continue }
+            fields.append(name, value)
+        }
+        // Before the session's own fields, which stand back when there are cookies to send.
+        if let cookies { Self.appendDefault(.cookie, cookies, to: &fields) }
+        for (name, value) in additionalFields.sorted(by: { $0.key < $1.key }) {
+            guard mayCarryCredentials || !Redirect.isCredential(name) else { continue }
+            if !isForProxy, FieldName(name) == .proxyAuthorization { continue }
+            if !hasContent, FieldName(name) == .expect { continue }
+            if FieldName(name) == .upgrade { continue }
+            if !Self.reserved.contains(FieldName(name)) { Self.appendDefault(FieldName(name), value, to: &fields) }
+        }
+        // RFC 9110 §7.8: the field is for the next hop only, which has to be told.
+        if mayUpgrade, fields.contains(.upgrade), !fields.hasToken("upgrade", in: .connection) {
+            fields.append(.connection, "upgrade")
+        }
+        if let point = storage.point {
+            fields.append(.range, "bytes=\(point.offset)-")
+            fields.append(.ifRange, point.validator)
+        }
+        Self.appendDefault(.accept, "*/*", to: &fields)
+        // A part of a coded body cannot be decoded by itself.
+        let isPlain = storage.exists || fields.contains(.range)
+        Self.appendDefault(.acceptEncoding, isPlain ? "identity" : ContentDecoder.acceptEncoding, to: &fields)
+        Self.appendDefault(.userAgent, Self.userAgent, to: &fields)
+        let method = request.httpMethod ?? "GET"
+        if request.httpBody != nil, framing != .none {
+            Self.appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
+        } else if method == "OPTIONS", hasContent {
+            // RFC 9110 §9.3.7: here content has to have a type, if only one that says nothing.
+            Self.appendDefault(.contentType, "application/octet-stream", to: &fields)
+        }
+        switch framing {
+        case .length(let length):
+            fields.append(.contentLength, String(length))
+        case .chunked:
+            fields.append(.transferEncoding, "chunked")
+        case .none, .untilClose:
+            // RFC 9110 §8.6: a method that anticipates content says so when there is none.
+            if ["POST", "PUT", "PATCH"].contains(method) { fields.append(.contentLength, "0") }
+        }
+        return RequestHead(
+            method: method, target: isForProxy ? target.absoluteForm : target.originForm, fields: fields)
+    }
+
+    /// The request as a `URLProtocol` sees it: as it would be sent, its body included.
+    func requestForProtocols(with body: OutgoingBody) -> URLRequest {
+        var shown = request
+        switch body {
+        case .none: break
+        case .data(let data): shown.httpBody = data
+        case .file(let file): shown.httpBodyStream = InputStream(url: file.url)
+        case .stream(let stream, _): shown.httpBodyStream = stream.stream
+        }
+        for (name, value) in additionalFields where shown.value(forHTTPHeaderField: name) == nil {
+            if mayCarryCredentials || !Redirect.isCredential(name) { shown.setValue(value, forHTTPHeaderField: name) }
+        }
+        if storage.isOpen {
+            shown.setValue(storage.point.map { "bytes=\($0.offset)-" }, forHTTPHeaderField: "Range")
+            shown.setValue(storage.point?.validator, forHTTPHeaderField: "If-Range")
+        }
+        return shown
+    }
+
+    /// Why a head cannot be sent, if it cannot.
+    static func fault(in head: RequestHead, _ framing: BodyFraming) -> EncodeError? {
+        switch head.method {
+        case "CONNECT": .tunnel
+        case "TRACE" where framing != .none && framing != .length(0): .contentOfTrace
+        default: nil
+        }
+    }
+
+    private static func appendDefault(_ name: FieldName, _ value: String, to fields: inout HeaderFields) {
+        if !fields.contains(name) { fields.append(name, value) }
+    }
+}

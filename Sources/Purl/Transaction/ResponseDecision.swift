@@ -1,0 +1,222 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// A response, and where its body comes from.
+struct ReceivedResponse {
+    /// What users see.
+    let response: URLResponse
+    /// What the rules go by. A response that did not come by HTTP is treated as a 200.
+    let head: ResponseHead
+    let framing: BodyFraming
+    let source: any ResponseSource
+
+    /// The decoder of the body, where it has a content coding. What a cache or a protocol delivers is decoded already.
+    @NetworkActor var coding: CodedBody? { source.isRemote ? CodedBody(head) : nil }
+
+    /// The length of the content; `nil` where the framing does not carry it, or it is that of a coded body.
+    func contentLength(isCoded: Bool) -> Int64? {
+        guard !isCoded else { return nil }
+        return switch framing {
+        case .none: 0
+        case .length(let length): length
+        case .chunked, .untilClose: nil
+        }
+    }
+}
+
+/// What a response means for the transaction that receives it: one rule, without I/O.
+///
+/// In this order: an expectation that the server does not know (417), a challenge, what the cache makes of it, a
+/// redirect, the rest of a resumed body, and at last the response as the result.
+enum ResponseDecision {
+    /// RFC 9110 §10.1.1: the request is sent again without its expectation.
+    case sendWithoutExpectation
+    /// The server, or the proxy, wants credentials.
+    case authenticate(Challenger)
+    /// The stored response is the result. The server has confirmed it, if it is to be stored again.
+    case useStored(CachedURLResponse, age: Int64?, isConfirmed: Bool)
+    /// RFC 9111 §4.3.4: the 304 does not describe the stored response, so the request is sent again without conditions.
+    case sendWithoutConditions
+    /// The server redirects to this request.
+    case redirect(URLRequest)
+    /// The body continues that of the storage, and completes a resource of this length.
+    case append(total: Int64)
+    /// The body is the resource, and replaces what the storage holds.
+    case replace
+    /// RFC 9110 §15.5.17: the storage holds all of the resource already.
+    case complete
+    /// The answer to a range request cannot be used: all of the resource is requested.
+    case requestWhole
+    /// The response is the result: its body goes to the delegate or the handler.
+    case deliver
+    case fail(TransferFailure)
+
+    /// What the decision takes into account besides the response.
+    struct Circumstances {
+        var request: URLRequest
+        /// Where the response comes from.
+        var origin: Provenance
+        /// The proxy that passed the request on, where there is one.
+        var proxy: Challenger?
+        /// The body of the request can be sent once more.
+        var canSendBodyAgain = true
+        /// How many redirects have led to the request.
+        var redirects = 0
+        var cache = CacheJudgement.irrelevant
+        var storage = StorageState.none
+        /// Why any other response than a switch of protocols is a failure, where it is.
+        var refusal: ((_ status: Int) -> TransferFailure)?
+    }
+
+    /// Where a response comes from.
+    enum Provenance {
+        case server
+        /// The cache: its redirects are followed like the server's.
+        case cache
+        /// A protocol or a URL: it is the result as it is.
+        case local
+    }
+
+    /// What the cache makes of a response.
+    enum CacheJudgement {
+        case irrelevant
+        /// The stored response, made as fresh as the 304 that confirms it.
+        case confirmed(CachedURLResponse)
+        /// A 304 that describes another response than the stored one.
+        case mismatched
+        /// The stored response may stand in for a server error (RFC 5861 §4).
+        case replaced(CachedURLResponse, age: Int64)
+    }
+
+    /// What a transfer keeps its body in.
+    enum StorageState {
+        /// Nothing: the body goes to a delegate or a handler.
+        case none
+        /// A file that does not exist yet.
+        case newFile
+        /// A sink, or the partial file of a download.
+        ///
+        /// - Parameters:
+        ///   - point: Where the request asked to continue.
+        ///   - holdsResumeData: The file is still what the resume data describes.
+        case open(isDownload: Bool, point: ResumePoint?, holdsResumeData: Bool)
+
+        var exists: Bool {
+            if case .none = self { return false }
+            return true
+        }
+
+        var isOpen: Bool {
+            if case .open = self { return true }
+            return false
+        }
+
+        /// Where the request asks to continue.
+        var point: ResumePoint? {
+            if case .open(_, let point, _) = self { return point }
+            return nil
+        }
+    }
+
+    init(_ head: ResponseHead, framing: BodyFraming, in circumstances: Circumstances) {
+        switch circumstances.origin {
+        case .server: self = Self.fromServer(head, framing, circumstances)
+        case .cache: self = Self.redirectOrResult(head, framing, circumstances)
+        case .local: self = Self.result(head, framing, circumstances)
+        }
+    }
+
+    /// Whether the response itself is what the cache may store, if any is.
+    var isOfferedToCache: Bool {
+        switch self {
+        case .sendWithoutExpectation, .authenticate, .useStored, .sendWithoutConditions: false
+        case .redirect, .append, .replace, .complete, .requestWhole, .deliver, .fail: true
+        }
+    }
+
+    private static func fromServer(
+        _ head: ResponseHead, _ framing: BodyFraming, _ circumstances: Circumstances
+    ) -> ResponseDecision {
+        let request = circumstances.request
+        if head.status == 417, request.value(forHTTPHeaderField: "Expect") != nil, circumstances.canSendBodyAgain {
+            return .sendWithoutExpectation
+        }
+        if let challenger = challenger(of: head, to: request, through: circumstances.proxy) {
+            return .authenticate(challenger)
+        }
+        switch circumstances.cache {
+        case .irrelevant: break
+        case .confirmed(let stored): return .useStored(stored, age: nil, isConfirmed: true)
+        case .mismatched: return .sendWithoutConditions
+        case .replaced(let stored, let age): return .useStored(stored, age: age, isConfirmed: false)
+        }
+        return redirectOrResult(head, framing, circumstances)
+    }
+
+    /// Which peer asks for credentials with this response. A 407 counts only where there is a proxy: a server that sends
+    /// one gets no credentials for it.
+    static func challenger(
+        of head: ResponseHead, to request: URLRequest, through proxy: Challenger?
+    ) -> Challenger? {
+        guard request.mayCarrySecrets else { return nil }
+        return switch head.status {
+        case 401: (try? RequestTarget(request.url)).map { .server($0.origin) }
+        case 407: proxy
+        default: nil
+        }
+    }
+
+    private static func redirectOrResult(
+        _ head: ResponseHead, _ framing: BodyFraming, _ circumstances: Circumstances
+    ) -> ResponseDecision {
+        do throws(TransferFailure) {
+            if let url = circumstances.request.url,
+                let next = try Redirect.next(after: circumstances.request, at: url, answeredBy: head)
+            {
+                return circumstances.redirects < Redirect.limit ? .redirect(next) : .fail(.tooManyRedirects)
+            }
+        } catch {
+            return .fail(error)
+        }
+        return result(head, framing, circumstances)
+    }
+
+    /// What a response means that is the final one, also for one whose redirect or challenge is not followed.
+    static func result(
+        _ head: ResponseHead, _ framing: BodyFraming, _ circumstances: Circumstances
+    ) -> ResponseDecision {
+        if let refusal = circumstances.refusal { return .fail(refusal(head.status)) }
+        guard case .open(let isDownload, let point?, _) = circumstances.storage else {
+            return whole(head, circumstances)
+        }
+        switch Resumability.judge(head, framing: framing, asked: point) {
+        case .goesOn(let total): return .append(total: total)
+        case .startsOver: return whole(head, circumstances)
+        case .isComplete: return .complete
+        case .isUnusable: return .requestWhole
+        case .isNotTheResource: return isDownload ? .fail(.cannotGoOn(status: head.status)) : .deliver
+        }
+    }
+
+    /// The response is not the rest of what the storage holds.
+    private static func whole(_ head: ResponseHead, _ circumstances: Circumstances) -> ResponseDecision {
+        switch circumstances.storage {
+        case .none:
+            return .deliver
+        case .newFile:
+            let asksForRange = circumstances.request.value(forHTTPHeaderField: "Range") != nil
+            return head.status == 206 && !asksForRange ? .fail(.unaskedPartialContent) : .replace
+        case .open(let isDownload, _, let holdsResumeData):
+            if head.status == 206 { return .fail(.unaskedPartialContent) }
+            if holdsResumeData, head.status != 200 { return .fail(.cannotGoOn(status: head.status)) }
+            return isDownload || head.status == 200 ? .replace : .deliver
+        }
+    }
+}
+
+extension URLRequest {
+    /// RFC 9110 §9.3.8: the response to TRACE is the request, for everyone who can read it. No credentials but those in
+    /// the user's own fields go out with it.
+    var mayCarrySecrets: Bool { httpMethod != "TRACE" }
+}

@@ -1,0 +1,248 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// Does what was decided about one response: asks the delegate where it has a say, and lets the body be received, or
+/// another request follow.
+///
+/// While a question is open nothing is read from the response's source. An answer that comes when the response is no
+/// longer the current one has no effect.
+@NetworkActor
+struct ResponseHandler {
+    private let response: ReceivedResponse
+    private let transaction: Transaction
+    private let transfer: Transfer
+
+    init(_ response: ReceivedResponse, to transaction: Transaction, of transfer: Transfer) {
+        self.response = response
+        self.transaction = transaction
+        self.transfer = transfer
+    }
+
+    private var calls: DelegateCalls { transfer.calls }
+    private var task: URLSessionTask { transfer.calls.task }
+
+    func carryOut(_ decision: ResponseDecision) {
+        switch decision {
+        case .sendWithoutExpectation:
+            transaction.sendWithoutExpectation(after: response)
+        case .authenticate(let peer):
+            authenticate(to: peer)
+        case .useStored(let stored, let age, let isConfirmed):
+            transaction.deliver(stored, age: age, isConfirmed: isConfirmed, after: response)
+        case .sendWithoutConditions:
+            transaction.sendWithoutConditions(after: response)
+        case .redirect(let next):
+            redirect(to: next)
+        case .append(let total):
+            append(upTo: total)
+        case .replace:
+            replace()
+        case .complete:
+            complete()
+        case .requestWhole:
+            transaction.requestWhole(after: response)
+        case .deliver:
+            deliver()
+        case .fail(let failure):
+            if case .webSocket = failure { publish(received: 0, expected: NSURLSessionTransferSizeUnknown) }
+            transfer.fail(failure)
+        }
+    }
+
+    /// The response is the result, though it redirects or asks for credentials.
+    private func accept() {
+        carryOut(transaction.decideAsResult(response))
+    }
+
+    /// Runs `effect` with the delegate's answer, if the response is still the current one.
+    private func resolve(_ effect: () -> Void) {
+        guard transaction.isExchanging(with: response.source) else { return }
+        transfer.continueAfterDecision(effect)
+    }
+
+    private func publish(received: Int64, expected: Int64) {
+        task.setResponse(response.response, received: received, expected: expected)
+    }
+
+    // MARK: Redirects
+
+    /// Asks the delegate whether the redirect is followed; without one, it is.
+    private func redirect(to next: URLRequest) {
+        guard calls.hasTaskDelegate, let http = response.response as? HTTPURLResponse else {
+            return transaction.follow(next, after: response)
+        }
+        transfer.hold(.deciding)
+        calls.askAboutRedirect(http, next) { decision in
+            resolve {
+                if let decision {
+                    transaction.follow(decision, after: response)
+                } else {
+                    accept()
+                }
+            }
+        }
+    }
+
+    // MARK: Challenges
+
+    /// Sends the request again with credentials that are known, asks the delegate for some, or takes the response as the
+    /// result.
+    private func authenticate(to peer: Challenger) {
+        switch transaction.step(after: response, from: peer) {
+        case .decline: accept()
+        case .resend(let login): transaction.authenticate(login, to: peer, after: response)
+        case .ask(let offers): ask(offers, from: peer)
+        }
+    }
+
+    /// Asks the delegate about one scheme after another until it decides.
+    private func ask(_ offers: [Offer], from peer: Challenger) {
+        guard let offer = offers.first, calls.hasTaskDelegate else { return accept() }
+        let round = transaction.authenticationRound(with: peer)
+        transfer.hold(.deciding)
+        calls.askForCredential(
+            offer.space, refused: round.lastRefused, failures: round.failureCount, response.response
+        ) { disposition, credential in
+            resolve {
+                switch disposition {
+                case .useCredential:
+                    use(credential, offer, from: peer)
+                case .performDefaultHandling:
+                    // What can be done without asking has been done.
+                    accept()
+                case .cancelAuthenticationChallenge:
+                    transfer.fail(.authenticationCancelled)
+                case .rejectProtectionSpace:
+                    transaction.reject(offer.space, of: peer)
+                    ask(Array(offers.dropFirst()), from: peer)
+                }
+            }
+        }
+    }
+
+    private func use(_ credential: URLCredential?, _ offer: Offer, from peer: Challenger) {
+        guard let credential, transaction.authenticationRound(with: peer).mayTry(credential),
+            let login = Login(offer, from: peer, credential, .delegate, at: transaction.originForm)
+        else { return accept() }
+        transaction.authenticate(login, to: peer, after: response)
+    }
+
+    // MARK: Destinations
+
+    /// The body goes to the delegate or the handler.
+    private func deliver() {
+        let coding = response.coding
+        let length = response.contentLength(isCoded: coding != nil)
+        publish(received: 0, expected: length ?? NSURLSessionTransferSizeUnknown)
+        transfer.receive(
+            BodyReceiver(
+                destination, of: transfer, total: length, coding: coding, cache: transaction.cacheTransaction))
+        if calls.hasDataDelegate { askDisposition {} }
+    }
+
+    private var destination: BodyReceiver.Destination {
+        switch task.consumer {
+        case .delegate:
+            let limit = transfer.session.settings.maximumBufferedBytesPerTask
+            return .delegate(ByteMailbox(limit: limit, gathers: !task.prefersIncrementalDelivery))
+        case .bytes(let stream):
+            stream.open(for: response.response) { [weak transfer] in
+                NetworkActor.post { transfer?.release(.full) }
+            }
+            return .bytes(stream)
+        case .data, .file:
+            return .memory
+        }
+    }
+
+    /// The body is the rest of what the storage holds.
+    private func append(upTo total: Int64) {
+        let offset = transfer.storage?.point?.offset ?? 0
+        publish(received: offset, expected: total)
+        store(after: offset, total: total)
+    }
+
+    /// The body replaces what the storage holds.
+    private func replace() {
+        transfer.storage?.forgetPoint()
+        let total = response.contentLength(isCoded: response.coding != nil)
+        publish(received: 0, expected: total ?? NSURLSessionTransferSizeUnknown)
+        store(after: nil, total: total)
+    }
+
+    /// The body goes into the storage. What a sink holds is not touched before the delegate has accepted the response.
+    ///
+    /// - Parameter offset: How many of the bytes there are stay; `nil` if none of them do.
+    private func store(after offset: Int64?, total: Int64?) {
+        if calls.downloadTask == nil, calls.hasDataDelegate {
+            askDisposition { receiveIntoStorage(after: offset, total: total) }
+        } else {
+            receiveIntoStorage(after: offset, total: total)
+        }
+    }
+
+    private func receiveIntoStorage(after offset: Int64?, total: Int64?) {
+        guard let storage = transfer.storage else { return }
+        storage.begin(response, to: transaction.request, total: total, startingOver: offset == nil)
+        let coding = offset == nil ? response.coding : nil
+        transfer.receive(
+            BodyReceiver(.storage(storage), of: transfer, from: offset ?? 0, total: total, coding: coding))
+        if coding == nil { storage.movePlainContent(of: response) }
+    }
+
+    /// The storage holds all of the resource; the body of a 416 is not the resource.
+    private func complete() {
+        guard let storage = transfer.storage, let offset = storage.point?.offset else { return }
+        publish(received: offset, expected: offset)
+        storage.begin(response, to: transaction.request, total: offset, startingOver: false)
+        transaction.abandonRest(of: response)
+        transfer.storageIsComplete()
+    }
+
+    // MARK: Disposition
+
+    /// Asks the delegate what becomes of the response.
+    ///
+    /// - Parameter allow: What to do when the delegate allows it.
+    private func askDisposition(_ allow: @escaping @Sendable @NetworkActor () -> Void) {
+        transfer.hold(.deciding)
+        calls.askAboutResponse(response.response) { disposition in
+            resolve {
+                switch disposition {
+                case .allow: allow()
+                case .cancel: transfer.fail(.cancelled)
+                case .becomeDownload: mayBecomeAnotherTask ? becomeDownload() : allow()
+                case .becomeStream: mayBecomeAnotherTask ? becomeStream() : allow()
+                }
+            }
+        }
+    }
+
+    /// Whether another task may take the task's place. One that writes to a sink has its place already, and an error page
+    /// must not get there either.
+    private var mayBecomeAnotherTask: Bool {
+        guard transfer.storage == nil, case .delegate = task.consumer else { return false }
+        return true
+    }
+
+    /// A download task continues with the response.
+    private func becomeDownload() {
+        transaction.detachCache()
+        guard transfer.becomeDownload() else { return transfer.fail(.cancelled) }
+        receiveIntoStorage(after: nil, total: response.contentLength(isCoded: response.coding != nil))
+    }
+
+    /// A stream task continues with the response's connection.
+    private func becomeStream() {
+        guard let (socket, surplus) = transaction.surrender(response) else {
+            return transfer.fail(.stream(.noConnection))
+        }
+        let stream = StreamConversation(transaction.request, transfer.session.settings)
+        guard transfer.becomeStream(stream) else {
+            socket.close()
+            return transfer.fail(.cancelled)
+        }
+        transaction.open(stream, over: socket, received: surplus)
+    }
+}

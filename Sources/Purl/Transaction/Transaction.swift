@@ -1,0 +1,906 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// One request and its response.
+///
+/// Theory of operation: ``proceed`` is the one place where it is decided, in order, who answers: a protocol of the user's, a
+/// `data:` URL, the cache, or a server. Each of them can take its time; the answer calls `proceed` again, which continues
+/// at the same stage or the next. Whoever answers becomes the source of a response, whose head ``ResponseDecision``
+/// judges once; ``ResponseHandler`` does what it says. Then the body goes to a ``BodyReceiver``, or another transaction
+/// follows: a redirect, a challenge and an expectation that failed make a new one from the history of this one. A retry
+/// sends the same one again.
+///
+/// ```
+/// parked ⇄ preparing ──► leasing ─► waiting ──► exchanging ──► received ─► ended
+///    ▲                                  │           │  └─► leaving ─► (the next transaction)
+///    └──────────── retry, redial ◄──────┴───────────┘      └─► conversing
+/// ```
+@NetworkActor
+final class Transaction: ExchangeClient {
+    /// Who may answer, in the order in which they are asked.
+    private enum Stage {
+        case protocols
+        case dataURL
+        case cache
+        case network
+    }
+
+    private enum Phase {
+        /// Not begun, suspended without a connection, or waiting to dial again.
+        case parked
+        /// A loader, the disk or the delegate is asked; the answer continues.
+        case preparing
+        /// The pool is asked, and may answer within the call.
+        case leasing
+        case waiting(ConnectionPool.Ticket)
+        case exchanging(any ResponseSource)
+        /// The response is not wanted. Its body is read to its end so that the connection can be used again.
+        case leaving(any ResponseSource, Successor)
+        /// The connection carries messages or a stream.
+        case conversing(any Conversation)
+        /// The response has arrived; its receiver hands on what is left of the body.
+        case received
+        case ended
+    }
+
+    /// What takes the place of a response that is not wanted.
+    private enum Successor {
+        case request(URLRequest, TransactionHistory)
+        case stored(CachedURLResponse, age: Int64?)
+    }
+
+    /// What is sent on the connection, and so what its response means.
+    private enum Message {
+        case request
+        /// RFC 9110 §9.3.6: the proxy is asked for a tunnel to the server.
+        case connect
+        case handshake(WebSocketHandshake)
+    }
+
+    let request: URLRequest
+    private let transfer: Transfer
+    private let history: TransactionHistory
+    private var authenticator: Authenticator
+    private let cache: CacheLoader
+    private var stage: Stage
+    private var phase = Phase.parked
+    private var route = Route.direct
+    private var message = Message.request
+    /// The body, from when it is ready until it is sent.
+    private var body: OutgoingBody?
+    /// The idle connections of the origin are not trusted: one of them has just proved dead.
+    private var isRetry = false
+
+    init(_ request: URLRequest, of transfer: Transfer, history: TransactionHistory) {
+        self.request = request
+        self.transfer = transfer
+        self.history = history
+        authenticator = history.authenticator
+        cache = CacheLoader(transfer, trustsStored: history.trustsCache)
+        switch transfer.purpose {
+        case .response: stage = .protocols
+        case .webSocket: stage = .cache
+        case .stream: stage = .network
+        }
+    }
+
+    var session: URLSession { transfer.session }
+    private var calls: DelegateCalls { transfer.calls }
+    var task: URLSessionTask { transfer.calls.task }
+
+    // MARK: Messages from the transfer
+
+    /// What is expected of the network.
+    ///
+    /// - Parameter isHeld: Nothing is read from a connection.
+    func expectation(isHeld: Bool) -> Deadlines.Expectation {
+        switch phase {
+        case .parked, .preparing, .leasing, .received, .ended: .nothing
+        case .exchanging(let source), .leaving(let source, _): isHeld || source.awaitsItsOwn ? .nothing : .progress
+        case .conversing(let conversation): isHeld || conversation.awaitsItsOwn ? .nothing : .progress
+        case .waiting(let ticket): ticket.dialStart.map { .progressSince($0) } ?? .nothing
+        }
+    }
+
+    /// A transaction for another request in place of this one, which has not begun.
+    func replaced(by request: URLRequest) -> Transaction {
+        Transaction(request, of: transfer, history: history)
+    }
+
+    /// Whether a response is being received or has been, and its body may be handed on.
+    var hasResponse: Bool {
+        switch phase {
+        case .exchanging, .received: true
+        case .parked, .preparing, .leasing, .waiting, .leaving, .conversing, .ended: false
+        }
+    }
+
+    /// The task is no longer suspended: continues where it was suspended.
+    func resume() {
+        if case .parked = phase { proceed() }
+    }
+
+    /// The task is suspended. A place in the pool's queue is given up; a connection that is there stays, and is paused.
+    func suspend() {
+        guard case .waiting(let ticket) = phase else { return }
+        ticket.cancel()
+        phase = .parked
+    }
+
+    /// Stops or continues to read from, and write to, whatever delivers the response.
+    func setPaused(_ isPaused: Bool) {
+        switch phase {
+        case .exchanging(let source), .leaving(let source, _): source.isPaused = isPaused
+        case .conversing(let conversation): conversation.isPaused = isPaused
+        case .parked, .preparing, .leasing, .waiting, .received, .ended: break
+        }
+    }
+
+    func priorityChanged() {
+        if case .waiting(let ticket) = phase { ticket.move(to: task.priority) }
+    }
+
+    /// Ends at once, in whatever phase. Nothing is called any more.
+    func abandon() {
+        let old = phase
+        phase = .ended
+        switch old {
+        case .parked, .preparing, .leasing, .received, .ended: break
+        case .waiting(let ticket): ticket.cancel()
+        case .exchanging(let source), .leaving(let source, _): source.abandon()
+        case .conversing(let conversation): conversation.abandon()
+        }
+    }
+
+    /// The stored response takes the place of a failure, if it may (RFC 5861 §4). True when it does.
+    func recovers(from failure: TransferFailure) -> Bool {
+        guard failure.isUnreachability, let (stored, age) = cache.replacement else { return false }
+        abandon()
+        deliver(stored, age: age)
+        return true
+    }
+
+    // MARK: Who answers
+
+    /// Continues with the stage that comes next: asks in order who answers the request.
+    func proceed() {
+        guard !transfer.isSuspended else {
+            phase = .parked
+            return
+        }
+        phase = .preparing
+        if stage == .protocols {
+            let classes = session.protocolClasses
+            if !classes.isEmpty {
+                guard let body = preparedBody() else { return }
+                return ProtocolLoader.ask(classes, about: body, of: self)
+            }
+            stage = .dataURL
+        }
+        if stage == .dataURL {
+            // A server that redirects does not get to write the response itself.
+            if history.redirects == 0, let url = request.url, DataURL.isOne(url) { return loadDataURL(url) }
+            stage = .cache
+        }
+        guard let target = findTarget() else { return }
+        if stage == .cache {
+            stage = .network
+            if cache.answers(self) { return }
+        }
+        guard findRoute(to: target), let body = preparedBody() else { return }
+        lease(body, target)
+    }
+
+    private func findTarget() -> RequestTarget? {
+        do throws(RequestTarget.Refusal) {
+            let target = try RequestTarget(request.url, like: session.pool.latestTarget)
+            session.pool.latestTarget = target
+            guard transfer.purpose.accepts(target.origin) else { throw .wrongTask(target.origin.scheme) }
+            return target
+        } catch {
+            fail(.url(error))
+            return nil
+        }
+    }
+
+    private func findRoute(to target: RequestTarget) -> Bool {
+        do throws(ProxyFault) {
+            route = try session.proxies.proxy(for: target).map { .proxy($0) } ?? .direct
+            return true
+        } catch {
+            fail(.proxy(error))
+            return false
+        }
+    }
+
+    /// A `data:` URL holds its response itself.
+    private func loadDataURL(_ url: URL) {
+        Worker.shared.run(on: .files) {
+            Result { () throws(DataURL.Fault) in try DataURL(url) }
+        } then: { [weak self] result in
+            guard let self, case .preparing = self.phase else { return }
+            switch result {
+            case .failure(let fault):
+                self.fail(.dataURL(fault))
+            case .success(let loaded):
+                let head = ResponseHead(of: loaded.response)
+                self.deliver(
+                    loaded.response, head, .ofLocal(head, to: "GET"), content: loaded.content, from: .local)
+            }
+        }
+    }
+
+    /// Whether the answer of a loader that was asked is still awaited.
+    var awaitsLoader: Bool {
+        if case .preparing = phase { return true }
+        return false
+    }
+
+    /// No protocol loads the request.
+    func protocolsDeclined() {
+        stage = .dataURL
+        task.setCurrentRequest(request)
+        proceed()
+    }
+
+    /// A protocol loads the request. False when the task is suspended, and the protocols are asked again later.
+    func protocolAccepted() -> Bool {
+        guard !transfer.isSuspended else {
+            phase = .parked
+            return false
+        }
+        return true
+    }
+
+    /// The response comes from a loader.
+    func begin(_ exchange: LocalExchange) {
+        body = nil
+        // What an earlier response was to be stored as is not what this one brings.
+        cache.detach()
+        phase = .exchanging(exchange)
+        transfer.deadlines.watchProgress(of: request)
+        exchange.isPaused = transfer.isHeld
+    }
+
+    /// A stored response is the answer.
+    func deliver(_ stored: CachedURLResponse, age: Int64?) {
+        guard let url = request.url else { return }
+        var response = stored.response
+        var head = ResponseHead(status: 200)
+        if let http = response as? HTTPURLResponse {
+            head = http.head
+            head.fields = stored.rules?.fields ?? head.fields
+            // RFC 9111 §5.1: unless the server has just confirmed it.
+            if let age { head.fields[.age] = String(age) }
+            response = HTTPURLResponse(url: url, head: head)
+        }
+        deliverFromCache(response, head, stored.data)
+    }
+
+    /// RFC 9111 §5.2.1.7: nothing that is stored satisfies the request.
+    func deliverGatewayTimeout() {
+        guard let url = request.url else { return }
+        let head = ResponseHead(status: 504, fields: ["Content-Length": "0"])
+        deliverFromCache(HTTPURLResponse(url: url, head: head), head, Data())
+    }
+
+    private func deliverFromCache(_ response: URLResponse, _ head: ResponseHead, _ content: Data) {
+        calls.recordLocalResponse(response, to: request, from: .localCache)
+        deliver(response, head, .length(Int64(content.count)), content: content, from: .cache)
+    }
+
+    private func deliver(
+        _ response: URLResponse, _ head: ResponseHead, _ framing: BodyFraming, content: Data,
+        from provenance: ResponseDecision.Provenance
+    ) {
+        let exchange = LocalExchange(for: self)
+        begin(exchange)
+        exchange.push(.response(response, head, framing, provenance))
+        exchange.push(.content(content))
+        exchange.push(.end)
+    }
+
+    // MARK: The request's body
+
+    private var requestBody: RequestBody {
+        if let upload = history.upload { return upload }
+        if let data = request.httpBody { return .data(data) }
+        return request.bodyStream.map { .stream($0) } ?? .none
+    }
+
+    /// The body, if it can be sent now. Otherwise it is prepared, and then the transaction continues.
+    private func preparedBody() -> OutgoingBody? {
+        if let body { return body }
+        switch requestBody {
+        case .none:
+            return OutgoingBody.none
+        case .data(let data):
+            return .data(data)
+        case .file(let url):
+            measure(url)
+            return nil
+        case .stream(let stream):
+            guard !stream.isTaken else {
+                askForStream()
+                return nil
+            }
+            return prepare(stream)
+        case .streamFromDelegate:
+            askForStream()
+            return nil
+        }
+    }
+
+    /// RFC 9112 §6.2: a length that the user has set counts, if it is one. The length of any other body is measured.
+    private func prepare(_ stream: BodyStream) -> OutgoingBody {
+        let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64(digits: $0.utf8) }
+        let prepared = OutgoingBody.stream(stream, length: length)
+        body = prepared
+        return prepared
+    }
+
+    private func measure(_ url: URL) {
+        Worker.shared.run(on: .files) {
+            Result { () throws(BodyFailure) in try UploadFile(at: url) }
+        } then: { [weak self] result in
+            guard let self, case .preparing = self.phase else { return }
+            switch result {
+            case .success(let file):
+                self.body = .file(file)
+                self.proceed()
+            case .failure(let failure):
+                self.fail(.body(failure))
+            }
+        }
+    }
+
+    /// The delegate gives the stream. Where it has none, the request's is used, if nothing has been read of it.
+    private func askForStream() {
+        let own = [request.bodyStream, task.originalRequest?.bodyStream].compactMap { $0 }.first { !$0.isTaken }
+        guard calls.hasTaskDelegate else { return takeStream(own) }
+        calls.askForBodyStream { [weak self] stream in self?.takeStream(stream ?? own) }
+    }
+
+    private func takeStream(_ stream: BodyStream?) {
+        guard case .preparing = phase else { return }
+        guard let stream else { return fail(.body(.noStream)) }
+        _ = prepare(stream)
+        proceed()
+    }
+
+    /// Whether the body can be sent once more: it is there, nothing of it has been read, or a delegate can be asked for it.
+    private var canSendBodyAgain: Bool {
+        switch requestBody {
+        case .none, .data, .file: true
+        case .stream(let stream): !stream.isTaken
+        case .streamFromDelegate: calls.hasTaskDelegate
+        }
+    }
+
+    // MARK: The connection
+
+    private func lease(_ body: OutgoingBody, _ target: RequestTarget) {
+        calls.beginMetrics(of: request)
+        transfer.deadlines.stopRedialling()
+        transfer.deadlines.watchProgress(of: request)
+        let origin = route.origin(of: target)
+        if !isRetry, let connection = session.pool.takeIdle(of: origin) {
+            return begin(body, on: connection, target)
+        }
+        phase = .leasing
+        let ticket = session.pool.lease(origin, priority: task.priority, fresh: isRetry) { [weak self] result in
+            self?.leased(result, body, target)
+        }
+        // The answer may have come already.
+        if case .leasing = phase { phase = .waiting(ticket) }
+    }
+
+    private func leased(_ result: Result<HTTPConnection, DialError>, _ body: OutgoingBody, _ target: RequestTarget) {
+        switch result {
+        case .failure(let error):
+            if case .waiting(let ticket) = phase { calls.currentMetrics?.noteFailedDial(ticket.dialTimes) }
+            noConnection(error)
+        case .success(let connection):
+            begin(body, on: connection, target)
+        }
+    }
+
+    /// A session that waits for connectivity dials again later, unless waiting cannot help.
+    private func noConnection(_ error: DialError) {
+        guard session.settings.waitsForConnectivity, error.isPassing else { return fail(route.failure(error)) }
+        phase = .parked
+        if transfer.deadlines.hasNeverRedialled { calls.reportWaitingForConnectivity() }
+        transfer.deadlines.redial { [weak self] in self?.resume() }
+    }
+
+    private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
+        phase = .exchanging(connection)
+        transfer.deadlines.markProgress()
+        switch transfer.purpose {
+        case .response:
+            send(body, on: connection, target)
+        case .webSocket:
+            if case .proxy(let proxy) = route {
+                connect(to: target, through: proxy, on: connection)
+            } else {
+                sendHandshake(on: connection, target)
+            }
+        case .stream(let stream):
+            if case .proxy(let proxy) = route {
+                connect(to: target, through: proxy, on: connection)
+            } else {
+                calls.currentMetrics?.noteStart(on: connection, fields: nil)
+                guard let (socket, surplus) = connection.surrender() else { return }
+                open(stream, over: socket, received: surplus)
+            }
+        }
+    }
+
+    private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
+        // To be sent again it has to be prepared again.
+        self.body = nil
+        var head = composer.head(at: target, framing: body.framing)
+        authenticate(&head, to: .server(target.origin), target: target.originForm)
+        if case .proxy(let proxy) = route { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
+        cache.policy.addFields(to: &head.fields)
+        cache.willSend(&head.fields)
+        if let fault = RequestComposer.fault(in: head, body.framing) {
+            return release(connection, failing: .request(fault))
+        }
+        guard let bytes = encode(head, for: connection) else { return }
+        if body.length != 0 { calls.startSending() }
+        task.setSent(head.fields, bodyLength: body.length)
+        message = .request
+        start(head, bytes, body, on: connection, mayUpgrade: mayUpgrade)
+    }
+
+    private func start(
+        _ head: RequestHead, _ bytes: [UInt8], _ body: OutgoingBody, on connection: HTTPConnection, mayUpgrade: Bool
+    ) {
+        calls.currentMetrics?.noteStart(on: connection, fields: head.fields)
+        connection.start(
+            head, encoded: bytes, body: body, record: calls.currentMetrics, mayUpgrade: mayUpgrade, client: self)
+    }
+
+    /// The head as it goes onto the wire; `nil` when it cannot, and then the transfer has failed.
+    private func encode(_ head: RequestHead, for connection: HTTPConnection) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        do throws(EncodeError) {
+            try head.encode(into: &bytes)
+            return bytes
+        } catch {
+            release(connection, failing: .request(error))
+            return nil
+        }
+    }
+
+    /// Fails before anything was sent: the connection stays in the pool.
+    private func release(_ connection: HTTPConnection, failing failure: TransferFailure) {
+        phase = .parked
+        session.pool.release(connection, mayStay: true)
+        fail(failure)
+    }
+
+    /// The rule by which the request becomes a head, without credentials of a challenge.
+    private var composer: RequestComposer {
+        RequestComposer(
+            request: request, isForProxy: route.isProxy, additionalFields: session.settings.httpAdditionalHeaders,
+            cookies: cookies, storage: transfer.storageState, mayCarryCredentials: !history.hasLeftOrigin,
+            mayUpgrade: mayUpgrade)
+    }
+
+    private var cookies: String? {
+        guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies, request.mayCarrySecrets else {
+            return nil
+        }
+        return session.settings.httpCookieStorage?.cookieHeader(for: request)
+    }
+
+    /// The request may ask for another protocol: its task's delegate can speak it, as a stream.
+    private var mayUpgrade: Bool {
+        guard request.hasFields, case .response = transfer.purpose, transfer.storage == nil, calls.hasDataDelegate
+        else {
+            return false
+        }
+        return request.value(forHTTPHeaderField: "Upgrade") != nil
+    }
+
+    /// The fields that the request would be sent with. Credentials of a challenge are not among them: a response that
+    /// depends on them is not found in the cache.
+    var fieldsToSend: HeaderFields {
+        guard let target = try? RequestTarget(request.url, like: session.pool.latestTarget) else {
+            return request.ownFields
+        }
+        return composer.head(at: target, framing: .none).fields
+    }
+
+    /// The request as a protocol sees it.
+    func requestForProtocols(with body: OutgoingBody) -> URLRequest {
+        composer.requestForProtocols(with: body)
+    }
+
+    // MARK: ExchangeClient
+
+    func exchangeMadeProgress(_ source: any ResponseSource) {
+        transfer.deadlines.markProgress()
+    }
+
+    func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int) {
+        transfer.deadlines.markProgress()
+        calls.reportSent(Int64(count))
+    }
+
+    func exchange(_ source: any ResponseSource, didReceiveInterim head: ResponseHead) {
+        guard calls.hasTaskDelegate, let url = request.url else { return }
+        calls.reportInterim(HTTPURLResponse(url: url, head: head))
+    }
+
+    func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
+        guard let url = request.url else { return }
+        let response = ReceivedResponse(
+            response: accountFor(head, from: url), head: head, framing: framing, source: source)
+        var circumstances = circumstances(of: .server)
+        let peer = ResponseDecision.challenger(of: head, to: request, through: circumstances.proxy)
+        authenticator.concludeRound(head, asking: peer)
+        if peer == nil {
+            cache.invalidate(head, request)
+            circumstances.cache = cache.judge(head)
+        }
+        let decision = ResponseDecision(head, framing: framing, in: circumstances)
+        if decision.isOfferedToCache { cache.collect(response) }
+        ResponseHandler(response, to: self, of: transfer).carryOut(decision)
+    }
+
+    func exchange(_ source: any ResponseSource, didReceive bytes: UnsafeRawBufferPointer) {
+        if case .leaving = phase { return cache.collect(bytes) }
+        transfer.receiver?.take(bytes)
+    }
+
+    func exchange(_ source: any ResponseSource, didMoveContent count: Int) {
+        transfer.receiver?.takeMoved(count)
+    }
+
+    func exchangeDidFinish(_ source: any ResponseSource) {
+        calls.currentMetrics?.noteEnd()
+        if case .leaving(_, let next) = phase {
+            cache.offer(content: nil, isFinal: false)
+            return proceed(to: next)
+        }
+        phase = .received
+        transfer.receiver?.finish()
+    }
+
+    func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure) {
+        if case .leaving(_, let next) = phase {
+            // The response has served its purpose.
+            return proceed(to: next)
+        }
+        phase = .parked
+        if case .closedBeforeResponse = failure, source.isReused, !isRetry, request.isIdempotent, canSendBodyAgain {
+            // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
+            isRetry = true
+            return proceed()
+        }
+        fail(.exchange(failure))
+    }
+
+    /// Stores the cookies of a response, and makes it one for users.
+    private func accountFor(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
+        if request.httpShouldHandleCookies, head.status != 407 {
+            session.settings.httpCookieStorage?.take(
+                head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
+                policy: session.settings.httpCookieAcceptPolicy)
+        }
+        let response = HTTPURLResponse(url: url, head: head)
+        calls.currentMetrics?.noteResponse(response)
+        return response
+    }
+
+    // MARK: What a response means
+
+    private func circumstances(of origin: ResponseDecision.Provenance) -> ResponseDecision.Circumstances {
+        ResponseDecision.Circumstances(
+            request: request, origin: origin, proxy: route.challenger, canSendBodyAgain: canSendBodyAgain,
+            redirects: history.redirects, storage: transfer.storageState, refusal: refusal)
+    }
+
+    /// Why a response is a failure where another protocol was asked for.
+    private var refusal: ((_ status: Int) -> TransferFailure)? {
+        switch (transfer.purpose, message) {
+        case (.response, _): nil
+        case (.stream, _): { .stream(.tunnelRefused(status: $0)) }
+        case (.webSocket, .handshake): { .webSocket(.refused(status: $0)) }
+        case (.webSocket, .connect), (.webSocket, .request): { .webSocket(.tunnelRefused(status: $0)) }
+        }
+    }
+
+    /// A response from this process.
+    func receive(_ response: ReceivedResponse, from provenance: ResponseDecision.Provenance) {
+        if case .local = provenance { calls.recordLocalResponse(response.response, to: request, from: .unknown) }
+        let decision = ResponseDecision(response.head, framing: response.framing, in: circumstances(of: provenance))
+        ResponseHandler(response, to: self, of: transfer).carryOut(decision)
+    }
+
+    /// A protocol is told to load another request.
+    func receiveRedirect(_ response: ReceivedResponse, to next: URLRequest) {
+        guard history.redirects < Redirect.limit else { return fail(.tooManyRedirects) }
+        ResponseHandler(response, to: self, of: transfer).carryOut(.redirect(next))
+    }
+
+    /// A protocol asks the delegate for credentials.
+    func receive(
+        _ challenge: URLAuthenticationChallenge, from source: LocalExchange,
+        answer: @escaping DelegateCalls.ChallengeAnswer
+    ) {
+        guard calls.hasTaskDelegate else { return answer(.performDefaultHandling, nil) }
+        transfer.hold(.deciding)
+        calls.ask(challenge) { [weak self] disposition, credential in
+            guard let self, self.isExchanging(with: source) else { return }
+            self.transfer.continueAfterDecision {
+                answer(disposition, credential)
+                if disposition == .cancelAuthenticationChallenge { self.fail(.authenticationCancelled) }
+            }
+        }
+    }
+
+    /// What a response means that is the result, though it redirects or asks for credentials.
+    func decideAsResult(_ response: ReceivedResponse) -> ResponseDecision {
+        ResponseDecision.result(response.head, response.framing, circumstances(of: .local))
+    }
+
+    /// Whether a response that the delegate was asked about is still the current one.
+    func isExchanging(with source: any ResponseSource) -> Bool {
+        guard case .exchanging(let current) = phase else { return false }
+        return current === source
+    }
+
+    func fail(_ failure: TransferFailure) {
+        transfer.fail(failure)
+    }
+
+    /// All of the content has been handed on: the cache may store the response.
+    ///
+    /// - Parameter content: The content, where the receiver has collected it.
+    func bodyDidEnd(content: Data?) {
+        cache.offer(content: content, isFinal: true)
+    }
+
+    // MARK: What follows a response
+
+    /// The same request follows, without its expectation.
+    func sendWithoutExpectation(after response: ReceivedResponse) {
+        var next = request
+        next.setValue(nil, forHTTPHeaderField: "Expect")
+        leave(response, for: next, history)
+    }
+
+    /// The same request follows, without the conditions of a stored response.
+    func sendWithoutConditions(after response: ReceivedResponse) {
+        leave(response, for: request, history.distrustingCache)
+    }
+
+    /// The request that the response redirects to follows.
+    func follow(_ next: URLRequest, after response: ReceivedResponse) {
+        calls.countRedirect()
+        leave(response, for: next, history.redirected)
+    }
+
+    /// The same request follows, with these credentials.
+    func authenticate(_ login: Login, to peer: Challenger, after response: ReceivedResponse) {
+        authenticator.prepare(login, for: peer)
+        leave(response, for: request, history)
+    }
+
+    /// All of the resource is requested, after the response to a request for its rest could not be used. Asked without a
+    /// range, the server has no range left to get wrong.
+    func requestWhole(after response: ReceivedResponse) {
+        transfer.storage?.forgetPoint()
+        phase = .parked
+        response.source.abandon()
+        proceed()
+    }
+
+    /// The stored response follows.
+    ///
+    /// - Parameter isConfirmed: The server has confirmed it, and so it is stored again.
+    func deliver(_ stored: CachedURLResponse, age: Int64?, isConfirmed: Bool, after response: ReceivedResponse) {
+        if isConfirmed { cache.store(stored) }
+        leave(response, for: .stored(stored, age: age))
+    }
+
+    /// Nothing follows: the rest of the response is of no use.
+    func abandonRest(of response: ReceivedResponse) {
+        phase = .received
+        response.source.abandon()
+    }
+
+    /// Leaves the response for another request.
+    private func leave(_ response: ReceivedResponse, for next: URLRequest, _ history: TransactionHistory) {
+        leave(response, for: .request(next, history.followed(from: request, to: next, authenticator)))
+    }
+
+    /// Leaves the response. A short body is read to its end so that the connection can be used again; a long one is not
+    /// worth it.
+    private func leave(_ response: ReceivedResponse, for next: Successor) {
+        let isShort =
+            switch response.framing {
+            case .none: true
+            case .length(let length): length <= 65_536
+            case .chunked, .untilClose: false
+            }
+        if isShort {
+            phase = .leaving(response.source, next)
+        } else {
+            phase = .parked
+            response.source.abandon()
+            proceed(to: next)
+        }
+    }
+
+    private func proceed(to next: Successor) {
+        switch next {
+        case .request(let request, let history):
+            phase = .ended
+            transfer.load(request, history)
+        case .stored(let stored, let age):
+            deliver(stored, age: age)
+        }
+    }
+
+    // MARK: Credentials
+
+    private func authenticate(_ head: inout RequestHead, to peer: Challenger, target: String) {
+        authenticator.addCredentials(
+            to: &head, for: peer, target: target, history.users(of: request, route))
+    }
+
+    /// What follows from a challenge.
+    func step(after challenge: ReceivedResponse, from peer: Challenger) -> Authenticator.Step {
+        authenticator.answer(
+            peer, fields: challenge.head.fields, target: originForm, history.users(of: request, route))
+    }
+
+    /// The request's target as its server receives it.
+    var originForm: String { (try? RequestTarget(request.url))?.originForm ?? "/" }
+
+    /// How far authentication to a peer has come.
+    func authenticationRound(with peer: Challenger) -> AuthenticationRound { authenticator.round(with: peer) }
+
+    /// The delegate wants no more of a protection space.
+    func reject(_ space: URLProtectionSpace, of peer: Challenger) {
+        authenticator.reject(space, of: peer)
+    }
+
+    // MARK: The connection becomes a stream
+
+    /// Gives the response's connection to a stream task. False when there is none.
+    func surrender(_ response: ReceivedResponse) -> (socket: StreamSocket, surplus: [UInt8])? {
+        guard let surrendered = response.source.surrender() else { return nil }
+        cache.detach()
+        phase = .parked
+        return surrendered
+    }
+
+    /// The response is another task's: it is not stored.
+    func detachCache() {
+        cache.detach()
+    }
+
+    /// What may store the response.
+    var cacheTransaction: CacheVisit? { cache.transaction }
+
+    // MARK: Other protocols
+
+    /// RFC 9110 §9.3.6: asks the proxy for a tunnel to the server. RFC 6455 §4.1 item 3: whatever the scheme.
+    private func connect(to target: RequestTarget, through proxy: HTTPProxy, on connection: HTTPConnection) {
+        guard var head = Tunnel.head(to: target.origin.endpoint, composer.head(at: target, framing: .none)) else {
+            return release(connection, failing: .url(.badAuthority))
+        }
+        authenticate(&head, to: .proxy(proxy.endpoint), target: head.target)
+        message = .connect
+        guard let bytes = encode(head, for: connection) else { return }
+        start(head, bytes, .none, on: connection, mayUpgrade: true)
+    }
+
+    /// RFC 6455 §4.1: asks the server to speak WebSocket.
+    private func sendHandshake(on connection: HTTPConnection, _ target: RequestTarget) {
+        var head = composer.head(at: target, framing: .none)
+        authenticate(&head, to: .server(target.origin), target: target.originForm)
+        let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        message = .handshake(WebSocketHandshake(nonce: nonce, addingTo: &head))
+        guard let bytes = encode(head, for: connection) else { return }
+        task.setSent(head.fields)
+        start(head, bytes, .none, on: connection, mayUpgrade: true)
+    }
+
+    func exchange(
+        _ source: any ResponseSource, didSwitchTo socket: StreamSocket, with head: ResponseHead, surplus: [UInt8]
+    ) {
+        switch (transfer.purpose, message) {
+        case (.response, _):
+            receiveSwitch(to: socket, head, surplus)
+        case (.stream(let stream), _):
+            open(stream, over: socket, received: surplus)
+        case (.webSocket(let webSocket), .handshake(let handshake)):
+            finish(handshake, of: webSocket, over: socket, head, surplus)
+        case (.webSocket, .connect), (.webSocket, .request):
+            sendHandshake(throughTunnel: socket)
+        }
+    }
+
+    /// The server speaks the protocol that the request asked for. That is a response without a body, unless the delegate
+    /// wants the connection.
+    private func receiveSwitch(to socket: StreamSocket, _ head: ResponseHead, _ surplus: [UInt8]) {
+        let source = SwitchedConnection(socket, surplus, client: self)
+        phase = .exchanging(source)
+        exchange(source, didReceive: head, framing: .none)
+        source.endUnlessPaused()
+    }
+
+    /// The proxy has connected: the handshake goes the same way.
+    private func sendHandshake(throughTunnel socket: StreamSocket) {
+        guard let target = try? RequestTarget(request.url) else { return socket.close() }
+        route = .direct
+        let connection = session.pool.adopt(socket, as: target.origin)
+        phase = .exchanging(connection)
+        calls.beginMetrics(of: request)
+        sendHandshake(on: connection, target)
+    }
+
+    private func finish(
+        _ handshake: WebSocketHandshake, of webSocket: WebSocketConversation, over socket: StreamSocket,
+        _ head: ResponseHead, _ surplus: [UInt8]
+    ) {
+        guard let url = request.url else { return socket.close() }
+        let response = accountFor(head, from: url)
+        authenticator.concludeRound(head, asking: nil)
+        do throws(WebSocketHandshakeError) {
+            let agreement = try handshake.check(head)
+            task.setResponse(response, received: 0, expected: NSURLSessionTransferSizeUnknown)
+            calls.callWebSocketDelegate {
+                $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: agreement.subprotocol)
+            }
+            phase = .conversing(webSocket)
+            webSocket.transfer = WebSocketUpgrade(transfer)
+            webSocket.isPaused = transfer.isHeld
+            webSocket.open(socket, agreement, received: surplus)
+        } catch {
+            socket.close()
+            phase = .parked
+            task.setResponse(response, received: 0, expected: 0)
+            fail(.webSocket(.handshake(error)))
+        }
+    }
+
+    func open(_ stream: StreamConversation, over socket: StreamSocket, received bytes: [UInt8]) {
+        phase = .conversing(stream)
+        task.startCountingStream()
+        stream.isPaused = transfer.isHeld
+        stream.open(socket, received: bytes, for: StreamUpgrade(transfer))
+    }
+}
+
+extension URLRequest {
+    /// RFC 9110 §9.2.2: asking twice means no more than asking once.
+    fileprivate var isIdempotent: Bool {
+        ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(httpMethod ?? "GET")
+    }
+}
+
+extension DialError {
+    /// The reason may go away by itself: there is no network, no route to the host, no answer from the resolver, or no
+    /// listener. What this process lacks (descriptors, permission) is no matter of connectivity.
+    var isPassing: Bool {
+        switch self {
+        case .resolve:
+            return true
+        case .connect(let failures):
+            let passing: Set<Int32> = [
+                ENETUNREACH, ENETDOWN, EHOSTUNREACH, EHOSTDOWN, ECONNREFUSED, ECONNRESET, ETIMEDOUT, EADDRNOTAVAIL,
+                ENOENT,
+            ]
+            return failures.allSatisfy { passing.contains($0.error.code) }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// What a transaction knows of those before it: a redirect, a challenge or a failed expectation makes a new transaction
+/// from the history of the last one.
+@NetworkActor
+struct TransactionHistory {
+    /// How many redirects have led here.
+    private(set) var redirects = 0
+    /// A redirect has led to another origin: credentials of the session, and of the original URL, are not for that one.
+    private(set) var hasLeftOrigin = false
+    /// Whether stored responses may be used: one has turned out not to be what the server describes.
+    private(set) var trustsCache = true
+    /// The body of an upload task, for as long as redirects keep it.
+    private(set) var upload: RequestBody?
+    /// As the last transaction has left it.
+    private(set) var authenticator: Authenticator
+    private let originalURL: URL?
+
+    init(_ session: URLSession, originalURL: URL?, upload: RequestBody?) {
+        authenticator = Authenticator(session)
+        self.originalURL = originalURL
+        self.upload = upload
+    }
+
+    /// The history of a transaction for `next` after one for `request`, which has left this authenticator.
+    func followed(from request: URLRequest, to next: URLRequest, _ authenticator: Authenticator) -> TransactionHistory {
+        var history = self
+        history.authenticator = authenticator
+        if let old = request.url, let new = next.url, !Redirect.isSameOrigin(old, new) {
+            history.hasLeftOrigin = true
+            history.authenticator.forgetServers()
+        }
+        if Redirect.replacesBody(of: request, by: next) { history.upload = nil }
+        return history
+    }
+
+    /// The same with one more redirect.
+    var redirected: TransactionHistory {
+        var history = self
+        history.redirects += 1
+        return history
+    }
+
+    /// The same without trust in what is stored.
+    var distrustingCache: TransactionHistory {
+        var history = self
+        history.trustsCache = false
+        return history
+    }
+
+    /// Which users the URLs and the configuration name. The URL is that of the request, or of the one that was redirected
+    /// within its origin: a server that redirects to another does not decide who is authenticated there.
+    func users(of request: URLRequest, _ route: Route) -> Authenticator.NamedUsers {
+        let url =
+            hasLeftOrigin
+            ? nil
+            : [request.url, originalURL].lazy.compactMap { $0 }
+                .first { $0.user(percentEncoded: false)?.isEmpty == false }
+        return Authenticator.NamedUsers(mayCarrySecrets: request.mayCarrySecrets, url: url, route: route)
+    }
+}
+
+/// Which way a transaction reaches its server.
+enum Route {
+    case direct
+    case proxy(HTTPProxy)
+
+    var isProxy: Bool {
+        switch self {
+        case .direct: false
+        case .proxy: true
+        }
+    }
+
+    /// Whose connection carries a request to `target`.
+    func origin(of target: RequestTarget) -> Origin {
+        switch self {
+        case .direct: target.origin
+        case .proxy(let proxy): .proxy(proxy.endpoint)
+        }
+    }
+
+    /// The peer that may ask for credentials before the server does.
+    var challenger: Challenger? {
+        switch self {
+        case .direct: nil
+        case .proxy(let proxy): .proxy(proxy.endpoint)
+        }
+    }
+
+    func failure(_ error: DialError) -> TransferFailure {
+        switch self {
+        case .direct: .dial(error)
+        case .proxy(let proxy): .proxyDial(proxy.endpoint, error)
+        }
+    }
+}

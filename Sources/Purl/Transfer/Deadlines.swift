@@ -1,0 +1,152 @@
+import Foundation
+internal import PurlIO
+
+/// The moments at which a transfer begins, dials again, or has used up its time.
+///
+/// `timeoutIntervalForRequest` limits how long nothing arrives while something is expected of the network;
+/// `timeoutIntervalForResource` limits the whole transfer. Progress does not move the timer: it looks at the time of the
+/// last progress when it fires.
+@NetworkActor
+final class Deadlines {
+    /// What a transfer expects of the network.
+    enum Expectation {
+        /// Nothing: the user, the pool, the disk or the session's own limit is in the way.
+        case nothing
+        /// Progress, at the latest one request time-out after the last one.
+        case progress
+        /// Progress, since this moment at the earliest.
+        case progressSince(MonotonicTime)
+    }
+
+    private weak var transfer: Transfer?
+    private let session: URLSession
+    private var lastProgress: MonotonicTime
+    /// When all of `timeoutIntervalForResource` is used; set once the transfer has begun.
+    private var end: MonotonicTime?
+    /// Fires at the earliest moment at which a limit can be used up.
+    private var watch: SessionTimer?
+    /// Fires when the task's date to begin at may have come.
+    private var delay: SessionTimer?
+    /// Fires when dialling is tried again.
+    private var redial: SessionTimer?
+    private var redials = 0
+
+    init(_ session: URLSession) {
+        self.session = session
+        lastProgress = session.settings.clock.now
+    }
+
+    private var clock: SessionClock { session.settings.clock }
+
+    /// Connects the deadlines with the transfer that they end.
+    func attach(to transfer: Transfer) {
+        self.transfer = transfer
+    }
+
+    // MARK: The date to begin at
+
+    /// Whether the transfer waits for its date.
+    var isDelayed: Bool { delay != nil }
+
+    /// Runs `action` when `date` may have come. The calendar's clock can be set, so the date is compared with it at least
+    /// once a minute.
+    func wait(for date: Date, _ action: @escaping @Sendable @NetworkActor () -> Void) {
+        let seconds = min(date.timeIntervalSinceNow, 60)
+        delay = SessionClock.system.schedule(after: .milliseconds(Int64((seconds * 1000).rounded(.up))), action)
+    }
+
+    /// Forgets the date to begin at.
+    func stopWaiting() {
+        delay?.cancel()
+        delay = nil
+    }
+
+    // MARK: Connectivity
+
+    /// Whether `redial` has never been called.
+    var hasNeverRedialled: Bool { redials == 0 }
+
+    /// Runs `action` after the next of the delays between attempts to connect.
+    func redial(_ action: @escaping @Sendable @NetworkActor () -> Void) {
+        let delay = Self.redialDelay(after: redials)
+        redials += 1
+        redial = clock.schedule(after: delay) { [weak self] in
+            self?.redial = nil
+            action()
+        }
+    }
+
+    func stopRedialling() {
+        redial?.cancel()
+        redial = nil
+    }
+
+    /// 1, 2, 4, 8, 16, then always 30 seconds.
+    nonisolated static func redialDelay(after redials: Int) -> Duration {
+        redials < 5 ? .seconds(1 << redials) : .seconds(30)
+    }
+
+    // MARK: Time-outs
+
+    /// Starts `timeoutIntervalForResource`.
+    func begin(_ request: URLRequest) {
+        end = clock.now + Self.duration(session.settings.timeoutIntervalForResource)
+        watchProgress(of: request)
+    }
+
+    /// From now on progress is expected.
+    func watchProgress(of request: URLRequest) {
+        markProgress()
+        if watch == nil { startWatch(after: Self.duration(progressLimit(of: request))) }
+    }
+
+    /// Bytes were moved, or something else happened that counts as progress.
+    func markProgress() {
+        lastProgress = clock.now
+    }
+
+    /// The request's own time-out in seconds, or the session's where it has none.
+    func progressLimit(of request: URLRequest) -> TimeInterval {
+        request.timeoutInterval == URLRequest.defaultTimeoutInterval
+            ? session.settings.timeoutIntervalForRequest : request.timeoutInterval
+    }
+
+    private func startWatch(after delay: Duration) {
+        var delay = delay
+        if let end { delay = min(delay, end - clock.now) }
+        watch = clock.schedule(after: delay) { [weak self] in
+            self?.check()
+        }
+    }
+
+    private func check() {
+        guard let transfer else { return }
+        let now = clock.now
+        if let end, end <= now {
+            return transfer.fail(.tookTooLong(seconds: session.settings.timeoutIntervalForResource))
+        }
+        switch transfer.expectation {
+        case .nothing: markProgress()
+        case .progress: break
+        case .progressSince(let start): lastProgress = max(lastProgress, start)
+        }
+        let limit = progressLimit(of: transfer.request)
+        let deadline = lastProgress + Self.duration(limit)
+        guard deadline <= now else { return startWatch(after: deadline - now) }
+        transfer.fail(.stalled(seconds: limit))
+    }
+
+    /// Cancels all timers; the transfer is over.
+    func stop() {
+        stopWaiting()
+        stopRedialling()
+        watch?.cancel()
+        watch = nil
+    }
+
+    /// Seconds as users give them, which may be anything: infinite, not a number, or zero and less for "no limit".
+    nonisolated static func duration(_ seconds: TimeInterval) -> Duration {
+        guard seconds > 0, seconds < 1_000_000_000 else { return .seconds(1_000_000_000) }
+        return .milliseconds(Int64((seconds * 1000).rounded(.up)))
+    }
+}

@@ -1,0 +1,414 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+import Synchronization
+
+/// Every question and every report of one transfer to its user, in the order in which they are made.
+///
+/// All of them run on the session's delegate queue. A question is answered once, however often the user answers it, and
+/// its answer arrives on the network thread. The task changes when another one takes its place.
+@NetworkActor
+final class DelegateCalls {
+    typealias ChallengeAnswer =
+        @Sendable @NetworkActor (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+
+    let session: URLSession
+    /// The task that users know the transfer by.
+    private(set) var task: URLSessionTask
+    /// The requests so far; `nil` while there is no delegate that could receive them.
+    private var metrics: MetricsLog?
+    private var redirectsFollowed = 0
+    private lazy var bytesSent = ByteReport()
+    private lazy var bytesWritten = ByteReport()
+
+    init(_ task: URLSessionTask, _ session: URLSession) {
+        self.task = task
+        self.session = session
+    }
+
+    // MARK: Who is called
+
+    /// Whether a delegate can be asked about requests.
+    var hasTaskDelegate: Bool { task.taskDelegate != nil }
+
+    /// Whether a delegate can be asked about the response of a data task.
+    var hasDataDelegate: Bool {
+        if case .delegate = task.consumer { return task.dataDelegate != nil }
+        return false
+    }
+
+    /// The task as a download: it became one, or is one from the start.
+    var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
+
+    // MARK: Questions
+
+    func askAboutRedirect(
+        _ response: HTTPURLResponse, _ next: URLRequest,
+        answer: @escaping @Sendable @NetworkActor (URLRequest?) -> Void
+    ) {
+        let once = SingleAnswer(answer)
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.give(next) }
+            delegate.urlSession(
+                session, task: task, willPerformHTTPRedirection: response, newRequest: next,
+                completionHandler: { once.give($0) })
+        }
+    }
+
+    /// A redirect was followed; the metrics count it.
+    func countRedirect() {
+        redirectsFollowed += 1
+    }
+
+    func askAboutResponse(
+        _ response: URLResponse,
+        answer: @escaping @Sendable @NetworkActor (URLSession.ResponseDisposition) -> Void
+    ) {
+        let once = SingleAnswer(answer)
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.dataDelegate, let dataTask = task as? URLSessionDataTask else {
+                return once.give(.allow)
+            }
+            delegate.urlSession(
+                session, dataTask: dataTask, didReceive: response, completionHandler: { once.give($0) })
+        }
+    }
+
+    /// Asks for a credential for a protection space.
+    ///
+    /// - Parameters:
+    ///   - refused: The last credential that the server has refused.
+    ///   - failures: How many it has refused.
+    ///   - response: The response that asks for credentials.
+    func askForCredential(
+        _ space: URLProtectionSpace, refused: URLCredential?, failures: Int, _ response: URLResponse,
+        answer: @escaping ChallengeAnswer
+    ) {
+        let once = SingleAnswer<ChallengeSender.Answer> { answer($0.disposition, $0.credential) }
+        let challenge = URLAuthenticationChallenge(
+            protectionSpace: space, proposedCredential: refused, previousFailureCount: failures,
+            failureResponse: response, error: nil, sender: ChallengeSender(once))
+        ask(challenge, once)
+    }
+
+    /// Asks about a challenge that a `URLProtocol` has made.
+    func ask(_ challenge: URLAuthenticationChallenge, answer: @escaping ChallengeAnswer) {
+        ask(challenge, SingleAnswer<ChallengeSender.Answer> { answer($0.disposition, $0.credential) })
+    }
+
+    private func ask(_ challenge: URLAuthenticationChallenge, _ once: SingleAnswer<ChallengeSender.Answer>) {
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.give((.performDefaultHandling, nil)) }
+            delegate.urlSession(
+                session, task: task, didReceive: challenge, completionHandler: { once.give(($0, $1)) })
+        }
+    }
+
+    func askForBodyStream(answer: @escaping @Sendable @NetworkActor (BodyStream?) -> Void) {
+        let once = SingleAnswer(answer)
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.give(nil) }
+            delegate.urlSession(
+                session, task: task, needNewBodyStream: { stream in once.give(stream.map { BodyStream($0) }) })
+        }
+    }
+
+    func askAboutDelayedRequest(
+        _ request: URLRequest,
+        answer: @escaping @Sendable @NetworkActor (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+    ) {
+        let once = SingleAnswer<(URLSession.DelayedRequestDisposition, URLRequest?)> { answer($0.0, $0.1) }
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.give((.continueLoading, nil)) }
+            delegate.urlSession(
+                session, task: task, willBeginDelayedRequest: request, completionHandler: { once.give(($0, $1)) })
+        }
+    }
+
+    /// Asks whether a response may be stored, and in which form. Called only when the user answers "yes".
+    func askAboutCaching(
+        _ proposed: CachedURLResponse, store: @escaping @Sendable (CachedURLResponse, URLSessionDataTask) -> Void
+    ) {
+        session.queue.enqueue { [task, session] in
+            guard let dataTask = task as? URLSessionDataTask else { return }
+            guard let delegate = task.dataDelegate else { return store(proposed, dataTask) }
+            let isAnswered = Mutex(false)
+            delegate.urlSession(session, dataTask: dataTask, willCacheResponse: proposed) { wanted in
+                let isFirst = isAnswered.withLock { isAnswered in
+                    defer { isAnswered = true }
+                    return !isAnswered
+                }
+                guard isFirst, let wanted, let circumstances = proposed.circumstances else { return }
+                store(wanted.with(circumstances), dataTask)
+            }
+        }
+    }
+
+    // MARK: Reports
+
+    /// Reports, once in a transfer, that it waits for connectivity.
+    func reportWaitingForConnectivity() {
+        guard hasTaskDelegate else { return }
+        session.queue.enqueue { [task, session] in
+            task.taskDelegate?.urlSession(session, taskIsWaitingForConnectivity: task)
+        }
+    }
+
+    func reportInterim(_ response: HTTPURLResponse) {
+        session.queue.enqueue { [task, session] in
+            task.taskDelegate?.urlSession(session, task: task, didReceiveInformationalResponse: response)
+        }
+    }
+
+    /// Empties the mailbox into the delegate, however many reads have filled it.
+    ///
+    /// - Parameter drained: There is room again after the mailbox was full.
+    func deliverData(from mailbox: ByteMailbox, drained: @escaping @Sendable @NetworkActor () -> Void) {
+        session.queue.enqueue { [task, session] in
+            while let data = mailbox.take() {
+                if let dataTask = task as? URLSessionDataTask {
+                    task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
+                }
+                if mailbox.done(data.count) { NetworkActor.post(drained) }
+            }
+        }
+    }
+
+    /// A request's body begins; its bytes are counted from zero.
+    func startSending() {
+        bytesSent = ByteReport()
+    }
+
+    func reportSent(_ count: Int64) {
+        task.updateCounts { $0.sent += count }
+        guard case .delegate = task.consumer, bytesSent.add(count) else { return }
+        let expected = task.countOfBytesExpectedToSend
+        session.queue.enqueue { [task, session, bytesSent] in
+            let (bytes, total) = bytesSent.take()
+            task.taskDelegate?.urlSession(
+                session, task: task, didSendBodyData: bytes, totalBytesSent: total, totalBytesExpectedToSend: expected)
+        }
+    }
+
+    func reportWritten(_ count: Int64) {
+        guard case .delegate = task.consumer, let download = downloadTask, bytesWritten.add(count) else { return }
+        session.queue.enqueue { [session, bytesWritten] in
+            let (bytes, total) = bytesWritten.take()
+            download.downloadDelegate?.urlSession(
+                session, downloadTask: download, didWriteData: bytes, totalBytesWritten: total,
+                totalBytesExpectedToWrite: download.countOfBytesExpectedToReceive)
+        }
+    }
+
+    func reportResumed(at offset: Int64, expected: Int64) {
+        bytesWritten.start(at: offset)
+        guard case .delegate = task.consumer, let download = downloadTask else { return }
+        session.queue.enqueue { [session] in
+            download.downloadDelegate?.urlSession(
+                session, downloadTask: download, didResumeAtOffset: offset, expectedTotalBytes: expected)
+        }
+    }
+
+    /// A call of a WebSocket's delegate.
+    func callWebSocketDelegate(
+        _ call: @escaping @Sendable (any URLSessionWebSocketDelegate, URLSession, URLSessionWebSocketTask) -> Void
+    ) {
+        session.queue.enqueue { [task, session] in
+            guard let task = task as? URLSessionWebSocketTask, let delegate = task.webSocketDelegate else { return }
+            call(delegate, session, task)
+        }
+    }
+
+    /// A call of a stream's delegate.
+    func callStreamDelegate(
+        _ call: @escaping @Sendable (any URLSessionStreamDelegate, URLSession, URLSessionStreamTask) -> Void
+    ) {
+        session.queue.enqueue { [task, session] in
+            guard let task = task as? URLSessionStreamTask, let delegate = task.streamDelegate else { return }
+            call(delegate, session, task)
+        }
+    }
+
+    // MARK: Another task in the task's place
+
+    /// Another task continues with the response of a data task: it takes over what users see of the old one.
+    ///
+    /// - Returns: Whether either task has been cancelled.
+    func replaceTask(by new: URLSessionTask, transfer: Transfer) -> Bool {
+        let isCancelled = task.hand(over: new)
+        new.attach(transfer)
+        task.detachTransfer()
+        task = new
+        return isCancelled
+    }
+
+    /// Reports to the delegate of `old` that another task has taken its place.
+    ///
+    /// - Parameter call: The delegate's `didBecome` method.
+    func reportReplacement(
+        of old: URLSessionTask,
+        _ call: @escaping @Sendable (any URLSessionDataDelegate, URLSession, URLSessionDataTask) -> Void
+    ) {
+        session.queue.enqueue { [session] in
+            old.forgetSuccessor()
+            if let dataTask = old as? URLSessionDataTask, let delegate = old.dataDelegate {
+                call(delegate, session, dataTask)
+            }
+            old.release()
+            session.forget(old)
+        }
+    }
+
+    // MARK: Metrics
+
+    /// The current request's metrics, where a delegate may want them.
+    var currentMetrics: TransactionRecord? { metrics?.current }
+
+    /// A request is about to be sent, or answered without being sent.
+    func beginMetrics(of request: URLRequest) {
+        if let metrics {
+            metrics.begin(request)
+        } else if hasTaskDelegate {
+            metrics = MetricsLog(request)
+        }
+    }
+
+    /// The current request is answered in this process. Its content counts as it is handed on.
+    ///
+    /// - Parameter source: `.localCache` for the cache's response; `.unknown` for others.
+    func recordLocalResponse(
+        _ response: URLResponse, to request: URLRequest, from source: URLSessionTaskMetrics.ResourceFetchType
+    ) {
+        beginMetrics(of: request)
+        metrics?.current.noteLocalAnswer(response, from: source)
+    }
+
+    /// The call that delivers the metrics, to be made right before the task's last; `nil` when there is no delegate.
+    /// Requests from before there was a delegate are not in them.
+    private func metricsCall() -> DelegateQueue.Call? {
+        guard metrics != nil || hasTaskDelegate else { return nil }
+        let created = task.created
+        let ended = EventLoop.shared.now
+        let records = metrics?.finish() ?? []
+        return { [task, session, redirectsFollowed] in
+            guard let delegate = task.taskDelegate else { return }
+            let metrics = URLSessionTaskMetrics(records, created: created, ended: ended, redirects: redirectsFollowed)
+            delegate.urlSession(session, task: task, didFinishCollecting: metrics)
+        }
+    }
+
+    // MARK: The last calls
+
+    /// Calls the handler that waits for resume data.
+    func deliverResumeData(_ data: Data?, to handler: @escaping @Sendable (Data?) -> Void) {
+        session.queue.enqueue { handler(data) }
+    }
+
+    /// The last calls of the task: its result, or its failure.
+    ///
+    /// - Parameters:
+    ///   - failure: Why the task failed; `nil` if it has not.
+    ///   - content: What a data handler receives.
+    ///   - file: What a download leaves.
+    func conclude(_ failure: (any Error)?, content: Data, file: PartialFile?) {
+        let deliverMetrics = metricsCall()
+        switch task.consumer {
+        case .delegate:
+            session.queue.enqueue { [task] in task.callDelegateLast(failure, file: file, metrics: deliverMetrics) }
+        case .bytes(let stream):
+            deliver(.inline, after: deliverMetrics) { [task] in
+                stream.close(task.conclude(failure))
+                task.finish()
+            }
+        case .data(let handler, let delivery):
+            deliver(delivery, after: deliverMetrics) { [task] in
+                let final = task.conclude(failure)
+                handler(final == nil ? content : nil, task.response, final)
+                task.finish()
+            }
+        case .file(let handler, let delivery):
+            deliver(delivery, after: deliverMetrics) { [task] in
+                let final = task.conclude(failure)
+                handler(final == nil ? file?.location : nil, task.response, final)
+                // A failed transfer has decided about its file; a finished one is the caller's only after `await`.
+                if failure == nil, final != nil || delivery == .queue { file?.remove() }
+                task.finish()
+            }
+        }
+    }
+
+    /// The last call of a stream task whose connection belongs to its delegate from now on.
+    func concludeCaptured(_ connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
+        let deliverMetrics = metricsCall()
+        session.queue.enqueue { [task] in
+            (task as? URLSessionStreamTask)?
+                .handOver(connection, after: bytes, isReadClosed: isReadClosed, metrics: deliverMetrics)
+        }
+    }
+
+    /// A continuation whose task has a delegate of its own resumes after that delegate has received the metrics. Any other
+    /// is not delayed by the delegate queue, which may be busy or suspended.
+    private func deliver(
+        _ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?, _ call: @escaping @Sendable () -> Void
+    ) {
+        if let first { session.queue.enqueue(first) }
+        switch delivery {
+        case .inline where first == nil || task.delegate == nil: call()
+        case .queue, .inline: session.queue.enqueue(call)
+        }
+    }
+}
+
+/// A question's answer: it counts once, however often a user gives it, and takes effect on the network thread.
+final class SingleAnswer<Answer: Sendable>: Sendable {
+    private let effect: Mutex<(@Sendable @NetworkActor (Answer) -> Void)?>
+
+    init(_ effect: @escaping @Sendable @NetworkActor (Answer) -> Void) {
+        self.effect = Mutex(effect)
+    }
+
+    func give(_ answer: Answer) {
+        let effect = effect.withLock { effect in
+            defer { effect = nil }
+            return effect
+        }
+        if let effect { NetworkActor.post { effect(answer) } }
+    }
+}
+
+/// Bytes sent or written that the delegate has not been called about. Calls that would wait behind a busy queue merge.
+final class ByteReport: Sendable {
+    private struct State {
+        var unreported: Int64 = 0
+        var total: Int64 = 0
+        var isScheduled = false
+    }
+
+    private let state = Mutex(State())
+
+    /// `offset` bytes are there already.
+    func start(at offset: Int64) {
+        state.withLock { $0.total = offset }
+    }
+
+    /// Adds bytes. True when a call has to be put into the queue.
+    func add(_ bytes: Int64) -> Bool {
+        state.withLock { state in
+            state.unreported += bytes
+            state.total += bytes
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+    }
+
+    /// What the call in the queue has to report.
+    func take() -> (bytes: Int64, total: Int64) {
+        state.withLock { state in
+            defer {
+                state.unreported = 0
+                state.isScheduled = false
+            }
+            return (state.unreported, state.total)
+        }
+    }
+}

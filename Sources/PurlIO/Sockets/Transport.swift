@@ -1,0 +1,78 @@
+/// A connected stream of bytes in both directions that never blocks: a TCP or Unix-domain socket, what a security layer
+/// makes of one, or memory.
+///
+/// Readiness is level-triggered: as long as ``interest`` asks for something and it is there, the handler is called in
+/// every turn of the loop. The owner of a transport closes it.
+@NetworkActor package protocol Transport: AnyObject {
+    /// Receives the events that ``interest`` asks for; held weakly. Without a handler the transport stops watching.
+    var handler: (any TransportHandler)? { get set }
+
+    /// The events that the handler is called for; none at first, and none once the transport is closed.
+    var interest: Interest { get set }
+
+    /// Whether the transport has not been closed on this side.
+    var isOpen: Bool { get }
+
+    /// This side's address; `nil` when it has none.
+    var localAddress: SocketAddress? { get }
+
+    /// The other side's address; `nil` when it has none.
+    var peerAddress: SocketAddress? { get }
+
+    /// The socket that carries exactly the bytes of this transport; `nil` where they are changed on their way or never
+    /// reach a socket.
+    ///
+    /// With it the system can move content between the connection and files by itself: `ContentPipe.fill(from:limit:)`,
+    /// `RegularFile.send(_:from:through:)`; and the connection can be given away: `StreamSocket.detach()`.
+    var plainSocket: StreamSocket? { get }
+
+    /// Takes bytes that have arrived, up to the size of `buffer`.
+    ///
+    /// - Returns: The count; 0 at the end of the stream; `nil` when nothing has arrived, or `buffer` is empty.
+    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int?
+
+    /// Whether nothing has arrived, not even the end of the stream or an error. Takes no bytes.
+    var isQuiet: Bool { get }
+
+    /// Takes bytes to be sent.
+    ///
+    /// - Returns: How many were taken, perhaps fewer than all; 0 when there is no room.
+    func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int
+
+    /// Ends this side's stream once what was sent has gone out. Receiving continues.
+    func shutdownWrite()
+
+    /// Closes both directions. The handler is not called again. Has no effect the second time.
+    func close()
+
+    /// Closes at once and discards what has not gone out: the other side sees a reset where the transport knows one.
+    func reset()
+}
+
+/// Receives the events of a transport, on the network thread.
+@NetworkActor package protocol TransportHandler: AnyObject {
+    /// Bytes, the end of the stream or an error can be received.
+    func transportIsReadable(_ transport: any Transport)
+
+    /// There is room to send, or the next `send` throws the connection's error.
+    func transportIsWritable(_ transport: any Transport)
+}
+
+extension Transport {
+    /// Takes bytes that have arrived, at most `limit`, into the loop's scratch buffer, where they are valid until the next
+    /// read on this thread.
+    ///
+    /// - Returns: The bytes; none at the end of the stream; `nil` when nothing has arrived.
+    package func receive(atMost limit: Int = .max) throws(SystemError) -> UnsafeRawBufferPointer? {
+        let scratch = EventLoop.shared.scratch
+        let count = try receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(limit, scratch.count)]))
+        return count.map { UnsafeRawBufferPointer(rebasing: scratch[..<$0]) }
+    }
+
+    /// Takes the part `range` of an array to be sent; returns how many bytes were taken.
+    package func send(_ bytes: [UInt8], _ range: Range<Int>) throws(SystemError) -> Int {
+        try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try send(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
+    }
+}
