@@ -16,7 +16,7 @@ struct CacheKey: Hashable, Sendable {
 
     /// `nil` for a request that no stored response answers: another method than GET.
     init?(_ request: URLRequest) {
-        guard let url = request.url, request.httpMethod ?? "GET" == "GET" else { return nil }
+        guard let url = request.url, request.method == .get else { return nil }
         self.init(url)
     }
 

@@ -81,7 +81,7 @@ final class CacheVisit {
         // Of the end of a body that ends with the connection nobody knows whether it was meant.
         guard answer.framing != .untilClose, ![401, 407].contains(answer.head.status),
             CacheStorage.mayStore(
-                method: "GET", requestFields: sentFields, status: answer.head.status, fields: answer.head.fields)
+                method: .get, requestFields: sentFields, status: answer.head.status, fields: answer.head.fields)
         else { return }
         // A redirect's body is not decoded, since it is seldom wanted.
         if (300...399).contains(answer.head.status), answer.head.fields.contains(.contentEncoding) { return }

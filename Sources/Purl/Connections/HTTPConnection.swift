@@ -59,7 +59,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     @NetworkActor
     private final class Exchange {
         let client: any ExchangeClient
-        let method: String
+        let method: RequestMethod
         let requestFields: HeaderFields
         /// The response may make the connection speak another protocol.
         let mayUpgrade: Bool
@@ -357,7 +357,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     private func receive(_ head: ResponseHead, in exchange: Exchange) throws(ParseError) {
         // A 101 is no tunnel, nor is a success a switch.
-        let isTurn = exchange.method == "CONNECT" ? head.status / 100 == 2 : head.status == 101
+        let isTurn = exchange.method == .connect ? head.status / 100 == 2 : head.status == 101
         if exchange.mayUpgrade, isTurn {
             handover = (head, exchange.client)
             exchange.record?.noteEnd()

@@ -56,7 +56,7 @@ final class Login {
     }
 
     /// The value of the field for one request, which counts it.
-    func proof(method: String, target: String) -> String {
+    func proof(method: RequestMethod, target: String) -> String {
         switch proof {
         case .basic(let value):
             return value

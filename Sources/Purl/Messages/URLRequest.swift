@@ -100,7 +100,7 @@ public struct URLRequest: Hashable, Sendable {
         var httpShouldHandleCookies = true
         var httpShouldUsePipelining = false
         var properties: [String: any Sendable] = [:]
-        var method = "GET"
+        var method = RequestMethod.get
         var body: Body?
         var fields: [HeaderLine] = []
 
@@ -141,7 +141,11 @@ public struct URLRequest: Hashable, Sendable {
         set { change { $0.fields = newValue } }
     }
 
-    private var method: String { content.values.method }
+    /// The request method.
+    var method: RequestMethod { content.values.method }
+
+    /// What ``httpMethod`` keeps in capitals whatever the case it is set in.
+    private static var methodsInCapitals: [RequestMethod] { [.get, .head, .post, .put, .delete, .connect] }
 
     private enum Body: Hashable, Sendable {
         case data(Data)
@@ -184,12 +188,11 @@ public struct URLRequest: Hashable, Sendable {
     /// Methods are case-sensitive (RFC 9110 §9.1), but "get", "head", "post", "put", "delete" and "connect" can only be
     /// meant in capitals, and are kept so.
     public var httpMethod: String? {
-        get { method }
+        get { method.name }
         set {
-            let method = newValue ?? "GET"
-            let capitals = method.uppercased()
-            let isKnown = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT"].contains(capitals)
-            change { $0.method = isKnown ? capitals : method }
+            let method = newValue.map { RequestMethod($0) } ?? .get
+            let capitals = RequestMethod(method.name.uppercased())
+            change { $0.method = Self.methodsInCapitals.contains(capitals) ? capitals : method }
         }
     }
 
@@ -311,7 +314,7 @@ extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, Cus
                 "mainDocumentURL": mainDocumentURL as Any, "networkServiceType": networkServiceType,
                 "allowsCellularAccess": allowsCellularAccess, "httpShouldHandleCookies": httpShouldHandleCookies,
                 "httpShouldUsePipelining": httpShouldUsePipelining,
-                "httpMethod": method,
+                "httpMethod": method.name,
                 "allHTTPHeaderFields": allHTTPHeaderFields as Any, "httpBody": httpBody as Any,
                 "httpBodyStream": httpBodyStream as Any,
             ],

@@ -19,7 +19,7 @@ enum Resumability {
     /// It takes a GET without a range of the user's own, a 200 or 206, no content coding, a server that accepts byte
     /// ranges, and a strong validator (RFC 9110 §8.8.1: only a strong one may join ranges).
     static func validator(for request: URLRequest, answeredBy head: ResponseHead) -> String? {
-        guard request.httpMethod == "GET", request.httpBody == nil, request.httpBodyStream == nil,
+        guard request.method == .get, request.httpBody == nil, request.httpBodyStream == nil,
             request.value(forHTTPHeaderField: "Range") == nil
         else { return nil }
         guard head.status == 206 || (head.status == 200 && head.fields.hasToken("bytes", in: .acceptRanges)) else {

@@ -174,8 +174,8 @@ final class CacheLoader {
     /// RFC 9111 §4.4: what a request has changed is not answered from the cache any more.
     func invalidate(_ head: ResponseHead, _ request: URLRequest) {
         guard let cache = transfer.session.settings.urlCache, let url = request.url else { return }
-        let method = request.httpMethod ?? "GET"
-        if method == "HEAD", head.status == 200 {
+        let method = request.method
+        if method == .head, head.status == 200 {
             // RFC 9111 §4.3.5: what a HEAD has shown to be out of date is not, either.
             return cache.remove(url) { $0.rules?.isContradicted(byHead: head.fields) ?? false }
         }

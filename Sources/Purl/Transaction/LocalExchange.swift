@@ -115,7 +115,7 @@ extension ResponseHead {
 
 extension BodyFraming {
     /// The framing of a response that was made in this process, whose content has no coding, whatever its head says.
-    static func ofLocal(_ head: ResponseHead, to method: String) -> BodyFraming {
+    static func ofLocal(_ head: ResponseHead, to method: RequestMethod) -> BodyFraming {
         let framing = (try? ofResponse(head, to: method)) ?? .untilClose
         guard case .length = framing, head.fields.contains(.contentEncoding) else { return framing }
         return .untilClose

@@ -230,7 +230,7 @@ private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
 
     private func makeResponse(_ response: URLResponse) -> LocalExchange.Piece {
         let head = ResponseHead(of: response)
-        let framing = BodyFraming.ofLocal(head, to: request.httpMethod ?? "GET")
+        let framing = BodyFraming.ofLocal(head, to: request.method)
         return .response(response, head, framing, .local)
     }
 }

@@ -77,17 +77,17 @@ enum Redirect {
     /// An upload task's body is not part of its request. It goes along until a request has one of its own, or has become
     /// a GET.
     static func replacesBody(of request: URLRequest, by next: URLRequest) -> Bool {
-        let becameGet = next.httpMethod == "GET" && request.httpMethod != "GET"
+        let becameGet = next.method == .get && request.method != .get
         return becameGet || next.httpBody != nil || next.httpBodyStream != nil
     }
 
     private static func changeMethod(of request: inout URLRequest, for status: Int) {
-        let method = request.httpMethod ?? "GET"
+        let method = request.method
         let becomesGet =
             switch status {
             // A POST that is answered with 301 or 302 becomes a GET, as every client has done since the beginning.
-            case 301, 302: method == "POST"
-            case 303: method != "HEAD" && method != "GET"
+            case 301, 302: method == .post
+            case 303: method != .head && method != .get
             default: false
             }
         guard becomesGet else { return }

@@ -62,10 +62,10 @@ struct RequestComposer {
         let isPlain = storage.exists || fields.contains(.range)
         Self.appendDefault(.acceptEncoding, isPlain ? "identity" : ContentDecoder.acceptEncoding, to: &fields)
         Self.appendDefault(.userAgent, Self.userAgent, to: &fields)
-        let method = request.httpMethod ?? "GET"
+        let method = request.method
         if request.httpBody != nil, framing != .none {
             Self.appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
-        } else if method == "OPTIONS", hasContent {
+        } else if method == .options, hasContent {
             // RFC 9110 §9.3.7: here content has to have a type, if only one that says nothing.
             Self.appendDefault(.contentType, "application/octet-stream", to: &fields)
         }
@@ -76,7 +76,7 @@ struct RequestComposer {
             fields.append(.transferEncoding, "chunked")
         case .none, .untilClose:
             // RFC 9110 §8.6: a method that anticipates content says so when there is none.
-            if ["POST", "PUT", "PATCH"].contains(method) { fields.append(.contentLength, "0") }
+            if method.expectsContent { fields.append(.contentLength, "0") }
         }
         return RequestHead(
             method: method, target: isForProxy ? target.absoluteForm : target.originForm, fields: fields)
@@ -104,8 +104,8 @@ struct RequestComposer {
     /// Why a head cannot be sent, if it cannot.
     static func fault(in head: RequestHead, _ framing: BodyFraming) -> EncodeError? {
         switch head.method {
-        case "CONNECT": .tunnel
-        case "TRACE" where framing != .none && framing != .length(0): .contentOfTrace
+        case .connect: .tunnel
+        case .trace where framing != .none && framing != .length(0): .contentOfTrace
         default: nil
         }
     }

@@ -218,5 +218,5 @@ enum ResponseDecision {
 extension URLRequest {
     /// RFC 9110 §9.3.8: the response to TRACE is the request, for everyone who can read it. No credentials but those in
     /// the user's own fields go out with it.
-    var mayCarrySecrets: Bool { httpMethod != "TRACE" }
+    var mayCarrySecrets: Bool { method != .trace }
 }

@@ -226,7 +226,7 @@ final class Transaction: ExchangeClient {
             case .success(let loaded):
                 let head = ResponseHead(of: loaded.response)
                 self.deliver(
-                    loaded.response, head, .ofLocal(head, to: "GET"), content: loaded.content, from: .local)
+                    loaded.response, head, .ofLocal(head, to: .get), content: loaded.content, from: .local)
             }
         }
     }
@@ -577,7 +577,7 @@ final class Transaction: ExchangeClient {
             return proceed(to: next)
         }
         phase = .parked
-        if case .closedBeforeResponse = failure, source.isReused, !isRetry, request.isIdempotent, canSendBodyAgain {
+        if case .closedBeforeResponse = failure, source.isReused, !isRetry, request.method.isIdempotent, canSendBodyAgain {
             // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
             isRetry = true
             return proceed()
@@ -878,13 +878,6 @@ final class Transaction: ExchangeClient {
         task.startCountingStream()
         stream.isPaused = transfer.isHeld
         stream.open(socket, received: bytes, for: StreamUpgrade(transfer))
-    }
-}
-
-extension URLRequest {
-    /// RFC 9110 §9.2.2: asking twice means no more than asking once.
-    fileprivate var isIdempotent: Bool {
-        ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(httpMethod ?? "GET")
     }
 }
 

@@ -106,7 +106,7 @@ enum Tunnel {
     static func head(to endpoint: Endpoint, _ composed: RequestHead) -> RequestHead? {
         guard case .host(let host, let port) = endpoint else { return nil }
         let authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        var head = RequestHead(method: "CONNECT", target: authority, fields: [.host: authority])
+        var head = RequestHead(method: .connect, target: authority, fields: [.host: authority])
         for name in [FieldName.userAgent, .proxyAuthorization] {
             if let value = composed.fields[name] { head.fields.append(name, value) }
         }

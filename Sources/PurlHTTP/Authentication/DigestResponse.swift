@@ -19,7 +19,7 @@ package struct DigestResponse: Sendable {
 
     /// The value of `Authorization` or `Proxy-Authorization` for one request, and counts it. `uri` is the request
     /// target as it goes on the wire; `clientNonce` is fresh and hard to guess.
-    package mutating func authorization(method: String, uri: String, clientNonce: String) -> String {
+    package mutating func authorization(method: RequestMethod, uri: String, clientNonce: String) -> String {
         nonceCount &+= 1
         var clientNonce = clientNonce
         if algorithm.isSession {
@@ -49,7 +49,7 @@ package struct DigestResponse: Sendable {
     private var algorithm: DigestAlgorithm { challenge.algorithm ?? .md5 }
 
     /// RFC 7616 §3.4.1 to §3.4.3.
-    private func proof(_ method: String, _ uri: String, _ clientNonce: String, _ count: String) -> String {
+    private func proof(_ method: RequestMethod, _ uri: String, _ clientNonce: String, _ count: String) -> String {
         var secret = algorithm.hash("\(user):\(challenge.realm):\(password)")
         if algorithm.isSession { secret = algorithm.hash("\(secret):\(challenge.nonce):\(clientNonce)") }
         let request = algorithm.hash("\(method):\(uri)")

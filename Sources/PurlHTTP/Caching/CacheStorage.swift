@@ -2,9 +2,9 @@
 package enum CacheStorage {
     /// Whether the response may be stored (RFC 9111 §3). Only whole responses to GET are worth it.
     package static func mayStore(
-        method: String, requestFields: HeaderFields, status: Int, fields: HeaderFields
+        method: RequestMethod, requestFields: HeaderFields, status: Int, fields: HeaderFields
     ) -> Bool {
-        guard method == "GET", (200...599).contains(status), status != 206, status != 304 else { return false }
+        guard method == .get, (200...599).contains(status), status != 206, status != 304 else { return false }
         let control = CacheControl(fields)
         if control.mustUnderstand {
             // RFC 9111 §5.2.2.3: then `no-store` is for caches that do not know the status.
@@ -29,11 +29,8 @@ package enum CacheStorage {
 
     /// Whether a response makes what is stored for its target invalid (RFC 9111 §4.4): a method that is not known to be
     /// safe has worked.
-    package static func invalidates(method: String, status: Int) -> Bool {
-        switch method {
-        case "GET", "HEAD", "OPTIONS", "TRACE": false
-        default: (200...399).contains(status)
-        }
+    package static func invalidates(method: RequestMethod, status: Int) -> Bool {
+        !method.isSafe && (200...399).contains(status)
     }
 
     /// The references besides the target whose stored responses such a response makes invalid too, as they were

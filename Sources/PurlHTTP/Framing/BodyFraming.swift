@@ -14,11 +14,11 @@ package enum BodyFraming: Hashable, Sendable {
 extension BodyFraming {
     /// The framing of a response to a request with that method.
     /// Throws an error of kind `.framing` when the head leaves the end of the message in doubt.
-    package static func ofResponse(_ head: ResponseHead, to method: String) throws(ParseError) -> BodyFraming {
+    package static func ofResponse(_ head: ResponseHead, to method: RequestMethod) throws(ParseError) -> BodyFraming {
         // Rule 1: no body whatever the fields say.
-        if method == "HEAD" || head.isInterim || head.status == 204 || head.status == 304 { return .none }
+        if !method.allowsResponseContent || head.isInterim || head.status == 204 || head.status == 304 { return .none }
         // Rule 2: the connection becomes a tunnel.
-        if method == "CONNECT", (200...299).contains(head.status) { return .none }
+        if method == .connect, (200...299).contains(head.status) { return .none }
         // Rules 3 to 6, then rule 8.
         return try declared(by: head.fields, version: head.version) ?? .untilClose
     }

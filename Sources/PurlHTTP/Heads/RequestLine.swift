@@ -1,6 +1,6 @@
 /// The first line of a request: `GET /path HTTP/1.1` (RFC 9112 §3). Parts are divided by exactly one blank.
 struct RequestLine: StartLine {
-    let method: String
+    let method: RequestMethod
     let target: String
     let version: HTTPVersion
 
@@ -20,7 +20,7 @@ struct RequestLine: StartLine {
 
         guard range.upperBound - position == 9 else { throw .malformedVersion }
         version = try HTTPVersion(bytes, (position + 1)..<range.upperBound)
-        method = String(asciiIn: bytes, methodRange)
+        method = RequestMethod(String(asciiIn: bytes, methodRange))
         target = String(asciiIn: bytes, targetRange)
     }
 }

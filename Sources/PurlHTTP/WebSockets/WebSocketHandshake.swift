@@ -95,7 +95,7 @@ extension WebSocketHandshake {
         _ request: RequestHead, protocols: [String] = [], compression wishes: PermessageDeflate? = nil
     ) throws(WebSocketHandshakeError) -> (head: ResponseHead, agreement: Agreement) {
         let fields = request.fields
-        guard request.method == "GET", request.version >= .http1_1 else { throw .notGET }
+        guard request.method == .get, request.version >= .http1_1 else { throw .notGET }
         guard fields.hasToken("websocket", in: .upgrade) else { throw .upgradeMissing }
         guard fields.hasToken("upgrade", in: .connection) else { throw .connectionMissing }
         guard fields[.secWebSocketVersion] == version else { throw .wrongVersion }

@@ -44,7 +44,7 @@ struct Answer {
         let head =
             "HTTP/1.1 \(status) \(ResponseHead.standardReason(for: status))\r\nContent-Type: text/plain; charset=utf-8"
             + "\r\nContent-Length: \(content.length)\r\nConnection: close\r\n\r\n"
-        let isHead = exchange?.head.method == "HEAD"
+        let isHead = exchange?.head.method == .head
         script = AnswerScript(prelude: [.bytes([UInt8](head.utf8))], range: 0..<(isHead ? 0 : content.length))
         self.content = content
         keepsConnection = false

@@ -20,7 +20,7 @@ struct AnswerHead {
         let mayHaveBody = status != 204 && status != 304 && status / 100 != 1
         let delivery = traits.delivery(to: request)
 
-        body = mayHaveBody && request.method != "HEAD" ? shown : 0..<0
+        body = mayHaveBody && request.method.allowsResponseContent ? shown : 0..<0
         head = ResponseHead(status: status, reason: status == traits.status ? traits.reason : nil)
         var isUntilClose = false
         if mayHaveBody {
@@ -34,7 +34,7 @@ struct AnswerHead {
                 isUntilClose = true
             }
         }
-        if case .chunked(let chunking) = delivery, mayHaveBody, request.method != "HEAD" {
+        if case .chunked(let chunking) = delivery, mayHaveBody, request.method.allowsResponseContent {
             self.chunking = chunking
         } else {
             chunking = nil

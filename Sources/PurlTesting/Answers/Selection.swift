@@ -11,11 +11,11 @@ enum Selection: Equatable {
     init(of request: RequestHead, traits: Traits, length: Int64) {
         if case .refused? = traits.ranges?.value {
             self = .unsatisfiable
-        } else if traits.status != 200 || !(request.method == "GET" || request.method == "HEAD") {
+        } else if traits.status != 200 || !(request.method == .get || request.method == .head) {
             self = .whole
         } else if traits.honoursConditions && Self.isNotModified(request.fields, traits) {
             self = .notModified
-        } else if traits.ranges == nil && request.method == "GET" {
+        } else if traits.ranges == nil && request.method == .get {
             self = Self.range(of: request.fields, traits, length: length)
         } else {
             self = .whole

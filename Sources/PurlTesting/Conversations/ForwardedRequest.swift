@@ -1,16 +1,17 @@
 import Foundation
+internal import PurlHTTP
 internal import PurlIO
 
 /// A request on its way to the server behind this one.
 struct ForwardedRequest: Sendable {
-    let method: String
+    let method: RequestMethod
     /// What is sent.
     let bytes: [UInt8]
     /// What is recorded: the client's own words, but for how the body is sent.
     let recorded: Data
 
     init(_ request: ReceivedRequest, to upstream: Endpoint) {
-        method = request.method
+        method = RequestMethod(request.method)
         let framing: Set<String> = ["connection", "transfer-encoding", "content-length", "expect", "host"]
         let fields = request.fields.filter { !framing.contains($0.name.lowercased()) }
         var head = "\(request.method) \(request.target) HTTP/1.1\r\n"

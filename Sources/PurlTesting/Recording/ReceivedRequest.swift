@@ -33,7 +33,7 @@ public struct ReceivedRequest: Sendable, Equatable {
     init(number: Int, connection: Int, head: RequestHead) {
         self.number = number
         self.connection = connection
-        method = head.method
+        method = head.method.name
         target = head.target
         let place = RequestTarget(head.target)
         path = place.path

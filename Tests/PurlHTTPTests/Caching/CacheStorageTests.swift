@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Storing and forgetting (RFC 9111 §3 and §4.4)")
 struct CacheStorageTests {
-    static let storing: [(String, HeaderFields, Int, HeaderFields, Bool)] = [
+    static let storing: [(RequestMethod, HeaderFields, Int, HeaderFields, Bool)] = [
         ("GET", [:], 200, [:], true),
         ("GET", [:], 404, [:], true),
         ("GET", [:], 302, [:], false),
@@ -32,7 +32,7 @@ struct CacheStorageTests {
     ]
 
     @Test("What a private cache may store", arguments: storing)
-    func mayStore(method: String, request: HeaderFields, status: Int, fields: HeaderFields, expected: Bool) {
+    func mayStore(method: RequestMethod, request: HeaderFields, status: Int, fields: HeaderFields, expected: Bool) {
         #expect(
             CacheStorage.mayStore(method: method, requestFields: request, status: status, fields: fields) == expected)
     }
@@ -48,14 +48,14 @@ struct CacheStorageTests {
             CacheStorage.storedFields(of: fields) == ["ETag": "\"1\"", "Set-Cookie": "a=b", "set-cookie": "c=d"])
     }
 
-    static let methods: [(String, Int, Bool)] = [
+    static let methods: [(RequestMethod, Int, Bool)] = [
         ("GET", 200, false), ("HEAD", 200, false), ("OPTIONS", 200, false), ("TRACE", 200, false),
         ("POST", 200, true), ("PUT", 204, true), ("DELETE", 301, true), ("PATCH", 399, true), ("BREW", 200, true),
         ("get", 200, true), ("POST", 400, false), ("DELETE", 500, false), ("POST", 100, false),
     ]
 
     @Test("A method that may have changed something makes stored responses invalid", arguments: methods)
-    func invalidation(method: String, status: Int, expected: Bool) {
+    func invalidation(method: RequestMethod, status: Int, expected: Bool) {
         #expect(CacheStorage.invalidates(method: method, status: status) == expected)
     }
 

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Where a body ends (RFC 9112 §6.3)")
 struct BodyFramingTests {
-    static let bodiless: [(method: String, status: Int)] = [
+    static let bodiless: [(method: RequestMethod, status: Int)] = [
         ("HEAD", 200), ("HEAD", 404), ("GET", 100), ("GET", 101), ("GET", 103), ("GET", 199), ("GET", 204),
         ("GET", 304), ("POST", 204), ("CONNECT", 200), ("CONNECT", 299),
     ]
 
     @Test("Rules 1 and 2: no body, whatever the fields say", arguments: bodiless)
-    func noBody(exchange: (method: String, status: Int)) throws {
+    func noBody(exchange: (method: RequestMethod, status: Int)) throws {
         let sections: [HeaderFields] = [
             [:], ["Content-Length": "5"], ["Content-Length": "x"], ["Transfer-Encoding": "chunked"],
             ["Transfer-Encoding": "chunked", "Content-Length": "5"],

@@ -76,13 +76,13 @@ private enum Heads {
 
     /// What follows from a head: where its body ends, and whether the connection may be used again.
     static func look(at head: ResponseHead) {
-        for method in ["GET", "HEAD", "CONNECT"] {
+        for method in [.get, .head, .connect] as [RequestMethod] {
             guard let framing = try? BodyFraming.ofResponse(head, to: method) else { continue }
             if head.fields.contains(.transferEncoding), head.fields.contains(.contentLength) {
                 require(framing == .none, "two lengths are an error")
             }
             if case .length(let length) = framing { require(length >= 0, "a length is not negative") }
-            if method == "HEAD" || head.status == 204 || head.status == 304 {
+            if method == .head || head.status == 204 || head.status == 304 {
                 require(framing == .none, "there is no body")
             }
             let mayStay = ConnectionReuse.isAllowed(after: head, framing: framing, requestFields: [:])
