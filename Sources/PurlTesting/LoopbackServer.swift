@@ -1,8 +1,9 @@
 public import Foundation
 internal import PurlIO
+import Synchronization
 
-/// An HTTP/1.1 server on this machine's loopback interface that answers what its script says, and records what it was
-/// asked.
+/// An HTTP/1.1 server on this machine's loopback interface that sends scripted replies, and records the requests it
+/// receives.
 ///
 /// ```swift
 /// let server = try LoopbackServer()
@@ -40,41 +41,48 @@ public final class LoopbackServer: Sendable {
     /// socket, its path percent-encoded.
     public let url: URL
 
-    let recorder: Recorder
-    let routes: RouteTable
+    private let recorder: Recorder
+    private let routes: RouteTable
     private let acceptor: Acceptor
 
-    /// Starts a server. Blocks for the moment that takes.
+    /// Starts a server. Blocks the thread until it listens.
     ///
     /// - Parameters:
     ///   - transport: What to listen on.
     ///   - port: The TCP port; 0 lets the system choose a free one.
-    ///   - maximumRecordedBody: So many bytes of each request's body are kept; the rest is counted and dropped.
+    ///   - maximumRecordedBody: How many bytes of each request's body are kept; the rest is counted and dropped.
     ///   - recordsRequests: Whether ``requests`` are kept. Without, the server only counts, for long benchmarks.
-    ///   - stream: What is done on each connection, without HTTP, from the first on; see ``stream(_:)``.
-    /// - Throws: ``StartError`` when the address cannot be had.
+    ///   - stream: What to do on every connection in place of HTTP; see ``stream(_:)``.
+    /// - Throws: ``StartError`` when the server cannot listen at the address.
     public convenience init(
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
         recordsRequests: Bool = true, stream: StreamScript? = nil
     ) throws(StartError) {
-        let service = Service(maximumRecordedBody, recordsRequests, stream)
-        let handoff = Handoff<Result<Acceptor, SystemError>>()
-        NetworkActor.post { handoff.bring(Acceptor.listening(on: transport, port: port, service: service)) }
-        try self.init(transport, service, handoff.take())
+        let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
+        let result = LoopbackServer.onNetworkThread { Acceptor.listening(on: transport, port: port, context: context) }
+        try self.init(transport, context, result)
     }
 
-    /// Starts a server without blocking a thread. See ``init(_:port:maximumRecordedBody:recordsRequests:stream:)``.
+    /// Starts a server without blocking a thread.
+    ///
+    /// - Parameters:
+    ///   - transport: What to listen on.
+    ///   - port: The TCP port; 0 lets the system choose a free one.
+    ///   - maximumRecordedBody: How many bytes of each request's body are kept; the rest is counted and dropped.
+    ///   - recordsRequests: Whether ``requests`` are kept. Without, the server only counts, for long benchmarks.
+    ///   - stream: What to do on every connection in place of HTTP; see ``stream(_:)``.
+    /// - Throws: ``StartError`` when the server cannot listen at the address.
     public static func started(
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
         recordsRequests: Bool = true, stream: StreamScript? = nil
     ) async throws(StartError) -> LoopbackServer {
-        let service = Service(maximumRecordedBody, recordsRequests, stream)
+        let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
         return try LoopbackServer(
-            transport, service, await Acceptor.listening(on: transport, port: port, service: service))
+            transport, context, await Acceptor.listening(on: transport, port: port, context: context))
     }
 
     private init(
-        _ transport: Transport, _ service: Service, _ result: Result<Acceptor, SystemError>
+        _ transport: Transport, _ context: ServerContext, _ result: Result<Acceptor, SystemError>
     ) throws(StartError) {
         let acceptor: Acceptor
         switch result {
@@ -84,8 +92,8 @@ public final class LoopbackServer: Sendable {
         self.transport = transport
         self.acceptor = acceptor
         port = acceptor.address.port ?? 0
-        recorder = service.recorder
-        routes = service.routes
+        recorder = context.recorder
+        routes = context.routes
         let root =
             switch transport {
             case .ipv4: "http://127.0.0.1:\(port)/"
@@ -101,29 +109,28 @@ public final class LoopbackServer: Sendable {
         NetworkActor.post { acceptor.stop() }
     }
 
-    /// Stops listening and closes every connection; when this returns, the port refuses. Blocks for that moment.
+    /// Stops listening and closes every connection. Blocks the thread until new connections are refused.
     ///
-    /// Further calls do nothing. What was recorded can still be read.
+    /// Further calls do nothing. The record can still be read.
     public func stop() {
         let acceptor = acceptor
-        let handoff = Handoff<Bool>()
-        NetworkActor.post {
-            acceptor.stop()
-            handoff.bring(true)
-        }
-        _ = handoff.take()
+        Self.onNetworkThread { acceptor.stop() }
     }
 
-    /// Closes every connection and goes on listening: what a client sees when a server drops idle connections, or
-    /// when it is started again. Answers under way end with ``Ending/serverStopped``.
+    /// Closes every connection and continues to listen: what a client sees when a server drops idle connections, or when
+    /// it is restarted. Pending responses end with ``Ending/serverStopped``. Blocks the thread until it is done.
     public func closeConnections() {
         let acceptor = acceptor
-        let handoff = Handoff<Bool>()
-        NetworkActor.post {
-            acceptor.closeConnections(.serverStopped)
-            handoff.bring(true)
-        }
-        _ = handoff.take()
+        Self.onNetworkThread { acceptor.closeConnections(.serverStopped) }
+    }
+
+    /// Runs `body` on the network thread, and blocks this one until it returns.
+    private static func onNetworkThread<Result: Sendable>(
+        _ body: @escaping @Sendable @NetworkActor () -> Result
+    ) -> Result {
+        let promise = BlockingPromise<Result>()
+        NetworkActor.post { promise.fulfill(body()) }
+        return promise.wait()
     }
 
     /// The path of the Unix-domain socket, when the server listens on one.
@@ -134,18 +141,23 @@ public final class LoopbackServer: Sendable {
         }
     }
 
-    /// The URL of `path` (which begins with `/` and may have a query) on this server.
+    /// The URL of a path on this server.
+    ///
+    /// - Parameter path: Begins with `/`, and may have a query.
     public func url(_ path: String) -> URL {
         URL(string: path, relativeTo: url)?.absoluteURL ?? url.appendingPathComponent(path)
     }
 
     // MARK: Routes
 
-    /// Answers requests for `path` with `reply` from now on, and counts its answers from 0.
+    /// Sets what the server replies to requests for a path, and counts the route's responses from 0.
     ///
-    /// `path` is compared with the request's path as it is on the wire, without query and without percent-decoding.
-    /// A route for a method goes before one for any (`method` nil). Requests without a route get the fallback.
+    /// Requests without a route get the fallback.
     ///
+    /// - Parameters:
+    ///   - path: Compared with the request's path as it is on the wire, without query and without percent-decoding.
+    ///   - method: The requests' method; `nil` for all methods that have no route of their own.
+    ///   - reply: What to reply.
     /// - Returns: The route's URL.
     @discardableResult
     public func route(_ path: String, method: String? = nil, _ reply: Reply) -> URL {
@@ -153,18 +165,103 @@ public final class LoopbackServer: Sendable {
         return url(path)
     }
 
-    /// Answers all requests that no route is for. Without a fallback they get a `404`.
+    /// Sets what the server replies to requests without a route. Without a fallback they get a `404`.
+    ///
+    /// - Parameter reply: What to reply.
     public func fallback(_ reply: Reply) {
         routes.setFallback(reply)
     }
 
     /// Removes a route.
+    ///
+    /// - Parameters:
+    ///   - path: The route's path.
+    ///   - method: The route's method, if it has one.
     public func removeRoute(_ path: String, method: String? = nil) {
         routes.remove(path: path, method: method)
     }
+
+    /// Sets what the server does, in place of HTTP, on connections that are accepted from now on.
+    ///
+    /// - Parameter script: What to do on each connection; `nil` for HTTP.
+    public func stream(_ script: StreamScript?) {
+        routes.setStream(script)
+    }
+
+    // MARK: What the server received
+
+    /// What has happened so far.
+    public var record: Record { recorder.record.value }
+
+    /// The requests so far, in the order in which their heads arrived, with how far their responses are.
+    public var requests: [ReceivedRequest] { recorder.record.read(\.requests) }
+
+    /// The WebSocket connections so far, in the order in which they were accepted.
+    public var webSockets: [ReceivedWebSocket] { recorder.record.read(\.webSockets) }
+
+    /// The connections without HTTP so far, in the order in which they were accepted.
+    public var streams: [ReceivedStream] { recorder.record.read(\.streams) }
+
+    /// How many connections are open now.
+    public var openConnections: Int { recorder.record.read(\.openConnections) }
+
+    /// How many connections have been accepted.
+    public var acceptedConnections: Int { recorder.record.read(\.acceptedConnections) }
+
+    /// Drops the requests recorded so far, so that the next one is `requests[0]`. Their numbers continue.
+    public func forgetRequests() {
+        recorder.forgetRequests()
+    }
+
+    /// Returns the requests so far as soon as `count` of them have arrived, bodies included.
+    ///
+    /// Returns early when the calling task is cancelled.
+    ///
+    /// - Parameter count: How many requests to wait for, those that have arrived already included.
+    /// - Returns: The requests so far.
+    @discardableResult
+    public func waitForRequests(_ count: Int) async -> [ReceivedRequest] {
+        await recorder.record.wait { $0.completeRequests >= count }
+        return requests
+    }
+
+    /// Returns the requests so far as soon as every response is complete.
+    ///
+    /// Returns early when the calling task is cancelled.
+    ///
+    /// - Returns: The requests so far.
+    @discardableResult
+    public func waitUntilIdle() async -> [ReceivedRequest] {
+        await recorder.record.wait { $0.unansweredRequests == 0 }
+        return requests
+    }
+
+    /// Returns as soon as no connection is open, or when the calling task is cancelled.
+    public func waitUntilDisconnected() async {
+        await recorder.record.wait { $0.openConnections == 0 }
+    }
+
+    /// Returns as soon as a condition holds: that a stalled response has sent so many bytes, that so much of an upload
+    /// has arrived, and the like.
+    ///
+    /// ```swift
+    /// await server.wait { $0.requests.last?.bytesSent == 1000 }
+    /// ```
+    ///
+    /// Returns early when the calling task is cancelled.
+    ///
+    /// - Parameter condition: Called with what has happened so far, after each change.
+    public func wait(until condition: @Sendable (Record) -> Bool) async {
+        while !Task.isCancelled {
+            let record = recorder.record.value
+            if condition(record) { return }
+            let seen = record.version
+            await recorder.record.wait { $0.version != seen }
+        }
+    }
 }
 
-extension Service {
+extension ServerContext {
     fileprivate init(_ maximumRecordedBody: Int, _ recordsRequests: Bool, _ stream: StreamScript?) {
         routes = RouteTable()
         routes.setStream(stream)
@@ -175,20 +272,39 @@ extension Service {
 
 extension Acceptor {
     fileprivate static func listening(
-        on transport: LoopbackServer.Transport, port: UInt16, service: Service
+        on transport: LoopbackServer.Transport, port: UInt16, context: ServerContext
     ) -> Result<Acceptor, SystemError> {
         Result { () throws(SystemError) -> Acceptor in
             switch transport {
             case .ipv4:
-                return try Acceptor(.loopback(port: port), service: service)
+                return try Acceptor(.loopback(port: port), context: context)
             case .ipv6:
                 guard let address = SocketAddress(literal: "::1", port: port) else {
                     throw SystemError(code: EAFNOSUPPORT, operation: "socket")
                 }
-                return try Acceptor(address, service: service)
+                return try Acceptor(address, context: context)
             case .unix(let path):
-                return try Acceptor(SocketAddress(unixPath: path), service: service)
+                return try Acceptor(SocketAddress(unixPath: path), context: context)
             }
+        }
+    }
+}
+
+/// A value that one thread waits for and another provides.
+private final class BlockingPromise<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+    private let isFulfilled = DispatchSemaphore(value: 0)
+
+    func fulfill(_ value: Value) {
+        self.value.withLock { $0 = value }
+        isFulfilled.signal()
+    }
+
+    /// Blocks the thread until there is a value.
+    func wait() -> Value {
+        while true {
+            isFulfilled.wait()
+            if let value = value.withLock({ $0 }) { return value }
         }
     }
 }

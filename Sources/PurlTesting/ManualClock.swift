@@ -1,56 +1,78 @@
-/// A clock that stands still until a test moves it on.
+/// A clock that stands still until a test advances it.
 ///
-/// It conforms to the standard library's `Clock`, so whatever takes one can be tested in no time: a session's time-outs
-/// (set it as the `clock` of a `URLSessionConfiguration` of Purl), and the pauses of a program's own.
+/// It conforms to the standard library's `Clock`, so code that takes one can be tested in no time: a session's time-outs
+/// (set it as the `clock` of a `URLSessionConfiguration` of Purl), and a program's own pauses.
 ///
 /// ```swift
 /// let clock = ManualClock()
 /// configuration.clock = clock
 /// server.route("/deaf", .text("never").stalled(at: .beforeHead, until: gate))
 /// // … load it with a session of that configuration …
-/// await gate.reached()                // the server has the request, and says nothing
+/// await gate.reached()                // the server has the request, and sends nothing
 /// clock.advance(by: .seconds(60))     // timeoutIntervalForRequest is used up: the task fails with timedOut
 /// ```
 ///
-/// A limit that begins anew with every byte is measured from the last one. Wait until the code under test has seen it, then
-/// advance. A clock can be used from any thread, and by several sessions at the same time.
+/// A time-out that restarts with every byte is measured from the last one. Wait until the code under test has received it,
+/// then advance. A clock can be used from any thread, and by several sessions at the same time.
 public final class ManualClock: Clock {
     /// A moment on a manual clock.
     public struct Instant: InstantProtocol, CustomStringConvertible {
-        /// The time since the clock was made.
+        /// The time since the clock was created.
         public let offset: Duration
 
-        /// The moment at this distance from the clock's making.
+        /// Creates a moment.
+        ///
+        /// - Parameter offset: The time since the clock was created.
         public init(offset: Duration) {
             self.offset = offset
         }
 
+        /// The moment after this one.
+        ///
+        /// - Parameter duration: How long after.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+
+        /// The time from this moment to another.
+        ///
+        /// - Parameter other: The other moment.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
+
+        /// Whether a moment is before another.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+
+        /// The offset, in words.
         public var description: String { "\(offset)" }
     }
 
-    fileprivate struct State: Sendable {
+    private struct State: Sendable {
         var now = Instant(offset: .zero)
-        /// Until when each of those who sleep does.
+        /// Until when each sleeping task sleeps.
         var deadlines: [Int: Instant] = [:]
         var lastSleeper = 0
+
+        /// Sets the time. Tasks whose deadline has passed no longer count as sleeping, even before they run.
+        mutating func advance(to moment: Instant) {
+            now = max(now, moment)
+            deadlines = deadlines.filter { $0.value > now }
+        }
     }
 
-    private let state = Watched(State())
+    private let state = Monitor(State())
 
-    /// A clock at zero.
+    /// Creates a clock that shows zero.
     public init() {}
 
     /// What the clock shows.
     public var now: Instant { state.read(\.now) }
 
-    /// Any distance counts.
+    /// Zero: every duration counts.
     public var minimumResolution: Duration { .zero }
 
-    /// Returns when the clock has been moved to `deadline` or beyond.
+    /// Returns when the clock has been advanced to `deadline` or beyond.
     ///
+    /// - Parameters:
+    ///   - deadline: When to wake.
+    ///   - tolerance: Not used: tasks wake exactly at their deadline.
     /// - Throws: `CancellationError` when the calling task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let sleeper = state.update { state in
@@ -65,40 +87,36 @@ public final class ManualClock: Clock {
 
     // MARK: For the test
 
-    /// Moves the clock on, and wakes whoever has slept long enough.
+    /// Advances the clock, and wakes the tasks whose deadline has passed.
+    ///
+    /// - Parameter duration: By how much; a negative duration counts as zero.
     public func advance(by duration: Duration) {
-        state.update { $0.moveOn(to: $0.now.advanced(by: max(.zero, duration))) }
+        state.update { $0.advance(to: $0.now.advanced(by: max(.zero, duration))) }
     }
 
-    /// Moves the clock on to the moment at which the first of those who sleep wakes, and wakes it, with all others that
-    /// sleep until then. Nothing happens when nobody sleeps.
+    /// Advances the clock to the nearest deadline, and wakes the tasks that sleep until then. Nothing happens when no task
+    /// sleeps.
     ///
-    /// - Returns: By how much the clock was moved; `nil` when nobody sleeps.
+    /// - Returns: By how much the clock was advanced; `nil` when no task sleeps.
     @discardableResult
     public func advanceToNextDeadline() -> Duration? {
         state.update { state in
             guard let next = state.deadlines.values.min() else { return nil }
             let distance = state.now.duration(to: next)
-            state.moveOn(to: next)
+            state.advance(to: next)
             return distance
         }
     }
 
-    /// How many sleep on this clock now.
+    /// How many tasks sleep on this clock now.
     public var sleepers: Int { state.read(\.deadlines.count) }
 
-    /// Returns when at least `count` sleep on this clock, at once if they already do.
+    /// Returns when at least `count` tasks sleep on this clock, at once if they already do.
     ///
     /// Returns early when the calling task is cancelled.
+    ///
+    /// - Parameter count: How many tasks to wait for.
     public func waitForSleepers(_ count: Int = 1) async {
         await state.wait { $0.deadlines.count >= count }
-    }
-}
-
-extension ManualClock.State {
-    /// Whoever wakes counts no longer as asleep, even before its task runs.
-    fileprivate mutating func moveOn(to moment: ManualClock.Instant) {
-        now = max(now, moment)
-        deadlines = deadlines.filter { $0.value > now }
     }
 }

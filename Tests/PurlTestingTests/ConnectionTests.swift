@@ -4,25 +4,25 @@ import Testing
 
 @Suite("Connections")
 struct ConnectionTests {
-    @Test("A connection is used again, and the record says so")
-    func keepAlive() async throws {
+    @Test("A connection takes several requests, and each request has its connection's number")
+    func reuse() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("x"))
         let first = try RawClient(to: server)
         for path in ["/a", "/b"] {
             await first.get(path)
-            #expect(await first.readAnswer().head.contains("Connection") == false)
+            #expect(await first.readResponse().head.contains("Connection") == false)
         }
         let second = try RawClient(to: server)
         await second.get("/c")
-        _ = await second.readAnswer()
+        _ = await second.readResponse()
         #expect(server.requests.map(\.path) == ["/a", "/b", "/c"])
         #expect(server.requests.map(\.connection) == [1, 1, 2])
         #expect(server.openConnections == 2)
         #expect(server.acceptedConnections == 2)
     }
 
-    @Test("Requests sent ahead are answered in order, slow answers and handlers included")
+    @Test("Pipelined requests get their responses in order, with stalls and handlers among them")
     func pipelining() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -37,16 +37,16 @@ struct ConnectionTests {
         await gate.reached()
         #expect(server.requests.map(\.path) == ["/1"])
         gate.open()
-        #expect(String(await client.readAnswer().body) == "one ")
-        #expect(String(await client.readAnswer().body) == "two:abc")
-        #expect(GeneratedContent(size: 300_000).matches(await client.readAnswer().body))
-        #expect(String(await client.readAnswer().body) == "end")
+        #expect(String(await client.readResponse().body) == "one ")
+        #expect(String(await client.readResponse().body) == "two:abc")
+        #expect(GeneratedContent(size: 300_000).matches(await client.readResponse().body))
+        #expect(String(await client.readResponse().body) == "end")
         #expect(await client.readToEnd().data.isEmpty)
         #expect(server.requests.map(\.path) == ["/1", "/2", "/3", "/4"])
     }
 
-    @Test("Very many requests at once")
-    func flood() async throws {
+    @Test("5000 pipelined requests get all their responses, and another connection is served meanwhile")
+    func manyPipelined() async throws {
         let server = try LoopbackServer()
         server.route("/", .bytes(Data("x".utf8)))
         let client = try RawClient(to: server)
@@ -55,33 +55,33 @@ struct ConnectionTests {
         await server.waitForRequests(100)
         let reader = try RawClient(to: server)
         await reader.get("/")
-        #expect(String(await reader.readAnswer().body) == "x")
+        #expect(String(await reader.readResponse().body) == "x")
         _ = await sent
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nAccept-Ranges: bytes\r\n\r\nx"
-        #expect(await client.read(answer.utf8.count * count) == Data(String(repeating: answer, count: count).utf8))
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nAccept-Ranges: bytes\r\n\r\nx"
+        #expect(await client.read(response.utf8.count * count) == Data(String(repeating: response, count: count).utf8))
     }
 
     @Test(
-        "An older client's connection stays only when it asks",
+        "An HTTP/1.0 connection is kept only with Connection: keep-alive",
         arguments: [
             ("Connection: keep-alive\r\n", true), ("", false),
         ])
-    func olderClient(_ field: String, _ stays: Bool) async throws {
+    func http10(_ field: String, _ isKept: Bool) async throws {
         let server = try LoopbackServer()
         server.route("/", .text("x"))
         let client = try RawClient(to: server)
         await client.send("GET / HTTP/1.0\r\n\(field)\r\n")
-        let head = await client.readAnswer().head
-        #expect(head.contains("Connection: \(stays ? "keep-alive" : "close")\r\n"))
-        if stays {
+        let head = await client.readResponse().head
+        #expect(head.contains("Connection: \(isKept ? "keep-alive" : "close")\r\n"))
+        if isKept {
             await client.send("GET / HTTP/1.0\r\n\r\n")
-            #expect(String(await client.readAnswer().body) == "x")
+            #expect(String(await client.readResponse().body) == "x")
         }
         #expect(await client.readToEnd().end == .closed)
     }
 
     @Test(
-        "What is not HTTP gets a 400 and the end of the stream",
+        "A request that is not HTTP gets a 400 and the end of the stream",
         arguments: [
             "rubbish\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "GET /\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: t\r\nContent-Length: x\r\n\r\n",
@@ -92,7 +92,7 @@ struct ConnectionTests {
             "GET / HTTP/1.1\r\nHost: t\r\nX: " + String(repeating: "a", count: 100_000) + "\r\n\r\n",
             "GET / HTTP/1.1\r\nHost : t\r\n\r\n",
         ])
-    func rubbish(_ text: String) async throws {
+    func badRequest(_ text: String) async throws {
         let server = try LoopbackServer()
         server.fallback(.text("fine"))
         let client = try RawClient(to: server)
@@ -102,8 +102,8 @@ struct ConnectionTests {
         #expect(server.record.badRequests.count == 1)
     }
 
-    @Test("Any bytes at all leave the server standing")
-    func anyBytes() async throws {
+    @Test("The server serves requests after connections with random bytes")
+    func randomBytes() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("fine"))
         for seed in 0..<40 {
@@ -116,30 +116,30 @@ struct ConnectionTests {
         await server.waitUntilDisconnected()
         let client = try RawClient(to: server)
         await client.get("/")
-        #expect(String(await client.readAnswer().body) == "fine")
+        #expect(String(await client.readResponse().body) == "fine")
     }
 
-    @Test("A client that ends its side first still gets its answers")
+    @Test("A client that ends its stream first gets its responses")
     func halfClosed() async throws {
         let server = try LoopbackServer()
         server.fallback(.generated(size: 6 << 20))
         let client = try RawClient(to: server)
         await client.send("GET /1 HTTP/1.1\r\nHost: t\r\n\r\nGET /2 HTTP/1.1\r\nHost: t\r\n\r\n")
         client.finishSending()
-        #expect(await client.readAnswer().body.count == 6 << 20)
-        #expect(await client.readAnswer().body.count == 6 << 20)
+        #expect(await client.readResponse().body.count == 6 << 20)
+        #expect(await client.readResponse().body.count == 6 << 20)
         #expect(await client.readToEnd().data.isEmpty)
         await server.waitUntilDisconnected()
         #expect(server.requests.map(\.ending) == [.complete, .complete])
     }
 
-    @Test("Raw bytes may leave the connection open for the next request")
-    func rawKeepOpen() async throws {
+    @Test("A raw reply that keeps the connection open is followed by the next response")
+    func rawKeptOpen() async throws {
         let server = try LoopbackServer()
         server.route("/raw", .raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab", then: .keepOpen))
         let client = try RawClient(to: server)
         await client.get("/raw")
-        #expect(String(await client.readAnswer().body) == "a")
+        #expect(String(await client.readResponse().body) == "a")
         await client.get("/next")
         #expect(await client.readHead().hasPrefix("bHTTP/1.1 404 "))
     }

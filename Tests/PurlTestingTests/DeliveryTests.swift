@@ -13,20 +13,20 @@ struct DeliveryTests {
         server.route("/", Reply.file(url).entityTag("\"f\""))
         let client = try RawClient(to: server)
         await client.get("/")
-        #expect(await client.readAnswer().head.hasPrefix("HTTP/1.1 404 "))
+        #expect(await client.readResponse().head.hasPrefix("HTTP/1.1 404 "))
         try content.data.write(to: url)
         let next = try RawClient(to: server)
         await next.get("/")
-        let body = await next.readAnswer().body
+        let body = await next.readResponse().body
         #expect(body.count == content.size)
         #expect(content.matches(body))
         await next.get("/", "Range: bytes=300001-700000")
-        let part = await next.readAnswer().body
+        let part = await next.readResponse().body
         #expect(part.count == 400_000)
         #expect(content.matches(part, at: 300_001))
     }
 
-    @Test("A client that reads nothing stops the server; one that goes on gets everything")
+    @Test("The server stops sending to a client that does not read, and continues when it reads")
     func backPressure() async throws {
         let size = 64 << 20
         let server = try LoopbackServer()
@@ -36,26 +36,26 @@ struct DeliveryTests {
         let client = try RawClient(to: server, receiveBuffer: 64 << 10)
         await client.get("/")
         await server.wait { ($0.requests.first?.bytesSent ?? 0) > 0 }
-        // The server gets many turns in which it could send, if it were not for the client.
+        // The server's loop turns many times meanwhile.
         let other = try RawClient(to: server)
         probe.open()
         for _ in 0..<50 {
             await other.get("/probe")
-            _ = await other.readAnswer()
+            _ = await other.readResponse()
         }
         let sent = try #require(server.requests.first?.bytesSent)
         #expect(sent < 16 << 20)
         #expect(server.requests.first?.ending == nil)
-        let body = await client.readAnswer().body
+        let body = await client.readResponse().body
         #expect(body.count == size)
         #expect(GeneratedContent(size: size).matches(body))
-        // The last byte arrives before the server has written down that it sent it.
+        // The last byte arrives before the server has recorded it as sent.
         let requests = await server.waitUntilIdle()
         #expect(requests.first?.ending == .complete)
     }
 
     @Test(
-        "Every delivery carries large content unharmed",
+        "Large content arrives unchanged with every delivery",
         arguments: [
             Reply.generated(size: 5_000_000, seed: 1).chunked(),
             Reply.generated(size: 5_000_000, seed: 1).chunked(size: 777),
@@ -85,53 +85,5 @@ struct DeliveryTests {
             rest = rest.dropFirst(size + 2)
         }
         return body
-    }
-}
-
-@Suite("The record")
-struct RecordTests {
-    @Test("Forgotten requests are gone, and numbers go on")
-    func forgetting() async throws {
-        let server = try LoopbackServer()
-        let client = try RawClient(to: server)
-        await client.get("/a")
-        _ = await client.readAnswer()
-        server.forgetRequests()
-        #expect(server.requests.isEmpty)
-        await client.get("/b")
-        _ = await client.readAnswer()
-        #expect(await server.waitForRequests(1).map(\.path) == ["/b"])
-        #expect(server.requests.map(\.number) == [1])
-    }
-
-    @Test("A server can count only")
-    func countingOnly() async throws {
-        let server = try LoopbackServer(recordsRequests: false)
-        server.fallback(.echo)
-        let client = try RawClient(to: server)
-        await client.send("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\n\r\nhi")
-        #expect(String(await client.readAnswer().body).hasSuffix("hi"))
-        await server.waitUntilIdle()
-        #expect(server.requests.isEmpty)
-        #expect(server.record.completeRequests == 1)
-    }
-
-    @Test("Waiting for a request that has not come yet")
-    func waiting() async throws {
-        let server = try LoopbackServer()
-        async let requests = server.waitForRequests(2)
-        let client = try RawClient(to: server)
-        await client.get("/a")
-        await client.get("/b")
-        #expect(await requests.map(\.path) == ["/a", "/b"])
-    }
-
-    @Test("A cancelled task stops waiting")
-    func cancelled() async throws {
-        let server = try LoopbackServer()
-        let waiting = Task { await server.wait { $0.requests.count == 9 } }
-        waiting.cancel()
-        await waiting.value
-        #expect(server.requests.isEmpty)
     }
 }

@@ -2,10 +2,10 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("Generated content is a function of offset and seed")
+@Suite("Generated content")
 struct GeneratedContentTests {
     @Test(
-        "Any range is the same bytes as that range of the whole",
+        "The bytes of a range equal that range of the whole",
         arguments: [
             0..<0, 0..<1, 262_138..<262_140, 262_143..<262_146, 500_000..<1_000_000, 999_999..<1_000_000, 0..<1_000_000,
         ])
@@ -22,19 +22,19 @@ struct GeneratedContentTests {
         #expect(GeneratedContent(size: .max).bytes((.max - 3)..<(.max)).count == 3)
     }
 
-    @Test("Seeds tell contents apart")
+    @Test("Contents with different seeds differ")
     func seeds() {
         let beginnings = Set((0..<2_000).map { GeneratedContent(size: 64, seed: $0).data })
         #expect(beginnings.count == 2_000)
     }
 
-    @Test("Bytes in the wrong place do not match", arguments: [1, 512, 4_096, 65_536, 262_144, 1 << 20])
+    @Test("Bytes of another offset do not match", arguments: [1, 512, 4_096, 65_536, 262_144, 1 << 20])
     func misplaced(distance: Int) {
         let content = GeneratedContent(size: 4 << 20)
         #expect(!content.matches(content.bytes(distance..<(distance + 4_096)), at: 0))
     }
 
-    @Test("The first difference is found wherever it is", arguments: [0, 1, 262_139, 262_144, 699_999])
+    @Test("The first difference is found at any position", arguments: [0, 1, 262_139, 262_144, 699_999])
     func difference(position: Int) {
         let content = GeneratedContent(size: 1_000_000)
         var data = content.bytes(300_000..<1_000_000)
@@ -50,7 +50,7 @@ struct GeneratedContentTests {
         #expect(content.firstDifference(from: Data([0]), at: -1) == 0)
     }
 
-    @Test("A file matches when it holds all of it and nothing else")
+    @Test("A file matches only with all of the content and nothing else")
     func files() throws {
         let content = GeneratedContent(size: 700_000, seed: 9)
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -2,11 +2,11 @@ import Foundation
 import PurlTesting
 import Testing
 
-private struct Trouble: Error {}
+private struct HandlerError: Error {}
 
 @Suite("Handlers")
 struct HandlerTests {
-    @Test("A handler sees the request and returns any reply")
+    @Test("A handler gets the request and may return any reply")
     func handler() async throws {
         let server = try LoopbackServer()
         server.route(
@@ -19,21 +19,21 @@ struct HandlerTests {
             })
         let client = try RawClient(to: server)
         await client.get("/")
-        #expect(await client.readAnswer().head.hasPrefix("HTTP/1.1 401 Unauthorized\r\n"))
+        #expect(await client.readResponse().head.hasPrefix("HTTP/1.1 401 Unauthorized\r\n"))
         await client.send("POST / HTTP/1.1\r\nHost: t\r\nAuthorization: Basic eDp5\r\nContent-Length: 2\r\n\r\nhi")
-        #expect(String(await client.readAnswer().body) == "hi")
+        #expect(String(await client.readResponse().body) == "hi")
     }
 
-    @Test("An error is a 500, and so is a handler without an end")
+    @Test("A handler that throws, or returns handlers without end, makes a 500")
     func errors() async throws {
         let server = try LoopbackServer()
-        server.route("/error", .computed { _ in throw Trouble() })
+        server.route("/error", .computed { _ in throw HandlerError() })
         @Sendable func endless(_ request: ReceivedRequest) -> Reply { .computed(endless) }
         server.route("/endless", .computed(endless))
         for path in ["/error", "/endless"] {
             let client = try RawClient(to: server)
             await client.get(path)
-            #expect(await client.readAnswer().head.hasPrefix("HTTP/1.1 500 Internal Server Error\r\n"))
+            #expect(await client.readResponse().head.hasPrefix("HTTP/1.1 500 Internal Server Error\r\n"))
         }
     }
 

@@ -1,11 +1,11 @@
 import PurlTesting
 import Testing
 
-@Suite("A clock that is moved by hand", .timeLimit(.minutes(5)))
+@Suite("The manual clock", .timeLimit(.minutes(5)))
 struct ManualClockTests {
     private let clock = ManualClock()
 
-    @Test("It stands still until it is moved")
+    @Test("The clock stands still until it is advanced")
     func standsStill() {
         #expect(clock.now.offset == .zero)
         clock.advance(by: .seconds(5))
@@ -14,7 +14,7 @@ struct ManualClockTests {
         #expect(clock.now.advanced(by: .seconds(2)).duration(to: clock.now) == .seconds(-2))
     }
 
-    @Test("Whoever sleeps wakes when the time has come, and not before")
+    @Test("A sleeping task wakes at its deadline, and not before")
     func sleeping() async throws {
         let sleeper = Task { try await clock.sleep(for: .seconds(10)) }
         await clock.waitForSleepers()
@@ -25,13 +25,13 @@ struct ManualClockTests {
         try await sleeper.value
     }
 
-    @Test("Sleeping until a moment that is over takes no time")
-    func past() async throws {
+    @Test("Sleeping until a moment in the past returns at once")
+    func pastDeadline() async throws {
         clock.advance(by: .seconds(10))
         try await clock.sleep(until: ManualClock.Instant(offset: .seconds(9)))
     }
 
-    @Test("The next deadline is the nearest, for all who wait for it")
+    @Test("Advancing to the next deadline wakes all tasks that sleep until then")
     func deadlines() async throws {
         let sleepers = [7, 3, 3].map { seconds in Task { try await clock.sleep(for: .seconds(seconds)) } }
         await clock.waitForSleepers(3)
@@ -42,7 +42,7 @@ struct ManualClockTests {
         for sleeper in sleepers { try await sleeper.value }
     }
 
-    @Test("A cancelled sleeper throws, and sleeps no more")
+    @Test("A cancelled sleep throws, and no longer counts as sleeping")
     func cancelled() async {
         let sleeper = Task { try await clock.sleep(for: .seconds(10)) }
         await clock.waitForSleepers()

@@ -5,7 +5,7 @@ import Testing
 @Suite("Mishaps")
 struct MishapTests {
     @Test(
-        "A stall: the client has so many bytes, the record says so, and the gate lets the rest go",
+        "A stall sends and records so many bytes, and the rest once its gate opens",
         arguments: [
             Reply.generated(size: 100_000), Reply.generated(size: 100_000).throttled(bytesPerSecond: 10_000_000),
         ])
@@ -29,7 +29,7 @@ struct MishapTests {
     }
 
     @Test(
-        "Stalls before and in the head",
+        "A stall before or in the head sends the head's beginning only",
         arguments: [
             (Phase.beforeHead, ""), (.midHead, "HTTP/1.1 404 Not Fou"), (.afterBodyBytes(0), nil),
         ] as [(Phase, String?)])
@@ -52,7 +52,7 @@ struct MishapTests {
         }
     }
 
-    @Test("A delayed answer comes after its interim responses and after the gate")
+    @Test("A delayed response is sent after its interim responses, once the gate opens")
     func delay() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -62,10 +62,10 @@ struct MishapTests {
         #expect(await client.readHead() == "HTTP/1.1 103 Early Hints\r\n\r\n")
         await gate.reached()
         gate.open()
-        #expect(String(await client.readAnswer().body) == "x")
+        #expect(String(await client.readResponse().body) == "x")
     }
 
-    @Test("A client that leaves a stalled answer is noticed", arguments: [false, true])
+    @Test("A client that leaves during a stall ends the response", arguments: [false, true])
     func leavingStall(resets: Bool) async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.text("abc").stalled(afterBytes: 1))
@@ -79,8 +79,8 @@ struct MishapTests {
         #expect(server.requests.map(\.ending) == [.clientLeft])
     }
 
-    @Test("A client that leaves a long answer is noticed")
-    func leavingAnswer() async throws {
+    @Test("A client that leaves during a long response ends it")
+    func leavingResponse() async throws {
         let server = try LoopbackServer()
         server.route("/", .generated(size: 1 << 40))
         var client: RawClient? = try RawClient(to: server)
@@ -91,7 +91,9 @@ struct MishapTests {
         #expect(server.requests.map(\.ending) == [.clientLeft])
     }
 
-    @Test("A reset reaches the client as a reset", arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(2)])
+    @Test(
+        "A reset fails the client's next read with ECONNRESET",
+        arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(2)])
     func reset(_ phase: Phase) async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.text("abc").reset(at: phase))
@@ -103,7 +105,7 @@ struct MishapTests {
         #expect(server.requests.map(\.ending) == [.reset])
     }
 
-    @Test("Raw bytes may end with a reset")
+    @Test("A raw reply can end with a reset")
     func rawReset() async throws {
         let server = try LoopbackServer()
         server.route("/", .raw("HTTP/1.1 200", then: .reset))
@@ -112,7 +114,7 @@ struct MishapTests {
         #expect(await client.readToEnd().end == .failed(ECONNRESET))
     }
 
-    @Test("A cut stream is recorded with what it carried")
+    @Test("A cut response is recorded with its bytes sent")
     func cut() async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.generated(size: 10 << 20).cut(afterBytes: 3_000_001, times: 1))
@@ -126,52 +128,13 @@ struct MishapTests {
         }
     }
 
-    @Test("Throttled content arrives whole", arguments: [1, 3, 50, 200_000])
+    @Test("Throttled content arrives complete", arguments: [1, 3, 50, 200_000])
     func throttle(bytesPerSecond: Int) async throws {
         let size = bytesPerSecond == 1 ? 1 : max(2, bytesPerSecond / 20)
         let server = try LoopbackServer()
         server.route("/", Reply.generated(size: size).throttled(bytesPerSecond: bytesPerSecond))
         let client = try RawClient(to: server)
         await client.get("/")
-        #expect(GeneratedContent(size: size).matches(await client.readAnswer().body))
-    }
-}
-
-@Suite("Gates")
-struct GateTests {
-    @Test("A gate that is open already holds nobody")
-    func open() async throws {
-        let server = try LoopbackServer()
-        let gate = Gate()
-        gate.open()
-        gate.open()
-        #expect(gate.isOpen)
-        server.route("/", Reply.text("abc").stalled(afterBytes: 1, until: gate))
-        let client = try RawClient(to: server)
-        await client.get("/")
-        #expect(String(await client.readAnswer().body) == "abc")
-        await gate.reached()
-        #expect(gate.arrivals == 1)
-    }
-
-    @Test("One gate can hold several answers")
-    func several() async throws {
-        let server = try LoopbackServer()
-        let gate = Gate()
-        server.route("/", Reply.text("abc").delayed(until: gate))
-        let clients = try (0..<3).map { _ in try RawClient(to: server) }
-        for client in clients { await client.get("/") }
-        await gate.reached(times: 3)
-        gate.open()
-        for client in clients { #expect(String(await client.readAnswer().body) == "abc") }
-    }
-
-    @Test("A cancelled task stops waiting")
-    func cancelled() async {
-        let gate = Gate()
-        let waiting = Task { await gate.reached() }
-        waiting.cancel()
-        await waiting.value
-        #expect(gate.arrivals == 0)
+        #expect(GeneratedContent(size: size).matches(await client.readResponse().body))
     }
 }

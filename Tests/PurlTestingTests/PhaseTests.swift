@@ -2,13 +2,13 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("A mishap at a phase")
+@Suite("Phases of a response")
 struct PhaseTests {
     private static let head =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nAccept-Ranges: bytes\r\nTrailer: X-Sum\r\n\r\n"
     private static let whole = head + "4\r\nabcd\r\n4\r\nefgh\r\n0\r\nX-Sum: 1\r\n\r\n"
 
-    /// What has been sent when an answer comes to each phase.
+    /// What has been sent when a response reaches each phase.
     static let places: [(Phase, String)] = [
         (.beforeHead, ""),
         (.statusLine, "HTTP/1.1"),
@@ -25,7 +25,7 @@ struct PhaseTests {
         .bytes(Data("abcdefgh".utf8)).chunked(size: 4, trailers: ["X-Sum": "1"])
     }
 
-    @Test("Nothing is sent beyond it", arguments: places)
+    @Test("A cut at a phase sends everything before it and nothing after", arguments: places)
     func cut(phase: Phase, sent: String) async throws {
         let server = try LoopbackServer()
         server.route("/", reply.mishap(.cut, at: phase))
@@ -36,7 +36,7 @@ struct PhaseTests {
         #expect(server.requests.map(\.ending) == [.cut])
     }
 
-    @Test("After a stall the rest follows", arguments: Phase.allCases)
+    @Test("A stall at a phase sends the rest once its gate opens", arguments: Phase.allCases)
     func stall(phase: Phase) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -49,16 +49,16 @@ struct PhaseTests {
         #expect(gate.arrivals == 1)
     }
 
-    @Test("An answer without the phase goes through unharmed", arguments: [Phase.chunk, .chunkSize, .trailers])
+    @Test("A response without the phase is sent unharmed", arguments: [Phase.chunk, .chunkSize, .trailers])
     func unharmed(phase: Phase) async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.text("abc").mishap(.reset, at: phase))
         let client = try RawClient(to: server)
         await client.get("/")
-        #expect(String(await client.readAnswer().body) == "abc")
+        #expect(String(await client.readResponse().body) == "abc")
     }
 
-    @Test("A mishap may be for the first answers only")
+    @Test("A mishap with times holds for the first responses only")
     func times() async throws {
         let server = try LoopbackServer()
         server.route("/", reply.mishap(.cut, at: .chunkSize, times: 1))

@@ -83,15 +83,15 @@ private let cases: [RangeCase] = [
 
 @Suite("Ranges and conditions")
 struct RangeTests {
-    @Test("Which answer a request gets", arguments: cases)
-    func answers(_ example: RangeCase) async throws {
+    @Test("A request gets the status and content of its range and conditions", arguments: cases)
+    func responses(_ example: RangeCase) async throws {
         let server = try LoopbackServer()
         let reply = Reply.text(whole).entityTag("\"v1\"").lastModified(Date(timeIntervalSince1970: 784_111_777))
         server.route("/", example.change(reply))
         let client = try RawClient(to: server)
         let fields = example.fields.map { $0 + "\r\n" }.joined()
         await client.send("GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\(fields)\r\n")
-        let (head, body) = await client.readAnswer()
+        let (head, body) = await client.readResponse()
         #expect(head.hasPrefix("HTTP/1.1 \(example.status) "))
         let contentRange = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Range: ") }
         #expect(contentRange.map { String($0.dropFirst(15)) } == example.contentRange)
@@ -99,7 +99,7 @@ struct RangeTests {
         #expect(await client.readToEnd().data.isEmpty)
     }
 
-    @Test("A range of chunked, generated content")
+    @Test("A range of generated content can be chunked")
     func chunkedRange() async throws {
         let content = GeneratedContent(size: 1 << 20)
         let server = try LoopbackServer()

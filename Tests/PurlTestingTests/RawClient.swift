@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import PurlTesting
 
-/// A client that knows nothing of HTTP: a blocking socket whose waits take place on a queue of their own.
+/// A client without HTTP: a blocking socket, used on its own queue.
 final class RawClient: Sendable {
     /// How a stream of bytes ended.
     enum StreamEnd: Sendable, Equatable {
@@ -23,9 +23,9 @@ final class RawClient: Sendable {
             }
         descriptor = socket(family, Self.streamType, 0)
         Self.prepare(descriptor)
-        // Only so that a broken server fails the test rather than keep it for ever.
-        var patience = timeval(tv_sec: 120, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        // So that a broken server fails the test instead of hanging it.
+        var timeout = timeval(tv_sec: 120, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
         let result: Int32
         switch server.transport {
@@ -62,7 +62,9 @@ final class RawClient: Sendable {
         _ = Foundation.close(descriptor)
     }
 
-    /// Sends these bytes; false when the connection would not take them all.
+    /// Sends bytes.
+    ///
+    /// - Returns: Whether the connection took all of them.
     @discardableResult
     func send(_ data: Data) async -> Bool {
         await blocking { descriptor in
@@ -83,22 +85,26 @@ final class RawClient: Sendable {
         await send(Data(text.utf8))
     }
 
-    /// Sends a GET with these field lines after Host.
+    /// Sends a GET.
+    ///
+    /// - Parameters:
+    ///   - path: The request target.
+    ///   - fields: The field lines after Host.
     func get(_ path: String, _ fields: String...) async {
         await send("GET \(path) HTTP/1.1\r\nHost: test\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n")
     }
 
-    /// Exactly so many bytes, or fewer when the stream ends before.
+    /// Reads so many bytes, or fewer when the stream ends before.
     func read(_ count: Int) async -> Data {
         await blocking { Self.read($0, upTo: count).0 }
     }
 
-    /// As many characters as the text has, so that a comparison shows what came instead.
+    /// Reads so many bytes as text.
     func readText(_ count: Int) async -> String {
         String(decoding: await read(count), as: UTF8.self)
     }
 
-    /// Everything up to and with the empty line.
+    /// Reads to the end of the empty line.
     func readHead() async -> String {
         await blocking { descriptor in
             var head = Data()
@@ -112,25 +118,25 @@ final class RawClient: Sendable {
         }
     }
 
-    /// A whole answer with a length: its head, then its body.
-    func readAnswer() async -> (head: String, body: Data) {
+    /// Reads a response with a `Content-Length`.
+    func readResponse() async -> (head: String, body: Data) {
         let head = await readHead()
         let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
         let length = line.flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
         return (head, await read(length))
     }
 
-    /// Everything until the stream ends, and how it ended.
+    /// Reads until the stream ends.
     func readToEnd() async -> (data: Data, end: StreamEnd) {
         await blocking { Self.read($0, upTo: .max) }
     }
 
-    /// Everything until the stream ends, as text.
+    /// Reads text until the stream ends.
     func readTextToEnd() async -> String {
         String(decoding: await readToEnd().data, as: UTF8.self)
     }
 
-    /// Ends this side of the stream.
+    /// Ends the client's stream.
     func finishSending() {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
@@ -176,3 +182,22 @@ extension String {
         self.init(decoding: data, as: UTF8.self)
     }
 }
+
+#if canImport(Darwin)
+    extension RawClient {
+        private static let streamType = SOCK_STREAM
+        private static let sendFlags: Int32 = 0
+
+        private static func prepare(_ descriptor: Int32) {
+            var yes: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, 4)
+        }
+    }
+#else
+    extension RawClient {
+        private static let streamType = Int32(SOCK_STREAM.rawValue)
+        private static let sendFlags = Int32(MSG_NOSIGNAL)
+
+        private static func prepare(_ descriptor: Int32) {}
+    }
+#endif

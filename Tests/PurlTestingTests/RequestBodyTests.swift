@@ -5,7 +5,7 @@ import Testing
 @Suite("Request bodies")
 struct RequestBodyTests {
     @Test(
-        "With a length and in chunks",
+        "A body with a length or in chunks is recorded without its framing",
         arguments: [
             "Content-Length: 5\r\n\r\nhello",
             "Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nhe\r\n3\r\nllo\r\n0\r\nA: b\r\n\r\n",
@@ -15,7 +15,7 @@ struct RequestBodyTests {
         server.route("/", method: "PUT", .text("thanks"))
         let client = try RawClient(to: server)
         await client.send("PUT /?a=b HTTP/1.1\r\nHost: t\r\nX-One: 1\r\nx-one: 2\r\n\(rest)")
-        #expect(String(await client.readAnswer().body) == "thanks")
+        #expect(String(await client.readResponse().body) == "thanks")
         let request = try #require(await server.waitForRequests(1).first)
         #expect(request.method == "PUT")
         #expect(request.target == "/?a=b")
@@ -29,20 +29,20 @@ struct RequestBodyTests {
         #expect(request.isComplete)
     }
 
-    @Test("More than is kept is counted")
+    @Test("Bytes beyond the limit are counted, not kept")
     func limit() async throws {
         let server = try LoopbackServer(maximumRecordedBody: 1_000)
         server.route("/", .text("thanks"))
         let client = try RawClient(to: server)
         await client.send("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: 2000000\r\n\r\n")
         await client.send(GeneratedContent(size: 2_000_000).data)
-        #expect(String(await client.readAnswer().body) == "thanks")
+        #expect(String(await client.readResponse().body) == "thanks")
         #expect(server.requests[0].bodyBytesReceived == 2_000_000)
         #expect(GeneratedContent(size: 1_000).matches(server.requests[0].body))
         #expect(server.requests[0].body.count == 1_000)
     }
 
-    @Test("A client that expects a 100 gets it before it sends")
+    @Test("A client that expects 100 Continue gets it before it sends its body")
     func expectation() async throws {
         let server = try LoopbackServer()
         server.route("/", .echo)
@@ -50,10 +50,10 @@ struct RequestBodyTests {
         await client.send("PUT / HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
         #expect(await client.readHead() == "HTTP/1.1 100 Continue\r\n\r\n")
         await client.send("hi")
-        #expect(String(await client.readAnswer().body).hasSuffix("\r\n\r\nhi"))
+        #expect(String(await client.readResponse().body).hasSuffix("\r\n\r\nhi"))
     }
 
-    @Test("A server that ignores the expectation waits for the body")
+    @Test("A reply that ignores the expectation waits for the body")
     func ignoredExpectation() async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.text("x").ignoringExpectation())
@@ -64,7 +64,7 @@ struct RequestBodyTests {
         #expect(await client.readHead().hasPrefix("HTTP/1.1 200 OK\r\n"))
     }
 
-    @Test("An answer before the body closes the connection")
+    @Test("A response before the body closes the connection")
     func beforeBody() async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.status(413).beforeBody())
@@ -77,7 +77,7 @@ struct RequestBodyTests {
         #expect(requests.map(\.isComplete) == [false])
     }
 
-    @Test("A held body stays with the client until the gate opens")
+    @Test("A body is not read until its gate opens")
     func heldBody() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -90,11 +90,11 @@ struct RequestBodyTests {
         #expect(server.requests[0].bodyBytesReceived == 0)
         gate.open()
         #expect(await sent)
-        #expect(String(await client.readAnswer().body) == "x")
+        #expect(String(await client.readResponse().body) == "x")
         #expect(server.requests[0].bodyBytesReceived == size)
     }
 
-    @Test("A client that leaves in the middle of its body")
+    @Test("A client that leaves in the middle of its body ends the request incomplete")
     func leaving() async throws {
         let server = try LoopbackServer()
         server.route("/", .text("x"))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Routes")
 struct RoutingTests {
     @Test(
-        "Path, then method, then the fallback, then 404",
+        "A route with the method comes before one without, then the fallback, then 404",
         arguments: [
             ("GET /a", "any a"), ("POST /a", "post a"), ("PUT /a", "any a"), ("GET /a?query", "any a"),
             ("GET http://elsewhere:80/a?b", "any a"), ("GET http://elsewhere", "root"), ("GET /A", "fallback"),
@@ -23,10 +23,10 @@ struct RoutingTests {
         server.fallback(.text("fallback"))
         let client = try RawClient(to: server)
         await client.send("\(line) HTTP/1.1\r\nHost: t\r\n\r\n")
-        #expect(String(await client.readAnswer().body) == body)
+        #expect(String(await client.readResponse().body) == body)
     }
 
-    @Test("A removed route is a 404")
+    @Test("A removed route replies 404")
     func removing() async throws {
         let server = try LoopbackServer()
         let url = server.route("/a", .text("a"))

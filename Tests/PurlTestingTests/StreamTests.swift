@@ -2,7 +2,7 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("A server can do without HTTP", .timeLimit(.minutes(5)))
+@Suite("Streams without HTTP", .timeLimit(.minutes(5)))
 struct StreamTests {
     private func server(_ script: StreamScript) async throws -> LoopbackServer {
         let server = try await LoopbackServer.started()
@@ -15,7 +15,7 @@ struct StreamTests {
         return server.streams.first
     }
 
-    @Test("An echo sends every byte back, and ends when the client does")
+    @Test("An echo sends every byte back, and ends its stream after the client")
     func echo() async throws {
         let server = try await server(.echo)
         let client = try RawClient(to: server)
@@ -29,7 +29,7 @@ struct StreamTests {
         #expect(stream?.request == nil)
     }
 
-    @Test("Steps happen in their order")
+    @Test("Steps run in order")
     func steps() async throws {
         let gate = Gate()
         let server = try await server(
@@ -47,7 +47,7 @@ struct StreamTests {
         #expect(await stream(of: server)?.surprise == nil)
     }
 
-    @Test("What was not expected resets the connection, and is told")
+    @Test("Bytes that a step did not expect reset the connection and are reported")
     func surprise() async throws {
         let server = try await server(.listening.expect("HELO\r\n").send("250 hello\r\n"))
         let client = try RawClient(to: server)
@@ -57,7 +57,7 @@ struct StreamTests {
         #expect(stream?.ending == .reset)
     }
 
-    @Test("A client that ends before what was expected has come is not waited for", arguments: [false, true])
+    @Test("A client that ends its stream before the expected bytes closes the connection", arguments: [false, true])
     func missing(isCounted: Bool) async throws {
         let server = try await server(
             isCounted ? .listening.send("a").receive(8) : .listening.send("a").expect("HELO\r\n"))
@@ -70,7 +70,7 @@ struct StreamTests {
         #expect(stream?.ending == .clientLeft)
     }
 
-    @Test("A script can break off")
+    @Test("A cut closes the connection")
     func cut() async throws {
         let server = try await server(.listening.send("a").cut())
         let client = try RawClient(to: server)
@@ -78,7 +78,7 @@ struct StreamTests {
         #expect(await stream(of: server)?.ending == .cut)
     }
 
-    @Test("Generated content comes whole")
+    @Test("Generated content arrives complete")
     func generated() async throws {
         let content = GeneratedContent(size: 3 << 20, seed: 2)
         let server = try await server(.listening.send(content).cut())
@@ -87,22 +87,22 @@ struct StreamTests {
         #expect(data.count == content.size && content.matches(data))
     }
 
-    @Test("A route can leave HTTP behind")
+    @Test("A route can switch from HTTP to a stream")
     func upgrade() async throws {
         let server = try await LoopbackServer.started()
         server.route("/", .stream(.echo.send("hi"), upgrade: "chat"))
         let client = try RawClient(to: server)
         await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nearly")
         let head = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n"
-        let answer = head + "hiearly"
-        let got = await client.readText(answer.utf8.count)
-        #expect(got.hasPrefix(head) && got.count == answer.count)
+        let response = head + "hiearly"
+        let received = await client.readText(response.utf8.count)
+        #expect(received.hasPrefix(head) && received.count == response.count)
         client.finishSending()
         #expect(await stream(of: server)?.request == server.requests.first?.number)
     }
 
-    @Test("A server can go back to HTTP")
-    func back() async throws {
+    @Test("A server without a stream script speaks HTTP again")
+    func backToHTTP() async throws {
         let server = try await server(.echo)
         server.stream(nil)
         server.route("/", .text("x"))

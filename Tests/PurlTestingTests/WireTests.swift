@@ -2,7 +2,7 @@ import Foundation
 import PurlTesting
 import Testing
 
-/// What a client gets, byte for byte, when it asks once and reads until the stream ends.
+/// What a client receives, byte for byte, when it sends one request and reads until the stream ends.
 struct WireCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let reply: Reply
@@ -30,10 +30,10 @@ private let cases: [WireCase] = [
         testDescription: "204: no length", reply: .status(204),
         wire: "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"),
     WireCase(
-        testDescription: "an own reason", reply: .status(500, reason: "Out of tea"),
+        testDescription: "a custom reason", reply: .status(500, reason: "Out of tea"),
         wire: "HTTP/1.1 500 Out of tea\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
     WireCase(
-        testDescription: "validators and own fields",
+        testDescription: "validators and added fields",
         reply: Reply.status(404).status(200).entityTag("W/\"v\"").lastModified(date).field("X-A", "1").field(
             "x-a", "2"),
         wire: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAccept-Ranges: bytes\r\nETag: W/\"v\"\r\n"
@@ -44,7 +44,7 @@ private let cases: [WireCase] = [
             .replacingField("Content-Length", "5"),
         wire: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nabc"),
     WireCase(
-        testDescription: "a redirect to nonsense", reply: .redirect(303, to: "http:// x"),
+        testDescription: "a redirect to an invalid URL", reply: .redirect(303, to: "http:// x"),
         wire: "HTTP/1.1 303 See Other\r\nContent-Length: 0\r\nLocation: http:// x\r\nConnection: close\r\n\r\n"),
     WireCase(
         testDescription: "chunks with extension and trailers",
@@ -56,7 +56,7 @@ private let cases: [WireCase] = [
         testDescription: "no chunks in an empty chunked body", reply: Reply.bytes(Data()).acceptRanges(nil).chunked(),
         wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n"),
     WireCase(
-        testDescription: "chunked to an old client goes until close",
+        testDescription: "a chunked reply to an HTTP/1.0 client ends at close",
         reply: Reply.bytes(Data("abc".utf8)).acceptRanges(nil).chunked(), request: old,
         wire: "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"),
     WireCase(
@@ -64,7 +64,8 @@ private let cases: [WireCase] = [
         request: "GET / HTTP/1.1\r\nHost: t\r\n\r\n",
         wire: "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"),
     WireCase(
-        testDescription: "closing without saying so", reply: Reply.status(404).closingConnection(announced: false),
+        testDescription: "closing without Connection: close",
+        reply: Reply.status(404).closingConnection(announced: false),
         request: "GET / HTTP/1.1\r\nHost: t\r\n\r\n",
         wire: "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
     WireCase(
@@ -73,7 +74,7 @@ private let cases: [WireCase] = [
         wire: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
             + "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
     WireCase(
-        testDescription: "in pieces it is the same",
+        testDescription: "a reply in pieces has the same bytes",
         reply: Reply.bytes(Data("abc".utf8)).chunked(size: 2).inPieces(of: 1),
         wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nAccept-Ranges: bytes\r\nConnection: close\r\n\r\n"
             + "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"),
@@ -81,7 +82,7 @@ private let cases: [WireCase] = [
         testDescription: "raw bytes as they are", reply: .raw([Data("HTTP/9".utf8), Data(" what\n".utf8), Data()]),
         wire: "HTTP/9 what\n"),
     WireCase(
-        testDescription: "a broken field becomes a 500 rather than a broken message",
+        testDescription: "an invalid field becomes a 500",
         reply: Reply.text("x").field("X", "a\r\nb"),
         wire: "HTTP/1.1 500 "),
     WireCase(
@@ -107,7 +108,7 @@ private let cases: [WireCase] = [
         reply: Reply.bytes(Data("abcd".utf8)).acceptRanges(nil).chunked(size: 4).cut(afterBytes: 4),
         wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n4\r\nabcd"),
     WireCase(
-        testDescription: "a cut beyond the body never happens", reply: Reply.status(404).cut(afterBytes: 1),
+        testDescription: "a cut beyond the body does nothing", reply: Reply.status(404).cut(afterBytes: 1),
         wire: "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
     WireCase(
         testDescription: "an echo", reply: Reply.echo.acceptRanges(nil),
@@ -119,7 +120,7 @@ private let cases: [WireCase] = [
 
 @Suite("Replies on the wire")
 struct WireTests {
-    @Test("Exact bytes", arguments: cases)
+    @Test("A reply has exactly these bytes on the wire", arguments: cases)
     func wire(_ example: WireCase) async throws {
         let server = try LoopbackServer()
         server.fallback(example.reply)

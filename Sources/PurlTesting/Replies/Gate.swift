@@ -1,4 +1,4 @@
-/// A point at which the server waits until the test lets it go on.
+/// A point at which the server waits until the test opens it.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -13,42 +13,47 @@ public final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen = false
         var arrivals = 0
-        var departures: [@Sendable () -> Void] = []
+        var waiting: [@Sendable () -> Void] = []
     }
 
-    private let state = Watched(State())
+    private let state = Monitor(State())
 
-    /// A closed gate.
+    /// Creates a closed gate.
     public init() {}
 
     /// Whether ``open()`` has been called.
     public var isOpen: Bool { state.read(\.isOpen) }
 
-    /// How many answers have come to this gate so far, those that found it open included.
+    /// How many responses have reached this gate so far, those that found it open included.
     public var arrivals: Int { state.read(\.arrivals) }
 
-    /// Lets everything that waits at this gate go on, and everything that comes later pass. Further calls do nothing.
+    /// Resumes everything that waits at this gate. From now on nothing waits here. Further calls do nothing.
     public func open() {
-        let departures = state.update { state in
+        let waiting = state.update { state in
             state.isOpen = true
-            defer { state.departures = [] }
-            return state.departures
+            defer { state.waiting = [] }
+            return state.waiting
         }
-        for depart in departures { depart() }
+        for resume in waiting { resume() }
     }
 
-    /// Returns when `count` answers in all have come to this gate, at once if they already have.
+    /// Returns when `count` responses in all have reached this gate, at once if they already have.
     ///
     /// Returns early when the calling task is cancelled.
+    ///
+    /// - Parameter count: How many responses to wait for, those that reached the gate before included.
     public func reached(times count: Int = 1) async {
         await state.wait { $0.arrivals >= count }
     }
 
-    /// Notes an arrival. True: the gate is open, go on. False: `depart` will be called when it opens, on any thread.
-    func arrive(depart: @escaping @Sendable () -> Void) -> Bool {
+    /// Counts an arrival.
+    ///
+    /// - Parameter resume: Called on any thread when the gate opens, unless it is open already.
+    /// - Returns: Whether the gate is open.
+    func arrive(resume: @escaping @Sendable () -> Void) -> Bool {
         state.update { state in
             state.arrivals += 1
-            if !state.isOpen { state.departures.append(depart) }
+            if !state.isOpen { state.waiting.append(resume) }
             return state.isOpen
         }
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Content of any size that costs no memory: each byte follows from its offset and the seed.
+/// Content of any size that takes no memory: each byte follows from its offset and the seed.
 ///
 /// The server sends it with ``Reply/generated(size:seed:)``; a test makes the same value to compare what arrived:
 ///
@@ -14,7 +14,11 @@ public struct GeneratedContent: Sendable, Hashable {
     /// Which content it is: different seeds (up to some thousands) give different bytes at the same offset.
     public let seed: UInt64
 
-    /// Content of `size` bytes; negative sizes count as 0.
+    /// Describes content; its bytes are computed when they are read.
+    ///
+    /// - Parameters:
+    ///   - size: How many bytes there are; negative sizes count as 0.
+    ///   - seed: Which content it is.
     public init(size: Int, seed: UInt64 = 0) {
         self.size = max(0, size)
         self.seed = seed
@@ -23,7 +27,9 @@ public struct GeneratedContent: Sendable, Hashable {
     /// All of it, in memory.
     public var data: Data { bytes(0..<size) }
 
-    /// The bytes at these offsets, as far as they lie inside the content.
+    /// The bytes at some offsets.
+    ///
+    /// - Parameter offsets: The offsets; those beyond the content are left out.
     public func bytes(_ offsets: Range<Int>) -> Data {
         let range = offsets.clamped(to: 0..<size)
         var data = Data(capacity: range.count)
@@ -37,13 +43,18 @@ public struct GeneratedContent: Sendable, Hashable {
         return data
     }
 
-    /// Whether `data` is what the content holds from `offset` on. Need not reach to the end.
+    /// Whether `data` is a part of the content.
+    ///
+    /// - Parameters:
+    ///   - data: The bytes, which need not reach to the content's end.
+    ///   - offset: Where in the content they are to be.
     public func matches(_ data: Data, at offset: Int = 0) -> Bool {
         firstDifference(from: data, at: offset) == nil
     }
 
-    /// Whether the file holds this content: all of it and nothing else. Reads in pieces.
+    /// Whether the file is this content: all of it and nothing else. Reads it in pieces.
     ///
+    /// - Parameter url: Where the file is.
     /// - Throws: The error of opening or reading the file.
     public func matches(fileAt url: URL) throws -> Bool {
         let file = try FileHandle(forReadingFrom: url)
@@ -56,9 +67,12 @@ public struct GeneratedContent: Sendable, Hashable {
         return offset == size
     }
 
-    /// The position in `data` of the first byte that is not what the content holds there, counted from 0.
+    /// The position of the first byte of `data` that differs from the content, counted from 0; bytes beyond the content's
+    /// end differ.
     ///
-    /// `data` is compared with the content from `offset` on; bytes beyond the content's end differ.
+    /// - Parameters:
+    ///   - data: The bytes, which need not reach to the content's end.
+    ///   - offset: Where in the content they are to be.
     public func firstDifference(from data: Data, at offset: Int = 0) -> Int? {
         guard offset >= 0 else { return 0 }
         return data.withUnsafeBytes { (data: UnsafeRawBufferPointer) -> Int? in
@@ -80,12 +94,59 @@ public struct GeneratedContent: Sendable, Hashable {
         }
     }
 
-    /// Calls `body` with at most `count` bytes from `offset` on, without copying them.
+    /// Calls `body` with at most `count` bytes, the first of them at `offset`, without copying them.
     func withBytes<Result>(
         at offset: Int, upTo count: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
         // The seed decides where in the block the content starts; the golden ratio spreads small seeds evenly.
-        let phase = Int((seed &* 0x9E37_79B9_7F4A_7C15) >> 24) % GeneratedBlock.period
-        return try GeneratedBlock.withBytes(at: offset, phase: phase, upTo: count, body)
+        let start = Int((seed &* 0x9E37_79B9_7F4A_7C15) >> 24) % GeneratedBlock.period
+        return try GeneratedBlock.withBytes(at: offset, startingAt: start, upTo: count, body)
+    }
+}
+
+/// The bytes of which all generated content consists, made once per process.
+///
+/// Content is periodic. The period is a prime, so that bytes in the wrong place (off by a block, a buffer or a page) differ
+/// from the right ones.
+private enum GeneratedBlock {
+    /// After how many bytes content repeats.
+    static let period = 262_139
+    /// How many bytes can be had in one piece, from any offset.
+    static let longestSlice = 256 << 10
+
+    private static let bytes = make()
+
+    /// Calls `body` with at most `count` bytes, the first of them at `offset` of the content that begins at `origin` of
+    /// the block.
+    static func withBytes<Result>(
+        at offset: Int, startingAt origin: Int, upTo count: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        let start = (max(0, offset) % period + origin) % period
+        return try bytes.withUnsafeBytes { block in
+            try body(UnsafeRawBufferPointer(rebasing: block[start..<(start + min(max(0, count), longestSlice))]))
+        }
+    }
+
+    /// The bytes of SplitMix64 for a period, then its beginning again.
+    private static func make() -> [UInt8] {
+        let count = period + longestSlice
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            var state: UInt64 = 0x5EED_0F_B1_0C_C5
+            var offset = 0
+            while offset + 8 <= count, offset < period {
+                state &+= 0x9E37_79B9_7F4A_7C15
+                var word = state
+                word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+                word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+                raw.storeBytes(of: word ^ (word >> 31), toByteOffset: offset, as: UInt64.self)
+                offset += 8
+            }
+            let tail = UnsafeMutableRawBufferPointer(rebasing: raw[period...])
+            tail.copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[..<min(period, tail.count)]))
+            // A slice may be a few bytes longer than the period.
+            for position in period..<tail.count { tail[position] = tail[position - period] }
+            initialized = count
+        }
     }
 }

@@ -1,4 +1,4 @@
-/// What goes wrong with an answer when it comes to a ``Phase``.
+/// What goes wrong with a response when it reaches a ``Phase``.
 ///
 /// ```swift
 /// for phase in Phase.allCases {
@@ -9,16 +9,77 @@
 public enum Mishap: Sendable, Equatable {
     /// Nothing more is sent until the gate opens; without one, ever.
     case stall(until: Gate?)
-    /// Nothing more is sent for a while.
+    /// Nothing more is sent for some time.
     case pause(Duration)
-    /// The server ends the stream, and goes on reading until the client ends its own.
+    /// The server ends the stream, and continues to read until the client ends its own.
     case cut
     /// The connection is reset.
     case reset
+}
+
+/// Where in a response something goes wrong.
+///
+/// A response that has no such place (one without a body, or whose body is not chunked) is sent unharmed.
+public enum Phase: Sendable, Hashable {
+    /// Before the first byte of the final head. Interim responses have been sent.
+    case beforeHead
+    /// In the middle of the status line.
+    case statusLine
+    /// In the middle of the first field line.
+    case field
+    /// After the first half of the head.
+    case midHead
+    /// After this many bytes of body; 0 is right after the head. Chunk framing does not count.
+    ///
+    /// Responses with a shorter body, or with none, never reach this phase.
+    case afterBodyBytes(Int)
+    /// After the first half of the body.
+    case midBody
+    /// In the size of a chunk: the second one, or, where there is only one, the zero at the end.
+    case chunkSize
+    /// In the middle of the first chunk.
+    case chunk
+    /// After the last chunk, in the middle of the trailer fields if there are any.
+    case trailers
+}
+
+extension Phase: CaseIterable, CustomStringConvertible {
+    /// Every phase, in the order in which a response reaches them.
+    public static let allCases: [Phase] = [
+        .beforeHead, .statusLine, .field, .midHead, .afterBodyBytes(0), .chunk, .chunkSize, .midBody, .trailers,
+    ]
+
+    /// The phase in words: "in the status line".
+    public var description: String {
+        switch self {
+        case .beforeHead: "before the head"
+        case .statusLine: "in the status line"
+        case .field: "in a field"
+        case .midHead: "in the middle of the head"
+        case .afterBodyBytes(0): "right after the head"
+        case .afterBodyBytes(let count): "after \(count) bytes of body"
+        case .midBody: "in the middle of the body"
+        case .chunkSize: "in a chunk's size"
+        case .chunk: "in a chunk"
+        case .trailers: "in the trailers"
+        }
+    }
 }
 
 /// A mishap, and where it happens.
 struct PlannedMishap: Sendable {
     let phase: Phase
     let mishap: Mishap
+}
+
+/// What is wrong with the `Content-Range` of a 206. The body is the requested range all the same.
+public enum ContentRangeFault: Sendable, Hashable {
+    /// Start and end are this many bytes further (or less far, not below 0).
+    case shifted(by: Int)
+    /// The complete length is this; `nil` writes `*`, which is valid, but does not tell the length.
+    case total(Int?)
+    /// There is none.
+    case missing
+    /// The field's value is this text.
+    case literal(String)
 }

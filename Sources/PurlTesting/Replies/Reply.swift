@@ -1,6 +1,7 @@
 public import Foundation
+internal import PurlHTTP
 
-/// What a route answers: content, then how it is described, delivered and spoiled.
+/// What a route replies: content, and how the response describes, delivers and spoils it.
 ///
 /// A reply is a value. Begin with a content (``bytes(_:contentType:)``, ``generated(size:seed:)``, ``file(_:)`` …) and
 /// add modifiers; each returns a changed copy:
@@ -11,13 +12,14 @@ public import Foundation
 ///     .cut(afterBytes: 1_000_000, times: 2)
 /// ```
 ///
-/// Left alone, a reply is a `200` with `Content-Length`, kept-alive connection, and support for single byte ranges
-/// and conditional requests. There is no `Date` and no `Server` field, so that answers are the same every time.
+/// Without modifiers the response is a `200` with `Content-Length`. The connection is kept alive, and single byte ranges
+/// and conditional requests are supported. There is no `Date` and no `Server` field, so that responses are the same every
+/// time.
 ///
-/// Where a modifier has a `times` argument it holds for the first so many answers: those of the route, or those of
-/// its place in a ``sequence(_:)``. A modifier of a sequence holds for each of its members.
+/// A modifier with a `times` argument holds for the first so many responses: those of the route, or those of the reply's
+/// place in a ``sequence(_:)``. A modifier of a sequence holds for each of its members.
 public struct Reply: Sendable {
-    typealias Change = @Sendable (inout Traits) -> Void
+    typealias Change = @Sendable (inout ReplyTraits) -> Void
 
     indirect enum Source: Sendable {
         case content(Content)
@@ -43,18 +45,18 @@ public struct Reply: Sendable {
     private let source: Source
     private var changes: [Change] = []
 
-    init(_ source: Source) {
+    private init(_ source: Source) {
         self.source = source
     }
 
     /// A copy with one more change. Later changes win.
-    func changed(_ change: @escaping Change) -> Reply {
+    private func changed(_ change: @escaping Change) -> Reply {
         var reply = self
         reply.changes.append(change)
         return reply
     }
 
-    /// What the answer `index` (from 0) is.
+    /// The reply to the request `index`, from 0.
     func resolved(at index: Int) -> ResolvedReply {
         original(at: index).applying(changes, at: index)
     }
@@ -83,74 +85,430 @@ public struct Reply: Sendable {
     }
 }
 
-// MARK: Contents
+// MARK: - Contents
 
 extension Reply {
-    /// These bytes.
+    /// Replies with bytes.
+    ///
+    /// - Parameters:
+    ///   - data: The content.
+    ///   - contentType: The `Content-Type`; without, there is no such field.
     public static func bytes(_ data: Data, contentType: String? = nil) -> Reply {
         let reply = Reply(.content(.data(data)))
         guard let contentType else { return reply }
         return reply.contentType(contentType)
     }
 
-    /// This text as UTF-8, as `text/plain; charset=utf-8`.
+    /// Replies with text, as `text/plain; charset=utf-8`.
+    ///
+    /// - Parameter text: The content.
     public static func text(_ text: String) -> Reply {
         bytes(Data(text.utf8), contentType: "text/plain; charset=utf-8")
     }
 
-    /// A file as it is at the time of the request, read piece by piece while it is sent. `404` if it cannot be opened.
+    /// Replies with a file as it is at the time of the request, read in pieces while it is sent. A file that cannot be
+    /// opened is a `404`.
+    ///
+    /// - Parameter url: Where the file is.
     public static func file(_ url: URL) -> Reply {
         Reply(.content(.file(url)))
     }
 
-    /// ``GeneratedContent`` of `size` bytes.
+    /// Replies with ``GeneratedContent``.
+    ///
+    /// - Parameters:
+    ///   - size: How many bytes there are.
+    ///   - seed: Which content it is.
     public static func generated(size: Int, seed: UInt64 = 0) -> Reply {
         generated(GeneratedContent(size: size, seed: seed))
     }
 
-    /// Generated content.
+    /// Replies with generated content.
+    ///
+    /// - Parameter content: The content.
     public static func generated(_ content: GeneratedContent) -> Reply {
         Reply(.content(.generated(content)))
     }
 
-    /// No content, with this status.
+    /// Replies with a status and no content.
+    ///
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - reason: The reason phrase; the standard one by default.
     public static func status(_ status: Int, reason: String? = nil) -> Reply {
         Reply(.content(.empty)).status(status, reason: reason)
     }
 
-    /// A redirect. `location` is written as it is: it may be relative, or nonsense.
+    /// Replies with a redirect.
+    ///
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - location: The `Location`, written as it is: it may be relative, or nonsense.
     public static func redirect(_ status: Int = 302, to location: String) -> Reply {
         Reply.status(status).field("Location", location)
     }
 
-    /// The request as the server got it: its first line, its fields and an empty line, then its body.
+    /// Replies with the request as the server received it: its first line, its fields and an empty line, then its body.
     public static var echo: Reply { Reply(.echo).contentType("text/plain; charset=utf-8") }
 
-    /// These bytes on the wire and nothing else, each piece written by itself. For answers that are not HTTP.
+    /// Writes bytes on the wire and nothing else: a response that need not be HTTP.
     ///
-    /// Modifiers that would change the answer do nothing. The method does not matter either: `HEAD` gets it all.
+    /// Modifiers do not change it, and neither does the method: `HEAD` gets all of it.
+    ///
+    /// - Parameters:
+    ///   - pieces: The bytes; each piece is written by itself.
+    ///   - ending: What happens then.
     public static func raw(_ pieces: [Data], then ending: RawEnding = .close) -> Reply {
         Reply(.raw(pieces, ending))
     }
 
-    /// This text on the wire and nothing else.
+    /// Writes text on the wire and nothing else; see ``raw(_:then:)-([Data],_)``.
+    ///
+    /// - Parameters:
+    ///   - text: The text, sent as UTF-8.
+    ///   - ending: What happens then.
     public static func raw(_ text: String, then ending: RawEnding = .close) -> Reply {
         raw([Data(text.utf8)], then: ending)
     }
 
-    /// One reply after the other, one for each request; the last repeats. Without any: `404`.
+    /// Replies with one reply after the other, one for each request; the last repeats.
+    ///
+    /// - Parameter replies: The replies. Without any: `404`.
     public static func sequence(_ replies: [Reply]) -> Reply {
         Reply(.sequence(replies))
     }
 
-    /// What `handler` returns for the request, body included. It runs off the I/O thread; an error becomes a `500`
-    /// with its description. The handler's task is cancelled when the client goes away.
+    /// Replies what a handler returns for the request.
+    ///
+    /// - Parameter handler: Gets the request with its body. It runs off the I/O thread, in a task that is cancelled when
+    ///   the client leaves. An error becomes a `500` with its description.
     public static func computed(_ handler: @escaping @Sendable (ReceivedRequest) async throws -> Reply) -> Reply {
         Reply(.computed(handler))
     }
 
-    /// This reply for the first `count` answers, `other` from then on: content, validators and all.
+    /// Replies as before to the first requests, and with another reply to later ones: content, validators and all.
+    ///
+    /// - Parameters:
+    ///   - count: To how many requests this reply is sent.
+    ///   - other: The reply to those after them.
     public func switching(after count: Int, to other: Reply) -> Reply {
         Reply(.switching(self, after: count, to: other))
+    }
+
+    /// Accepts a WebSocket handshake (RFC 6455), then runs a script. A request that is no handshake gets a `400`.
+    ///
+    /// Of the modifiers, those that add or replace fields hold for the response to the handshake: ``field(_:_:)`` sets a
+    /// cookie with it, and a replaced `Sec-WebSocket-Accept` makes it invalid. To refuse a handshake, use another reply.
+    ///
+    /// - Parameter script: What the server does on the connection.
+    public static func webSocket(_ script: WebSocketScript = .echo) -> Reply {
+        Reply(.webSocket(script))
+    }
+
+    /// Sends a head without content, then runs a script without HTTP.
+    ///
+    /// - Parameters:
+    ///   - script: What the server does on the connection.
+    ///   - status: 101 for a request that asks for another protocol; for CONNECT any status from 200 to 299.
+    ///   - upgrade: The `Upgrade` field's value, for 101.
+    public static func stream(_ script: StreamScript = .echo, status: Int = 101, upgrade: String = "raw") -> Reply {
+        var head = "HTTP/1.1 \(status) \(ResponseHead.standardReason(for: status))\r\n"
+        if status == 101 { head += "Connection: upgrade\r\nUpgrade: \(upgrade)\r\n" }
+        return Reply(.stream(Data((head + "\r\n").utf8), script))
+    }
+
+    /// Sends any text as a head, then runs a script without HTTP.
+    ///
+    /// - Parameters:
+    ///   - script: What the server does on the connection.
+    ///   - head: The text, sent as it is.
+    public static func stream(_ script: StreamScript, after head: String) -> Reply {
+        Reply(.stream(Data(head.utf8), script))
+    }
+}
+
+// MARK: - The head
+
+extension Reply {
+    /// Sets the status. Ranges and conditions are supported with 200 only.
+    ///
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - reason: The reason phrase; the standard one by default.
+    public func status(_ status: Int, reason: String? = nil) -> Reply {
+        changed { traits in
+            traits.status = status
+            traits.reason = reason
+        }
+    }
+
+    /// Sets the `Content-Type`.
+    ///
+    /// - Parameter value: The field's value.
+    public func contentType(_ value: String) -> Reply {
+        changed { $0.contentType = value }
+    }
+
+    /// Adds a field line after those that the server writes itself. Names may repeat.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - value: The field's value.
+    public func field(_ name: String, _ value: String) -> Reply {
+        changed { $0.fields.append(FieldName(name), value) }
+    }
+
+    /// Replaces a field of the server's or of other modifiers.
+    ///
+    /// This can make a message that is wrong, such as one with a false `Content-Length`.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - value: The field's value; `nil` removes the field.
+    public func replacingField(_ name: String, _ value: String?) -> Reply {
+        changed { $0.replacements.append((FieldName(name), value)) }
+    }
+
+    /// Adds an interim response before the final one.
+    ///
+    /// - Parameters:
+    ///   - status: The status code: 100, 102, 103 …
+    ///   - fields: The fields.
+    public func interim(_ status: Int, fields: KeyValuePairs<String, String> = [:]) -> Reply {
+        let lines = HeaderFields(fields)
+        return changed { $0.interim.append(ReplyTraits.Interim(status: status, fields: lines)) }
+    }
+
+    /// Sets the `ETag`.
+    ///
+    /// - Parameter tag: The field's value, quotes included: `"\"v1\""`, or `"W/\"v1\""` for a weak one.
+    public func entityTag(_ tag: String) -> Reply {
+        changed { $0.entityTag = .fixed(tag) }
+    }
+
+    /// Sets another `ETag` for each response. The content stays the same.
+    ///
+    /// - Parameter tags: The fields' values; the last repeats.
+    public func entityTags(_ tags: [String]) -> Reply {
+        changed { $0.entityTag = .each(tags) }
+    }
+
+    /// Sets a new `ETag` for each response. The content stays the same.
+    public func freshEntityTags() -> Reply {
+        changed { $0.entityTag = .fresh }
+    }
+
+    /// Sets the `Last-Modified` date.
+    ///
+    /// - Parameter date: The date; parts of a second are cut off.
+    public func lastModified(_ date: Date) -> Reply {
+        let seconds = Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0
+        return changed { $0.lastModified = HTTPDate(secondsSinceEpoch: seconds) }
+    }
+
+    /// Ignores `If-None-Match` and `If-Modified-Since`: no response is a `304`.
+    public func ignoringConditions() -> Reply {
+        changed { $0.honoursConditions = false }
+    }
+}
+
+// MARK: - Ranges
+
+extension Reply {
+    /// Ignores `Range`: responds with the whole content, and still with `Accept-Ranges`.
+    ///
+    /// - Parameter times: For how many responses.
+    public func ignoringRange(times: Int = .max) -> Reply {
+        changed { $0.ranges = Limited(value: .ignored, times: times) }
+    }
+
+    /// Responds `416` with `Content-Range: bytes */length`, whether the request has a range or not.
+    ///
+    /// - Parameter times: For how many responses.
+    public func rangeNotSatisfiable(times: Int = .max) -> Reply {
+        changed { $0.ranges = Limited(value: .refused, times: times) }
+    }
+
+    /// Spoils the `Content-Range` of 206 responses.
+    ///
+    /// - Parameters:
+    ///   - fault: What is wrong with it.
+    ///   - times: For how many responses.
+    public func contentRange(_ fault: ContentRangeFault, times: Int = .max) -> Reply {
+        changed { $0.contentRangeFault = Limited(value: fault, times: times) }
+    }
+
+    /// Sets `Accept-Ranges`, which is `bytes` by default.
+    ///
+    /// Ranges are supported all the same; see ``ignoringRange(times:)``.
+    ///
+    /// - Parameter value: The field's value; `nil` removes the field.
+    public func acceptRanges(_ value: String?) -> Reply {
+        changed { $0.acceptRanges = value }
+    }
+}
+
+// MARK: - Delivery
+
+extension Reply {
+    /// Sends the body in chunks.
+    ///
+    /// An HTTP/1.0 client gets the body until close instead.
+    ///
+    /// - Parameters:
+    ///   - size: How many bytes a chunk has.
+    ///   - chunkExtension: What each chunk's size is followed by, without the `;`.
+    ///   - trailers: Fields after the last chunk.
+    public func chunked(
+        size: Int = 64 << 10, chunkExtension: String? = nil, trailers: KeyValuePairs<String, String> = [:]
+    ) -> Reply {
+        let chunking = ReplyTraits.Chunking(
+            size: max(1, size), chunkExtension: chunkExtension, trailers: HeaderFields(trailers))
+        return changed { $0.delivery = .chunked(chunking) }
+    }
+
+    /// Sends the body without a length: the end of the stream is the end of the body.
+    public func untilClose() -> Reply {
+        changed { $0.delivery = .untilClose }
+    }
+
+    /// Limits the rate of the body.
+    ///
+    /// - Parameter bytesPerSecond: How many bytes of body are sent in a second at most.
+    public func throttled(bytesPerSecond: Int) -> Reply {
+        changed { $0.bytesPerSecond = max(1, bytesPerSecond) }
+    }
+
+    /// Writes head and body in pieces, each in a turn of its own.
+    ///
+    /// - Parameter count: How many bytes a piece has at most.
+    public func inPieces(of count: Int) -> Reply {
+        changed { $0.pieceSize = max(1, count) }
+    }
+
+    /// Closes the connection after the response.
+    ///
+    /// - Parameter announced: Whether the response has `Connection: close`.
+    public func closingConnection(announced: Bool = true) -> Reply {
+        changed { $0.persistence = announced ? .closedAsAnnounced : .closedUnannounced }
+    }
+}
+
+// MARK: - The request's body
+
+extension Reply {
+    /// Responds as soon as the request's head has arrived, without reading the body and without `100 Continue`, then
+    /// closes the connection. Handlers of ``computed(_:)`` get no body.
+    public func beforeBody() -> Reply {
+        changed { $0.respondsBeforeBody = true }
+    }
+
+    /// Reads the request's body, and sends the `100 Continue` that the client expects, only after a gate has opened.
+    ///
+    /// - Parameter gate: The gate.
+    public func takingBody(after gate: Gate) -> Reply {
+        changed { $0.bodyGate = gate }
+    }
+
+    /// Sends no `100 Continue` to a request with `Expect: 100-continue`, and waits for its body.
+    public func ignoringExpectation() -> Reply {
+        changed { $0.sendsContinue = false }
+    }
+}
+
+// MARK: - Mishaps
+
+extension Reply {
+    /// Lets something go wrong when a response reaches a phase. Mishaps add up.
+    ///
+    /// - Parameters:
+    ///   - mishap: What goes wrong.
+    ///   - phase: Where in the response.
+    ///   - times: For how many responses.
+    public func mishap(_ mishap: Mishap, at phase: Phase, times: Int = .max) -> Reply {
+        changed { $0.mishaps.append(Limited(value: PlannedMishap(phase: phase, mishap: mishap), times: times)) }
+    }
+
+    /// Ends the stream in the middle of the body.
+    ///
+    /// - Parameters:
+    ///   - count: After how many bytes of body.
+    ///   - times: For how many responses.
+    public func cut(afterBytes count: Int, times: Int = .max) -> Reply {
+        mishap(.cut, at: .afterBodyBytes(count), times: times)
+    }
+
+    /// Ends the stream at a phase of the response.
+    ///
+    /// - Parameters:
+    ///   - phase: Where in the response.
+    ///   - times: For how many responses.
+    public func cut(at phase: Phase, times: Int = .max) -> Reply {
+        mishap(.cut, at: phase, times: times)
+    }
+
+    /// Resets the connection in the middle of the body.
+    ///
+    /// A reset discards what the client has not read: it may see fewer bytes, or none.
+    ///
+    /// - Parameters:
+    ///   - count: After how many bytes of body.
+    ///   - times: For how many responses.
+    public func reset(afterBytes count: Int, times: Int = .max) -> Reply {
+        mishap(.reset, at: .afterBodyBytes(count), times: times)
+    }
+
+    /// Resets the connection at a phase of the response.
+    ///
+    /// - Parameters:
+    ///   - phase: Where in the response.
+    ///   - times: For how many responses.
+    public func reset(at phase: Phase, times: Int = .max) -> Reply {
+        mishap(.reset, at: phase, times: times)
+    }
+
+    /// Stops sending in the middle of the body until a gate opens.
+    ///
+    /// - Parameters:
+    ///   - count: After how many bytes of body.
+    ///   - gate: The gate; without one, nothing more is ever sent.
+    ///   - times: For how many responses.
+    public func stalled(afterBytes count: Int, until gate: Gate? = nil, times: Int = .max) -> Reply {
+        stalled(at: .afterBodyBytes(count), until: gate, times: times)
+    }
+
+    /// Stops sending at a phase of the response until a gate opens.
+    ///
+    /// - Parameters:
+    ///   - phase: Where in the response.
+    ///   - gate: The gate; without one, nothing more is ever sent.
+    ///   - times: For how many responses.
+    public func stalled(at phase: Phase, until gate: Gate? = nil, times: Int = .max) -> Reply {
+        mishap(.stall(until: gate), at: phase, times: times)
+    }
+
+    /// Delays the response until a gate opens. Interim responses are sent before.
+    ///
+    /// - Parameters:
+    ///   - gate: The gate.
+    ///   - times: For how many responses.
+    public func delayed(until gate: Gate, times: Int = .max) -> Reply {
+        stalled(at: .beforeHead, until: gate, times: times)
+    }
+
+    /// Delays the response for some time. Interim responses are sent before.
+    ///
+    /// - Parameters:
+    ///   - duration: How long.
+    ///   - times: For how many responses.
+    public func delayed(by duration: Duration, times: Int = .max) -> Reply {
+        mishap(.pause(duration), at: .beforeHead, times: times)
+    }
+}
+
+extension HeaderFields {
+    fileprivate init(_ pairs: KeyValuePairs<String, String>) {
+        self.init()
+        for (name, value) in pairs { append(FieldName(name), value) }
     }
 }

@@ -1,39 +1,49 @@
 import Foundation
 internal import PurlIO
 
-/// The server's side of a connection over which bytes go as they are: does what the script says.
+/// The server's side of a connection without HTTP: runs a ``StreamScript``.
 @NetworkActor
 final class StreamPeer: Peer, TransportHandler {
-    /// More than that is not held for a client that does not read; nothing is read from it then.
-    private static let outputLimit = 1 << 20
-    /// So much is sent at once, so that other connections have their turn.
-    private static let bytesPerTurn = 1 << 20
+    /// How far the server's own stream is.
+    private enum Phase {
+        case open
+        /// The stream ends once the output is sent.
+        case finishing
+        /// The stream has ended; the client's may still be open.
+        case finished
+        /// The connection closes once the output is sent.
+        case closing(Ending)
+        case closed
+    }
 
     private let socket: StreamSocket
     private let script: StreamScript
     private let recorder: Recorder
-    /// The place among the recorder's streams.
-    private let record: Int
+    /// The connection's place among the recorder's streams.
+    private let recordIndex: Int
     private let ended: @NetworkActor (Ending) -> Void
-    private var output: [UInt8]
-    private var sent = 0
-    /// How much of the step's content lies in the output.
-    private var contentSent = 0
+    private var phase = Phase.open
+    private var output: OutputBuffer
     private var step = 0
-    private var received = 0
-    /// What came and no step has expected.
+    /// How many bytes of the current step's content have been put into the output.
+    private var producedContent = 0
+    private var receivedCount = 0
+    /// Received bytes that no step has expected yet.
     private var unexpected: [UInt8] = []
     private let keepsUnexpected: Bool
-    private var isDeaf = false
+    private var isReadingPaused = false
     private var clientHasFinished = false
-    private var endsStream = false
-    private var hasFinished = false
-    private var endsAfterOutput: Ending?
-    private var isOver = false
 
+    /// Prepares a script; ``start(with:)`` runs it.
+    ///
     /// - Parameters:
-    ///   - head: To be sent first.
-    ///   - ended: Called once; closes the socket.
+    ///   - socket: The client's socket.
+    ///   - head: Bytes to send before the script's.
+    ///   - script: What to do.
+    ///   - recorder: Where to record what the client sends.
+    ///   - request: The number of the request that the connection began with.
+    ///   - recordLimit: How many received bytes are kept.
+    ///   - ended: Called once, to close the connection.
     init(
         _ socket: StreamSocket, sending head: [UInt8] = [], _ script: StreamScript, recorder: Recorder, request: Int?,
         recordLimit: Int, ended: @escaping @NetworkActor (Ending) -> Void
@@ -42,30 +52,30 @@ final class StreamPeer: Peer, TransportHandler {
         self.script = script
         self.recorder = recorder
         self.ended = ended
-        output = head
+        output = OutputBuffer(head)
         keepsUnexpected = script.steps.contains { if case .expect = $0 { true } else { false } }
-        record = recorder.streamOpened(ReceivedStream(request: request), limit: recordLimit)
+        recordIndex = recorder.addStream(ReceivedStream(request: request), limit: recordLimit)
     }
 
     func start(with bytes: [UInt8]) {
         socket.handler = self
-        if !bytes.isEmpty { bytes.withUnsafeBytes { take($0) } }
-        goOn()
+        if !bytes.isEmpty { bytes.withUnsafeBytes { receive($0) } }
+        advanceAndFlush()
     }
 
     func close(_ ending: Ending) {
-        guard !isOver else { return }
-        isOver = true
-        recorder.changeStream(record) { $0.ending = ending }
+        if case .closed = phase { return }
+        phase = .closed
+        recorder.updateStream(recordIndex) { $0.ending = ending }
     }
 
     private func end(_ ending: Ending) {
-        guard !isOver else { return }
+        if case .closed = phase { return }
         close(ending)
         ended(ending)
     }
 
-    private func goOn() {
+    private func advanceAndFlush() {
         advance()
         flush()
     }
@@ -73,7 +83,10 @@ final class StreamPeer: Peer, TransportHandler {
     // MARK: Steps
 
     private var mayAdvance: Bool {
-        !isOver && endsAfterOutput == nil && output.count - sent < Self.outputLimit
+        switch phase {
+        case .open, .finishing, .finished: !output.isFull
+        case .closing, .closed: false
+        }
     }
 
     private func advance() {
@@ -81,100 +94,104 @@ final class StreamPeer: Peer, TransportHandler {
             switch script.steps[step] {
             case .bytes(let bytes): send(bytes)
             case .generated(let content):
-                guard send(content) else { continue }
-            case .receive(let count): guard received >= count else { return waitForMore("\(count) bytes") }
-            case .expect(let bytes): guard meets(bytes) else { return }
+                guard sendPortion(of: content) else { continue }
+            case .receive(let count):
+                guard receivedCount >= count else { return failIfClientFinished(missing: "\(count) bytes") }
+            case .expect(let bytes): guard takeExpected(bytes) else { return }
             case .waitForEnd: guard clientHasFinished else { return }
             case .wait(let gate): guard pass(gate) else { return }
-            case .deafness(let gate):
-                isDeaf = !gate.arrive { [weak self] in NetworkActor.post { self?.hearAgain() } }
-            case .finish: endsStream = true
-            case .cut: endsAfterOutput = .cut
-            case .reset: endsAfterOutput = .reset
+            case .pauseReading(let gate):
+                isReadingPaused = !gate.arrive { [weak self] in NetworkActor.post { self?.resumeReading() } }
+            case .finish: finish()
+            case .cut: phase = .closing(.cut)
+            case .reset: phase = .closing(.reset)
             }
             step += 1
         }
-        if step == script.steps.count, clientHasFinished { endsStream = true }
+        if step == script.steps.count, clientHasFinished { finish() }
+    }
+
+    private func finish() {
+        if case .open = phase { phase = .finishing }
     }
 
     private func send(_ bytes: Data) {
-        if !endsStream { output.append(contentsOf: bytes) }
+        if case .open = phase { output.bytes.append(contentsOf: bytes) }
     }
 
-    /// A portion of the content; true after the last.
-    private func send(_ content: GeneratedContent) -> Bool {
-        let end = min(content.size, contentSent + Self.outputLimit / 4)
-        send(content.bytes(contentSent..<end))
-        contentSent = end == content.size ? 0 : end
+    /// Puts the content's next portion into the output.
+    ///
+    /// - Returns: Whether it was the last.
+    private func sendPortion(of content: GeneratedContent) -> Bool {
+        let end = min(content.size, producedContent + OutputBuffer.limit / 4)
+        send(content.bytes(producedContent..<end))
+        producedContent = end == content.size ? 0 : end
         return end == content.size
     }
 
-    /// Whether these bytes have come; what differs ends the connection.
-    private func meets(_ bytes: [UInt8]) -> Bool {
+    /// Whether these bytes have arrived. Other ones reset the connection.
+    private func takeExpected(_ bytes: [UInt8]) -> Bool {
         let count = min(bytes.count, unexpected.count)
         guard unexpected.prefix(count).elementsEqual(bytes.prefix(count)) else {
             let came = String(decoding: unexpected.prefix(bytes.count), as: UTF8.self)
             let wanted = String(decoding: bytes, as: UTF8.self)
-            recorder.changeStream(record) { $0.surprise = "“\(came)” came in place of “\(wanted)”" }
-            endsAfterOutput = .reset
+            recorder.updateStream(recordIndex) { $0.surprise = "“\(came)” came in place of “\(wanted)”" }
+            phase = .closing(.reset)
             return false
         }
         guard count == bytes.count else {
-            waitForMore("“\(String(decoding: bytes, as: UTF8.self))”")
+            failIfClientFinished(missing: "“\(String(decoding: bytes, as: UTF8.self))”")
             return false
         }
         unexpected.removeFirst(count)
         return true
     }
 
-    /// What the step waits for has not come. From a client that has ended its stream, or is gone, it never will.
-    private func waitForMore(_ wanted: String) {
+    /// Closes the connection when the client, having ended its stream, cannot send what a step waits for.
+    private func failIfClientFinished(missing wanted: String) {
         guard clientHasFinished else { return }
-        recorder.changeStream(record) { $0.surprise = "the end of the stream came in place of \(wanted)" }
-        endsAfterOutput = .clientLeft
+        recorder.updateStream(recordIndex) { $0.surprise = "the end of the stream came in place of \(wanted)" }
+        phase = .closing(.clientLeft)
     }
 
     private func pass(_ gate: Gate) -> Bool {
         guard !gate.isOpen else { return true }
-        let place = step
-        return gate.arrive { [weak self] in NetworkActor.post { self?.passed(place) } }
+        return gate.arrive { [weak self, place = step] in NetworkActor.post { self?.resume(after: place) } }
     }
 
-    private func passed(_ place: Int) {
-        guard step == place else { return }
+    private func resume(after passed: Int) {
+        guard step == passed else { return }
         step += 1
-        goOn()
+        advanceAndFlush()
     }
 
-    private func hearAgain() {
-        isDeaf = false
+    private func resumeReading() {
+        isReadingPaused = false
         updateInterest()
     }
 
     // MARK: Receiving
-
-    private var takesMore: Bool { !isDeaf && !clientHasFinished && output.count - sent < Self.outputLimit }
 
     func transportIsReadable(_ transport: any Transport) {
         do {
             guard let bytes = try socket.receive() else { return }
             if bytes.isEmpty {
                 clientHasFinished = true
-                recorder.changeStream(record) { $0.hasEnded = true }
+                recorder.updateStream(recordIndex) { $0.hasEnded = true }
             } else {
-                take(bytes)
+                receive(bytes)
             }
-            goOn()
+            advanceAndFlush()
         } catch {
             end(.clientLeft)
         }
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer) {
-        received += bytes.count
-        recorder.streamReceived(bytes, on: record)
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        receivedCount += bytes.count
+        recorder.addBytes(bytes, toStream: recordIndex)
         if keepsUnexpected { unexpected.append(contentsOf: bytes) }
-        if script.echoes, !endsStream { output.append(contentsOf: bytes) }
+        if script.echoes, case .open = phase { output.bytes.append(contentsOf: bytes) }
     }
 
     // MARK: Sending
@@ -184,43 +201,54 @@ final class StreamPeer: Peer, TransportHandler {
     }
 
     private func flush() {
-        var budget = Self.bytesPerTurn
+        if case .closed = phase { return }
+        var budget = OutputBuffer.bytesPerTurn
         do {
-            while !isOver, budget > 0 {
-                if sent == output.count {
-                    output.removeAll(keepingCapacity: output.count <= Self.outputLimit)
-                    sent = 0
+            while budget > 0 {
+                if output.isSent {
+                    output.removeAll()
                     advance()
-                    if output.isEmpty { break }
+                    if output.bytes.isEmpty { break }
                 }
-                let count = try socket.send(output, sent..<sent + min(budget, output.count - sent))
+                let count = try output.send(to: socket, atMost: budget)
                 guard count > 0 else { break }
-                sent += count
                 budget -= count
             }
         } catch {
             return end(.clientLeft)
         }
-        if sent == output.count, budget > 0 { outputIsSent() }
+        if output.isSent, budget > 0 { endIfNeeded() }
         updateInterest()
     }
 
-    private func outputIsSent() {
-        if let ending = endsAfterOutput { return end(ending) }
-        guard endsStream else { return }
-        if !hasFinished {
-            hasFinished = true
+    /// Ends the stream or the connection, as the script wants it, now that the output is sent.
+    private func endIfNeeded() {
+        switch phase {
+        case .open, .closed:
+            return
+        case .closing(let ending):
+            return end(ending)
+        case .finishing:
+            phase = .finished
             socket.shutdownWrite()
+        case .finished:
+            break
         }
         if clientHasFinished { end(.complete) }
     }
 
     private func updateInterest() {
-        guard !isOver else { return }
         var interest: Interest = []
-        if takesMore, endsAfterOutput == nil { interest.insert(.read) }
-        // Writable, it goes on with what its turn left.
-        if sent < output.count || !output.isEmpty { interest.insert(.write) }
+        switch phase {
+        case .open, .finishing, .finished:
+            if !isReadingPaused, !clientHasFinished, !output.isFull { interest.insert(.read) }
+        case .closing:
+            break
+        case .closed:
+            return
+        }
+        // Also when the turn was used up exactly at the output's end: then the script has more.
+        if !output.bytes.isEmpty { interest.insert(.write) }
         if socket.interest != interest { socket.interest = interest }
     }
 }

@@ -1,11 +1,10 @@
 public import Foundation
-internal import PurlHTTP
 
-/// What a server does on a connection over which bytes go as they are, without HTTP: for
+/// What a server does on a connection without HTTP: for
 /// ``LoopbackServer/stream(_:)`` and ``Reply/stream(_:status:upgrade:)``.
 ///
-/// A script is a value. Begin with ``echo`` or ``listening`` and add steps, which happen in their order as soon as the
-/// connection is open; each call returns a changed copy:
+/// A script is a value. Begin with ``echo`` or ``listening`` and add steps, which run in order as soon as the connection
+/// is open; each call returns a changed copy:
 ///
 /// ```swift
 /// let script = StreamScript.listening
@@ -15,11 +14,11 @@ internal import PurlHTTP
 ///     .cut()
 /// ```
 ///
-/// Beside its steps, and after them, the server reads what the client sends, and echoes it where that was asked for. When
-/// the client has ended its stream and the steps are through, the server ends its own. It closes the connection when a step
-/// waits for bytes that the client, having ended its stream, cannot send any more.
+/// During the steps, and after them, the server reads what the client sends, and with ``echo`` sends it back. When the
+/// client has ended its stream and the last step is done, the server ends its own. It closes the connection when a step
+/// waits for bytes that the client, having ended its stream, can no longer send.
 public struct StreamScript: Sendable {
-    /// One thing to do.
+    /// One thing to do next.
     enum Step: Sendable {
         case bytes(Data)
         case generated(GeneratedContent)
@@ -27,19 +26,20 @@ public struct StreamScript: Sendable {
         case expect([UInt8])
         case waitForEnd
         case wait(Gate)
-        case deafness(Gate)
+        case pauseReading(Gate)
         case finish
         case cut
         case reset
     }
 
-    var steps: [Step] = []
-    var echoes = false
+    private(set) var steps: [Step] = []
+    /// Whether every byte is sent back.
+    let echoes: Bool
 
-    /// Sends every byte back.
+    /// A script that sends every byte back.
     public static var echo: StreamScript { StreamScript(echoes: true) }
 
-    /// Says nothing by itself.
+    /// A script that sends nothing but its steps.
     public static var listening: StreamScript { StreamScript(echoes: false) }
 
     private init(echoes: Bool) {
@@ -53,69 +53,81 @@ public struct StreamScript: Sendable {
     }
 
     /// Sends bytes.
+    ///
+    /// - Parameter bytes: The bytes.
     public func send(_ bytes: Data) -> StreamScript { adding(.bytes(bytes)) }
 
-    /// Sends a text, as UTF-8.
+    /// Sends text.
+    ///
+    /// - Parameter text: The text, sent as UTF-8.
     public func send(_ text: String) -> StreamScript { send(Data(text.utf8)) }
 
-    /// Sends content of any size, which costs no memory.
+    /// Sends content of any size, which takes no memory.
+    ///
+    /// - Parameter content: The content.
     public func send(_ content: GeneratedContent) -> StreamScript { adding(.generated(content)) }
 
-    /// Goes on once so many bytes in all have come from the client.
+    /// Waits until the client has sent so many bytes in all.
+    ///
+    /// - Parameter count: How many bytes.
     public func receive(_ count: Int) -> StreamScript { adding(.receive(count)) }
 
-    /// Goes on once these bytes have come, which are what the client has to send next: those it has sent before the step
-    /// and that no earlier one expected count. If it sends others, ``ReceivedStream/surprise`` says so and the connection
-    /// is reset.
+    /// Waits for the bytes that the client has to send next. Bytes that arrived before this step, and that no earlier step
+    /// expected, count. If the client sends others, they are in ``ReceivedStream/surprise`` and the connection is reset.
+    ///
+    /// - Parameter bytes: The bytes.
     public func expect(_ bytes: Data) -> StreamScript { adding(.expect([UInt8](bytes))) }
 
-    /// Goes on once this text has come; see ``expect(_:)-(Data)``.
+    /// Waits for the text that the client has to send next; see ``expect(_:)-(Data)``.
+    ///
+    /// - Parameter text: The text, compared as UTF-8.
     public func expect(_ text: String) -> StreamScript { expect(Data(text.utf8)) }
 
-    /// Goes on once the client has ended its stream.
+    /// Waits until the client has ended its stream.
     public func waitForEnd() -> StreamScript { adding(.waitForEnd) }
 
-    /// Goes on once the gate is open: a server that stalls. What the client sends is read meanwhile.
+    /// Waits until a gate opens: a server that stalls. What the client sends is read meanwhile.
+    ///
+    /// - Parameter gate: The gate.
     public func wait(at gate: Gate) -> StreamScript { adding(.wait(gate)) }
 
-    /// Reads nothing from the client from here on until the gate opens; the steps after it go on.
-    public func notReading(until gate: Gate) -> StreamScript { adding(.deafness(gate)) }
+    /// Stops reading from the client until a gate opens. The steps after this one run meanwhile.
+    ///
+    /// - Parameter gate: The gate.
+    public func notReading(until gate: Gate) -> StreamScript { adding(.pauseReading(gate)) }
 
-    /// Ends the server's stream, and goes on reading: the connection is half closed. Sends nothing more.
+    /// Ends the server's stream and continues to read: the connection is half closed. Later steps send nothing.
     public func finish() -> StreamScript { adding(.finish) }
 
-    /// Ends the stream and reads nothing more.
+    /// Closes the connection.
     public func cut() -> StreamScript { adding(.cut) }
 
     /// Resets the connection.
     public func reset() -> StreamScript { adding(.reset) }
 }
 
-extension Reply {
-    /// Sends a head without content, and does what the script says from there on.
-    ///
-    /// - Parameters:
-    ///   - status: 101 answers a request that asks for another protocol; CONNECT asks for any status from 200 to 299.
-    ///   - upgrade: The `Upgrade` field's value, for 101.
-    public static func stream(_ script: StreamScript = .echo, status: Int = 101, upgrade: String = "raw") -> Reply {
-        var head = "HTTP/1.1 \(status) \(ResponseHead.standardReason(for: status))\r\n"
-        if status == 101 { head += "Connection: upgrade\r\nUpgrade: \(upgrade)\r\n" }
-        return Reply(.stream(Data((head + "\r\n").utf8), script))
+/// A connection without HTTP, and what the client has sent on it so far.
+public struct ReceivedStream: Sendable, Equatable {
+    /// The number of the request that it began with, as in ``ReceivedRequest/number``; `nil` when it began without one.
+    public let request: Int?
+    /// The received bytes, as many as are kept of a request's body at most.
+    public var bytes: Data { pieces.reduce(into: Data()) { $0 += $1 } }
+    /// How many bytes have arrived, those that were not kept included.
+    public internal(set) var byteCount = 0
+    /// Whether the client has ended its stream.
+    public internal(set) var hasEnded = false
+    /// What the client sent in place of what a step expected, one sentence.
+    public internal(set) var surprise: String?
+    /// How the connection ended; `nil` while it is open. ``Ending/complete``: both sides have ended their streams.
+    public internal(set) var ending: Ending?
+
+    /// The bytes as they arrived. In pieces, so that a copy of the record does not make the next append copy them all.
+    var pieces: [Data] = []
+
+    init(request: Int?) {
+        self.request = request
     }
 
-    /// Sends a head as it is, or anything else, and does what the script says from there on.
-    public static func stream(_ script: StreamScript, after head: String) -> Reply {
-        Reply(.stream(Data(head.utf8), script))
-    }
-}
-
-extension LoopbackServer {
-    /// Connections that are made from now on speak no HTTP: the server does on each what the script says. `nil` makes it
-    /// a server for HTTP again.
-    public func stream(_ script: StreamScript?) {
-        routes.setStream(script)
-    }
-
-    /// The connections without HTTP so far, in the order in which they were made.
-    public var streams: [ReceivedStream] { recorder.record.read(\.streams) }
+    /// The bytes as text.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
 }

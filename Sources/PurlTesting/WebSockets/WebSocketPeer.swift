@@ -2,41 +2,48 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// The server's side of a WebSocket connection: does what the script says.
+/// The server's side of a WebSocket connection: runs a ``WebSocketScript``.
 @NetworkActor
 final class WebSocketPeer: Peer, TransportHandler {
-    /// More than that is not held for a client that does not read; nothing is read from it then.
-    private static let outputLimit = 1 << 20
-    /// A portion that is handed to the socket at once, so that other connections have their turn.
-    private static let bytesPerTurn = 1 << 20
+    private enum Phase {
+        case open
+        /// The connection closes once the output is sent.
+        case closing(Ending)
+        case closed
+    }
 
     private let socket: StreamSocket
     private let script: WebSocketScript
     private let recorder: Recorder
-    /// The place among the recorder's connections; nil: nothing is kept.
-    private let record: Int
+    /// The connection's place among the recorder's WebSocket connections.
+    private let recordIndex: Int
     private let ended: @NetworkActor (Ending) -> Void
+    private var phase = Phase.open
     private var reader: WebSocketReader
     private var writer: WebSocketWriter
-    private var output: [UInt8]
-    private var sent = 0
-    private var stash: [UInt8] = []
-    private var isReceiving = false
+    private var output: OutputBuffer
+    /// Bytes that have arrived and not been parsed yet.
+    private var input: [UInt8] = []
+    private var isParsing = false
     private var step = 0
-    private var received = 0
-    private var isDeaf = false
+    private var receivedCount = 0
+    private var isReadingPaused = false
     private var hasSentClose = false
     private var hasReceivedClose = false
-    private var endsAfterOutput: Ending?
-    private var isOver = false
 
-    /// Takes over a socket once its handshake has been judged.
+    /// Prepares a script for a connection whose handshake is accepted; ``start(with:)`` runs it.
     ///
     /// - Parameters:
-    ///   - head: The handshake's answer, to be sent first.
-    ///   - ended: Called once; closes the socket.
+    ///   - socket: The client's socket.
+    ///   - head: The response to the handshake, to be sent first.
+    ///   - agreement: The subprotocol and the compression that the handshake settled.
+    ///   - script: What to do.
+    ///   - recorder: Where to record what the client sends.
+    ///   - request: The number of the handshake's request.
+    ///   - recordLimit: How many bytes of messages are kept.
+    ///   - ended: Called once, to close the connection.
     init(
-        _ socket: StreamSocket, answering head: [UInt8], _ agreement: WebSocketHandshake.Agreement,
+        _ socket: StreamSocket, sending head: [UInt8], _ agreement: WebSocketHandshake.Agreement,
         _ script: WebSocketScript, recorder: Recorder, request: Int, recordLimit: Int,
         ended: @escaping @NetworkActor (Ending) -> Void
     ) {
@@ -44,11 +51,11 @@ final class WebSocketPeer: Peer, TransportHandler {
         self.script = script
         self.recorder = recorder
         self.ended = ended
-        output = head
+        output = OutputBuffer(head)
         reader = WebSocketReader(
             role: .server, maximumMessageSize: script.maximumMessageSize, compression: agreement.compression)
         writer = WebSocketWriter(role: .server, compression: agreement.compression)
-        record = recorder.webSocketOpened(
+        recordIndex = recorder.addWebSocket(
             ReceivedWebSocket(
                 request: request, subprotocol: agreement.subprotocol, isCompressed: agreement.compression != nil),
             limit: recordLimit)
@@ -56,20 +63,20 @@ final class WebSocketPeer: Peer, TransportHandler {
 
     func start(with bytes: [UInt8]) {
         socket.handler = self
-        stash = bytes
+        input = bytes
         advance()
-        receive()
+        parse()
         flush()
     }
 
     func close(_ ending: Ending) {
-        guard !isOver else { return }
-        isOver = true
-        recorder.changeWebSocket(record) { $0.ending = ending }
+        if case .closed = phase { return }
+        phase = .closed
+        recorder.updateWebSocket(recordIndex) { $0.ending = ending }
     }
 
     private func end(_ ending: Ending) {
-        guard !isOver else { return }
+        if case .closed = phase { return }
         close(ending)
         ended(ending)
     }
@@ -77,18 +84,17 @@ final class WebSocketPeer: Peer, TransportHandler {
     // MARK: Steps
 
     private func advance() {
-        while !isOver, endsAfterOutput == nil, step < script.steps.count, output.count - sent < Self.outputLimit {
+        while case .open = phase, step < script.steps.count, !output.isFull {
             switch script.steps[step] {
             case .message(let message): send(message)
             case .control(let opcode, let content): send(opcode, content)
-            case .bytes(let bytes): output += bytes
-            case .receive(let count): guard received >= count else { return }
-            case .wait(let gate):
-                guard pass(gate) else { return }
-            case .deafness(let gate):
-                isDeaf = !gate.arrive { [weak self] in NetworkActor.post { self?.hearAgain() } }
-            case .cut: endsAfterOutput = .cut
-            case .reset: endsAfterOutput = .reset
+            case .bytes(let bytes): output.bytes += bytes
+            case .receive(let count): guard receivedCount >= count else { return }
+            case .wait(let gate): guard pass(gate) else { return }
+            case .pauseReading(let gate):
+                isReadingPaused = !gate.arrive { [weak self] in NetworkActor.post { self?.resumeReading() } }
+            case .cut: phase = .closing(.cut)
+            case .reset: phase = .closing(.reset)
             }
             step += 1
         }
@@ -96,20 +102,19 @@ final class WebSocketPeer: Peer, TransportHandler {
 
     private func pass(_ gate: Gate) -> Bool {
         guard !gate.isOpen else { return true }
-        let place = step
-        return gate.arrive { [weak self] in NetworkActor.post { self?.passed(place) } }
+        return gate.arrive { [weak self, place = step] in NetworkActor.post { self?.resume(after: place) } }
     }
 
-    private func passed(_ place: Int) {
-        guard step == place else { return }
+    private func resume(after passed: Int) {
+        guard step == passed else { return }
         step += 1
         advance()
         flush()
     }
 
-    private func hearAgain() {
-        isDeaf = false
-        receive()
+    private func resumeReading() {
+        isReadingPaused = false
+        parse()
         flush()
     }
 
@@ -119,57 +124,60 @@ final class WebSocketPeer: Peer, TransportHandler {
         do {
             guard let bytes = try socket.receive() else { return }
             guard !bytes.isEmpty else { return end(hasSentClose && hasReceivedClose ? .complete : .clientLeft) }
-            stash.append(contentsOf: bytes)
-            receive()
+            input.append(contentsOf: bytes)
+            parse()
             flush()
         } catch {
             end(.clientLeft)
         }
     }
 
-    private var takesMore: Bool { !isDeaf && !isOver && output.count - sent < Self.outputLimit }
-
-    /// Takes what has arrived as long as the answers find room.
-    private func receive() {
-        guard !isReceiving, !stash.isEmpty, takesMore else { return }
-        isReceiving = true
-        defer { isReceiving = false }
-        let bytes = stash
-        stash = []
-        var offset = 0
-        do {
-            while takesMore, let event = try reader.next(bytes.span.bytes, from: &offset) { take(event) }
-        } catch {
-            recorder.changeWebSocket(record) { $0.violation = "\(error)" }
-            send(.close, WebSocketClose(code: error.closeCode).payload)
-            endsAfterOutput = .complete
-            return
-        }
-        if offset < bytes.count { stash = Array(bytes[offset...]) + stash }
+    private var mayParse: Bool {
+        if case .closed = phase { return false }
+        return !isReadingPaused && !output.isFull
     }
 
-    private func take(_ event: WebSocketReader.Event) {
+    /// Parses what has arrived, as long as there is room for the replies.
+    private func parse() {
+        guard !isParsing, !input.isEmpty, mayParse else { return }
+        isParsing = true
+        defer { isParsing = false }
+        let bytes = input
+        input = []
+        var offset = 0
+        do {
+            while mayParse, let event = try reader.next(bytes.span.bytes, from: &offset) { receive(event) }
+        } catch {
+            recorder.updateWebSocket(recordIndex) { $0.violation = "\(error)" }
+            send(.close, WebSocketClose(code: error.closeCode).payload)
+            phase = .closing(.complete)
+            return
+        }
+        if offset < bytes.count { input = Array(bytes[offset...]) + input }
+    }
+
+    private func receive(_ event: WebSocketReader.Event) {
         switch event {
         case .message(let message):
-            received += 1
-            recorder.webSocketReceived(message, on: record)
+            receivedCount += 1
+            recorder.addMessage(message, toWebSocket: recordIndex)
             if script.echoes, !hasSentClose { send(message) }
             advance()
         case .ping(let content):
-            recorder.changeWebSocket(record) { $0.pings.append(Data(content)) }
+            recorder.updateWebSocket(recordIndex) { $0.pings.append(Data(content)) }
             if script.answersPings, !hasSentClose { send(.pong, content) }
         case .pong(let content):
-            recorder.changeWebSocket(record) { $0.pongs.append(Data(content)) }
+            recorder.updateWebSocket(recordIndex) { $0.pongs.append(Data(content)) }
         case .close(let close):
             hasReceivedClose = true
-            recorder.changeWebSocket(record) { record in
-                record.hasReceivedClose = true
-                record.closeCode = close.code.map { Int($0) }
-                record.closeReason = String(decoding: close.reason, as: UTF8.self)
+            recorder.updateWebSocket(recordIndex) { webSocket in
+                webSocket.hasReceivedClose = true
+                webSocket.closeCode = close.code.map { Int($0) }
+                webSocket.closeReason = String(decoding: close.reason, as: UTF8.self)
             }
             guard script.answersClose || hasSentClose else { return }
             if !hasSentClose { send(.close, WebSocketClose(code: close.code, reason: close.reason).payload) }
-            endsAfterOutput = .complete
+            phase = .closing(.complete)
         }
     }
 
@@ -183,7 +191,7 @@ final class WebSocketPeer: Peer, TransportHandler {
             }
         if let size = script.fragmentSize { return send(payload, isText: isText, inFragmentsOf: size) }
         var position = 0
-        while !writer.write(payload.span.bytes, isText: isText, from: &position, makeKey: { 0 }, into: &output) {}
+        while !writer.write(payload.span.bytes, isText: isText, from: &position, makeKey: { 0 }, into: &output.bytes) {}
     }
 
     private func send(_ payload: [UInt8], isText: Bool, inFragmentsOf size: Int) {
@@ -193,15 +201,15 @@ final class WebSocketPeer: Peer, TransportHandler {
             WebSocketFrameHeader(
                 position > 0 ? .continuation : isText ? .text : .binary, length: Int64(end - position),
                 isFinal: end == payload.count
-            ).encode(into: &output)
-            output += payload[position..<end]
+            ).encode(into: &output.bytes)
+            output.bytes += payload[position..<end]
             position = end
         } while position < payload.count
     }
 
     private func send(_ opcode: WebSocketOpcode, _ content: [UInt8]) {
         if opcode == .close { hasSentClose = true }
-        writer.write(opcode, content, makeKey: { 0 }, into: &output)
+        writer.write(opcode, content, makeKey: { 0 }, into: &output.bytes)
     }
 
     func transportIsWritable(_ transport: any Transport) {
@@ -209,33 +217,37 @@ final class WebSocketPeer: Peer, TransportHandler {
     }
 
     private func flush() {
-        guard !isOver else { return }
-        var budget = Self.bytesPerTurn
+        if case .closed = phase { return }
+        var budget = OutputBuffer.bytesPerTurn
         do {
-            while sent < output.count, budget > 0 {
-                let count = try socket.send(output, sent..<sent + min(budget, output.count - sent))
+            while !output.isSent, budget > 0 {
+                let count = try output.send(to: socket, atMost: budget)
                 guard count > 0 else { break }
-                sent += count
                 budget -= count
             }
         } catch {
             return end(.clientLeft)
         }
-        if sent == output.count {
-            output.removeAll(keepingCapacity: output.count <= Self.outputLimit)
-            sent = 0
-            if let ending = endsAfterOutput { return end(ending) }
+        if output.isSent {
+            output.removeAll()
+            if case .closing(let ending) = phase { return end(ending) }
             advance()
-            receive()
+            parse()
         }
         updateInterest()
     }
 
     private func updateInterest() {
-        guard !isOver else { return }
         var interest: Interest = []
-        if takesMore, endsAfterOutput == nil { interest.insert(.read) }
-        if sent < output.count || endsAfterOutput != nil { interest.insert(.write) }
+        switch phase {
+        case .open:
+            if mayParse { interest.insert(.read) }
+            if !output.isSent { interest.insert(.write) }
+        case .closing:
+            interest.insert(.write)
+        case .closed:
+            return
+        }
         if socket.interest != interest { socket.interest = interest }
     }
 }

@@ -28,7 +28,7 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
 
     typealias Hook = @Sendable (Callback, URLSessionTask?) -> Void
 
-    let sight = Watched(Sight())
+    let sight = Monitor(Sight())
     private let queue: OperationQueue
     private let isAwaited: Bool
     private let hook: Hook

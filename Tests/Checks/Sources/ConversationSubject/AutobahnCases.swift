@@ -1,8 +1,8 @@
 import Foundation
 import Purl
 
-/// The client's part in the Autobahn test suite: sends back what comes, in as many cases as the server has. What came of
-/// it is in the server's report.
+/// The client's part in the Autobahn test suite: sends every message back, in each of the server's cases. The results are
+/// in the server's report.
 struct AutobahnCases {
     private static let agent = "Purl"
 

@@ -52,7 +52,7 @@ struct EchoChecks {
         }
         try await task.sendPing()
         task.cancel(with: .normalClosure, reason: Data("done".utf8))
-        // There is nothing more to come, and the closing handshake is over then.
+        // The task receives nothing more, and then the closing handshake is complete.
         _ = try? await task.receive()
         guard task.closeCode == .normalClosure, task.error == nil else { throw task.error ?? Different(size: -1) }
         return total

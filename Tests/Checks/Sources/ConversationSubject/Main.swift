@@ -1,7 +1,7 @@
 import Foundation
 import Purl
 
-/// Speaks to other software's servers over connections that last, and prints the results.
+/// Checks WebSockets and streams against other software's servers, and prints the results.
 ///
 ///     ConversationSubject echo ws://HOST:PORT/          messages of 1 byte to 64 MiB come back, compressed or not
 ///     ConversationSubject crowd ws://HOST:PORT/ COUNT   so many WebSockets at once

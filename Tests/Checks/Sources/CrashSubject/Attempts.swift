@@ -2,11 +2,11 @@ import Foundation
 import Purl
 import Synchronization
 
-/// Downloads of one URL, one attempt after the other, each resuming what the last one left.
+/// Attempts to download one URL, each of which resumes the one before.
 protocol Attempts: Sendable {
     /// Where the file is, once all of it has arrived.
     func next() async throws -> URL
-    /// What the resume data, or the record, of the last attempt speaks of; `nil` when there is none.
+    /// How many bytes the resume data, or the record, of the last attempt has; `nil` when there is none.
     var bytesRecorded: Int64? { get }
 }
 
@@ -41,7 +41,7 @@ struct Failure {
         bytesRecorded = recorded
     }
 
-    /// `failed CODE POSIX-CODE BYTES-RECORDED`, 0 for what is not there.
+    /// `failed CODE POSIX-CODE BYTES-RECORDED`, 0 for missing values.
     var line: String { "failed \(error.code) \(posixCode ?? 0) \(bytesRecorded ?? 0)" }
 
     private var posixCode: Int? {
@@ -116,7 +116,7 @@ final class DownloadAttempts: NSObject, Attempts, URLSessionDownloadDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let (end, failure) = state.withLock { state in
-            // An attempt that could not begin has no resume data: the older one still holds.
+            // An attempt that could not begin has no resume data: the older one is still valid.
             state.resumeData = (error as? URLError)?.downloadTaskResumeData ?? state.resumeData
             defer { state.end = nil }
             return (state.end, error ?? state.moveFailure)

@@ -2,10 +2,10 @@ import Foundation
 import PurlTesting
 
 /// The server that downloads come from. It outlives the programs that download, and takes its orders as lines on
-/// standard input, each answered with one line on standard output:
+/// standard input, and replies to each with one line on standard output:
 ///
 ///     file SIZE     makes a file of generated content; its path, and another without a rate limit that is not counted
-///     totals        body bytes sent, answers that were cut off because the client went away, answers under way
+///     totals        body bytes sent, responses that ended because the client left, pending responses
 ///     ranges PATH   the `Range` of each request for the path so far, or `-`, with the body bytes sent: `-=500 bytes=500-=20`
 struct FileServer {
     private let server: LoopbackServer

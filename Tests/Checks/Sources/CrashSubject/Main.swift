@@ -49,7 +49,7 @@ enum Main {
     }
 }
 
-/// What the program was called for.
+/// What the program does.
 enum Order {
     /// Serve files until standard input ends.
     case serve(bytesPerSecond: Int)

@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import PurlDownloads
 
-/// Downloads files with a download manager, as a program does that may be killed at any moment: it asks for all of
+/// Downloads files with a download manager, as a program does that may be killed at any moment: it starts all of
 /// them every time.
 struct ManagerDownloads {
     private let urls: [URL]
@@ -24,7 +24,7 @@ struct ManagerDownloads {
 }
 
 extension DownloadConfiguration {
-    /// Everything in one folder, and no failure is tried over.
+    /// Everything in one folder, and no retries.
     static func fresh(in folder: URL) -> DownloadConfiguration {
         var configuration = DownloadConfiguration(
             finishedDirectory: folder.appendingPathComponent("finished", isDirectory: true),

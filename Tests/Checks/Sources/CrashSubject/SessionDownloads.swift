@@ -2,8 +2,8 @@ import Foundation
 import Purl
 import Synchronization
 
-/// Downloads files in a background session, as a program does that may be killed at any moment: it asks what is under
-/// way, and begins what is neither that nor done.
+/// Downloads files in a background session, as a program does that may be killed at any moment: it asks for the
+/// running tasks, and starts what is neither running nor done.
 final class SessionDownloads: NSObject, URLSessionDownloadDelegate {
     /// How the downloads of an earlier process continue.
     enum Relaunch: String {
@@ -13,7 +13,7 @@ final class SessionDownloads: NSObject, URLSessionDownloadDelegate {
         case usesResumeData = "resume-data"
     }
 
-    /// What must not happen here, for whatever reason.
+    /// A violation of what a background session promises.
     private enum Surprise: Error {
         case finishedWithoutFile(URL)
         case ended(URL, any Error)
@@ -144,7 +144,7 @@ struct DoneFolder {
 
     func has(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: place(of: url).path) }
 
-    /// Takes the file in, in one step.
+    /// Moves a file into the folder, in one step.
     func take(_ file: URL, of url: URL) throws {
         guard rename(file.path, place(of: url).path) == 0 else {
             throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno), userInfo: [NSFilePathErrorKey: file.path])

@@ -9,7 +9,9 @@ struct Endurance {
 
     let transfers: Int
 
-    /// Prints a census every so often, and at the end whether anything has grown. True when nothing has.
+    /// Prints a census from time to time, and at the end whether anything has grown.
+    ///
+    /// - Returns: Whether nothing has.
     func print() async -> Bool {
         let first = await leg(transfers / 5)
         let before = await Census.settled(after: .now)

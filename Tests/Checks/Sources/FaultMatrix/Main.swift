@@ -1,8 +1,7 @@
 import Faults
 import Foundation
 
-/// Acts out every cell of the fault matrix, or thousands of transfers one after the other, and counts what is left of
-/// them. It is no test itself: descriptors and threads belong to the whole process, so this has a process of its own.
+/// Runs every cell of the fault matrix, or thousands of transfers in turn, and counts what they leave behind. It is no test itself: descriptors and threads belong to the whole process, so this has a process of its own.
 @main
 enum Main {
     static func main() async {

@@ -8,9 +8,11 @@ struct Matrix {
 
     let sections: [FaultMatrix.Section]
 
-    /// Prints a line for each section as it ends, then every failure, then the sums. True when all is well.
+    /// Prints a line for each section as it finishes, then every failure, then the sums.
+    ///
+    /// - Returns: Whether there was no failure.
     func print() async -> Bool {
-        // What is made once and kept, the network thread first of all, is no leak.
+        // What is created once and kept, such as the network thread, is no leak.
         _ = await Self.run(Array(FaultMatrix.cells(of: FaultMatrix.sections.flatMap(\.faults)).prefix(100)))
         let before = await Census.settled(after: .now)
         var failures: [Failure] = []
@@ -62,7 +64,7 @@ struct Matrix {
         }
     }
 
-    /// What concerns the whole process, with nothing beside it.
+    /// Cells that affect the whole process, and so run alone.
     private static func runAlone(_ cells: [Cell]) async -> [Failure] {
         var failures: [Failure] = []
         for cell in cells where cell.fault.isProcessWide {

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// Servers that want to know who asks.
+/// Servers and proxies that ask for a user and a password.
 enum AuthenticationScenarios {
     private static let digest =
         "Digest realm=\"vault\", nonce=\"n\", qop=\"auth\", algorithm=MD5, opaque=\"o\""
@@ -105,7 +105,7 @@ enum AuthenticationScenarios {
         URLCredential(user: "me", password: password, persistence: .forSession)
     }
 
-    /// A place that opens for me and my secret.
+    /// A route that needs the user `me` and its password.
     private static func door(_ stage: Stage) -> URL {
         stage.server.route(
             "/door",
@@ -117,7 +117,7 @@ enum AuthenticationScenarios {
     }
 }
 
-/// Credentials and where they are kept.
+/// Credentials and their storage.
 enum CredentialScenarios {
     static let all = [
         Scenario("credential.values") { stage in

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// What a session stores, and what it answers from there.
+/// What a session stores, and which requests it answers from its cache.
 enum CacheScenarios {
     static let all =
         [
@@ -110,7 +110,7 @@ enum CacheScenarios {
         ("else-load", .returnCacheDataElseLoad), ("dont-load", .returnCacheDataDontLoad),
     ]
 
-    /// A session with a cache of its own.
+    /// A session with its own cache.
     private static func session(
         _ stage: Stage, _ recorder: Recorder? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) -> URLSession {
@@ -120,7 +120,7 @@ enum CacheScenarios {
         }
     }
 
-    /// Loads the same with a delegate two times, one after the other.
+    /// Loads the same URL twice with a delegate.
     private static func twice(_ stage: Stage, _ reply: Reply, _ recorder: Recorder = Recorder()) async {
         let url = stage.server.route("/file", reply)
         let session = session(stage, recorder)
@@ -134,7 +134,7 @@ enum CacheScenarios {
         stage.noteFields("If-None-Match")
     }
 
-    /// Loads, with this policy, what a user has stored: it is stale, and the server has something newer.
+    /// Loads, with this policy, a stored response that is stale, and of which the server has a newer version.
     private static func stored(_ stage: Stage, _ policy: URLRequest.CachePolicy) async {
         let url = stage.server.route("/file", .text("from the server"))
         let recorder = Recorder()

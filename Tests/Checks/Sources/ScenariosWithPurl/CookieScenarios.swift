@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// Cookies: what is read from fields, what is kept, and what is sent.
+/// Cookies: what is read from fields, what is stored, and what is sent.
 enum CookieScenarios {
     private static let page = URL(string: "http://www.example.com/dir/page") ?? URL(fileURLWithPath: "/")
 

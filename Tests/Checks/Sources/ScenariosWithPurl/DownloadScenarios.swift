@@ -76,7 +76,7 @@ enum DownloadScenarios {
             }
         },
         Scenario("download.become") { stage in
-            // By its number: FoundationNetworking warns of the name.
+            // By its number: the name is deprecated in FoundationNetworking.
             guard let becomeDownload = URLSession.ResponseDisposition(rawValue: 2) else { return }
             let recorder = Recorder(disposition: becomeDownload)
             let url = stage.server.route("/file", .text("hello"))

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// What can go wrong, and what the user hears of it.
+/// What can go wrong, and which error reports it.
 enum FailureScenarios {
     static let all =
         [

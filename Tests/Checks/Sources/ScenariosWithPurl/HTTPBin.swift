@@ -1,21 +1,21 @@
 import Foundation
 
-/// The httpbin under way, with a session that has only this to do.
+/// A running httpbin, and a session for it alone.
 struct HTTPBin: Sendable {
-    /// An answer, as it arrived.
+    /// A response, as it arrived.
     struct Answer {
         let body: Data
         let response: HTTPURLResponse
 
         var status: Int { response.statusCode }
         var text: String { String(decoding: body, as: UTF8.self) }
-        /// The path and query of the URL that answered.
+        /// The path and query of the response's URL.
         var place: String { (response.url?.path ?? "") + (response.url?.query.map { "?\($0)" } ?? "") }
 
         func field(_ name: String) -> String? { response.value(forHTTPHeaderField: name) }
 
-        /// What httpbin says about the request, at this path of keys.
-        func told(_ keys: String...) -> String? {
+        /// The value that httpbin reports about the request, at this path of keys.
+        func reported(_ keys: String...) -> String? {
             var value = try? JSONSerialization.jsonObject(with: body)
             for key in keys { value = (value as? [String: Any])?[key] }
             if let text = value as? String { return text }
@@ -34,7 +34,7 @@ struct HTTPBin: Sendable {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    /// The same place with other settings.
+    /// The same server with other settings.
     func changed(_ change: (URLSessionConfiguration) -> Void) -> HTTPBin {
         HTTPBin(url: url, change)
     }
@@ -66,7 +66,7 @@ struct HTTPBin: Sendable {
     }
 }
 
-/// What has to be true of a session that speaks to httpbin. One line for each check.
+/// Checks of a session against httpbin, which print a line each.
 struct HTTPBinChecks: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -86,12 +86,12 @@ struct HTTPBinChecks: Sendable {
         HTTPBinRedirects.all + HTTPBinAuthentication.all + HTTPBinCookies.all + HTTPBinBodies.all + HTTPBinContents.all
         + HTTPBinCaching.all + HTTPBinTimes.all
 
-    /// Runs all checks and says how many failed.
+    /// Runs all checks and prints how many failed.
     static func run(at url: URL) async -> Bool {
         var failures = 0
         for check in all {
             do {
-                // A session of its own: nothing is left of the check before.
+                // A new session for each check: it has no state of an earlier one.
                 try await check.run(HTTPBin(url: url))
                 print("ok - httpbin: \(check.title)")
             } catch {
@@ -115,7 +115,7 @@ func expect(_ what: String, _ condition: Bool) throws {
     throw HTTPBinChecks.Failure(description: "not so: \(what)")
 }
 
-/// Throws unless this fails with the code.
+/// Throws unless the body fails with the code.
 func expectFailure(_ code: URLError.Code, _ load: () async throws -> Void) async throws {
     do {
         try await load()
@@ -131,7 +131,7 @@ enum HTTPBinAuthentication {
             HTTPBinChecks.Check("/basic-auth with the user of the URL") { bin in
                 let answer = try await bin.get("/basic-auth/me/secret", user: "me")
                 try expect("status", answer.status, 200)
-                try expect("user", answer.told("user"), "me")
+                try expect("user", answer.reported("user"), "me")
             },
             HTTPBinChecks.Check("/basic-auth with a delegate's credential") { bin in
                 try expect("status", try await answered(bin, "/basic-auth/me/secret", "secret"), 200)
@@ -167,7 +167,7 @@ enum HTTPBinAuthentication {
             },
             HTTPBinChecks.Check("/bearer with a token, and without") { bin in
                 let answer = try await bin.get("/bearer", fields: ["Authorization": "Bearer abc"])
-                try expect("token", answer.told("token"), "abc")
+                try expect("token", answer.reported("token"), "abc")
                 try expect("status", try await bin.get("/bearer").status, 401)
             },
             HTTPBinChecks.Check("/digest-auth, nonces that go stale after every request") { bin in
@@ -208,9 +208,9 @@ enum HTTPBinBodies {
         methods.map { method in
             HTTPBinChecks.Check("/anything with \(method) and no body") { bin in
                 let answer = try await bin.load(bin.request("/anything/x?a=%20b", method))
-                try expect("method", answer.told("method"), method)
-                try expect("query", answer.told("args", "a"), " b")
-                try expect("body", answer.told("data"), "")
+                try expect("method", answer.reported("method"), method)
+                try expect("query", answer.reported("args", "a"), " b")
+                try expect("body", answer.reported("data"), "")
             }
         }
         + methods.dropFirst().flatMap { method in
@@ -219,7 +219,7 @@ enum HTTPBinBodies {
                     var request = try bin.request("/anything", method)
                     request.httpBody = Data("the body".utf8)
                     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
-                    try expect("body", try await bin.load(request).told("data"), "the body")
+                    try expect("body", try await bin.load(request).reported("data"), "the body")
                 },
                 HTTPBinChecks.Check("/anything with \(method) and a file") { bin in
                     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -228,20 +228,20 @@ enum HTTPBinBodies {
                     var request = try bin.request("/anything", method)
                     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
                     let (body, response) = try await bin.session.upload(for: request, fromFile: file)
-                    try expect("body", try bin.answer(body, response).told("data"), "from a file")
+                    try expect("body", try bin.answer(body, response).reported("data"), "from a file")
                 },
                 HTTPBinChecks.Check("/anything with \(method) and a stream") { bin in
                     var request = try bin.request("/anything", method)
                     request.httpBodyStream = InputStream(data: Data("from a stream".utf8))
                     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
-                    try expect("body", try await bin.load(request).told("data"), "from a stream")
+                    try expect("body", try await bin.load(request).reported("data"), "from a stream")
                 },
                 HTTPBinChecks.Check("/anything with \(method) and a form") { bin in
                     var request = try bin.request("/anything", method)
                     request.httpBody = Data("a=1&b=%C3%A4".utf8)
                     let answer = try await bin.load(request)
-                    try expect("a", answer.told("form", "a"), "1")
-                    try expect("b", answer.told("form", "b"), "ä")
+                    try expect("a", answer.reported("form", "a"), "1")
+                    try expect("b", answer.reported("form", "b"), "ä")
                 },
             ]
         } + [
@@ -256,19 +256,19 @@ enum HTTPBinBodies {
                 try expect("length", head.response.expectedContentLength, 100)
                 try expect("bytes", head.body.count, 0)
                 let options = try await bin.load(bin.request("/get", "OPTIONS"))
-                try expect("says what is allowed", options.field("Allow")?.contains("GET") == true)
+                try expect("Allow contains GET", options.field("Allow")?.contains("GET") == true)
             },
             HTTPBinChecks.Check("/post with a megabyte") { bin in
                 var request = try bin.request("/post", "POST")
                 request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
                 let (body, response) = try await bin.session.upload(
                     for: request, from: Data(repeating: 65, count: 1_000_000))
-                try expect("bytes", try bin.answer(body, response).told("data")?.utf8.count, 1_000_000)
+                try expect("bytes", try bin.answer(body, response).reported("data")?.utf8.count, 1_000_000)
             },
         ]
 }
 
-/// What a session stores of httpbin's answers, and what it asks again. Where a response came from is what metrics say.
+/// Which of httpbin's responses a session stores, and which it loads again. Metrics tell where a response came from.
 enum HTTPBinCaching {
     static let all = [
         HTTPBinChecks.Check("/etag with conditions") { bin in
@@ -289,12 +289,12 @@ enum HTTPBinCaching {
             try expect("bodies are the same", found.bodies[0] == found.bodies[1])
             try expect("from", found.origins, ["networkLoad", "localCache"])
         },
-        HTTPBinChecks.Check("/cache/0 is asked for each time") { bin in
+        HTTPBinChecks.Check("/cache/0 is loaded each time") { bin in
             let found = try await Loads(bin, "/cache/0", 2)
             try expect("statuses", found.statuses, [200, 200])
             try expect("from the network", found.origins.allSatisfy { $0.hasPrefix("networkLoad") })
         },
-        HTTPBinChecks.Check("/cache is confirmed with a 304, which nobody sees") { bin in
+        HTTPBinChecks.Check("/cache is validated with a 304, and the task gets the stored 200") { bin in
             let found = try await Loads(bin, "/cache", 2)
             try expect("statuses", found.statuses, [200, 200])
             try expect("bodies are the same", found.bodies[0] == found.bodies[1])
@@ -312,7 +312,7 @@ enum HTTPBinCaching {
             let first = try await bin.get("/cache/60")
             try expect("the same", try await bin.load(request).body == first.body)
         },
-        HTTPBinChecks.Check("/etag/v1, whose tag has no quotes, stays what the server says") { bin in
+        HTTPBinChecks.Check("/etag/v1, whose tag has no quotes, has a status of 200 both times") { bin in
             let found = try await Loads(bin, "/etag/v1", 2)
             try expect("statuses", found.statuses, [200, 200])
             try expect("there is a body the second time", !found.bodies[1].isEmpty)
@@ -324,13 +324,13 @@ enum HTTPBinCaching {
         },
     ]
 
-    /// What several loads of the same, one after the other, have brought.
+    /// The results of several loads of one URL in turn.
     private struct Loads {
         var statuses: [Int] = []
         var bodies: [Data] = []
         /// Where the response came from.
         var origins: [String] = []
-        /// Of bodies, over the network.
+        /// How many bytes of bodies came over the network.
         var bytes: [Int64] = []
 
         init(_ bin: HTTPBin, _ path: String, _ count: Int, _ change: (inout URLRequest) -> Void = { _ in }) async throws
@@ -361,14 +361,14 @@ enum HTTPBinContents {
     static let all = [
         HTTPBinChecks.Check("/gzip is decoded") { bin in
             let answer = try await bin.get("/gzip")
-            try expect("gzipped", answer.told("gzipped"), "1")
+            try expect("gzipped", answer.reported("gzipped"), "1")
             try expect("coding", answer.field("Content-Encoding"), "gzip")
         },
         HTTPBinChecks.Check("/deflate is decoded") { bin in
-            try expect("deflated", try await bin.get("/deflate").told("deflated"), "1")
+            try expect("deflated", try await bin.get("/deflate").reported("deflated"), "1")
         },
-        HTTPBinChecks.Check("brotli is not asked for") { bin in
-            let offered = try await bin.get("/headers").told("headers", "Accept-Encoding")
+        HTTPBinChecks.Check("brotli is not accepted") { bin in
+            let offered = try await bin.get("/headers").reported("headers", "Accept-Encoding")
             try expect("something is offered", offered != nil)
             try expect("no brotli is offered", offered?.contains("br") == false)
         },
@@ -411,9 +411,9 @@ enum HTTPBinContents {
         },
         HTTPBinChecks.Check("/user-agent and /headers tell what was sent") { bin in
             let answer = try await bin.get("/user-agent", fields: ["User-Agent": "mine/1"])
-            try expect("agent", answer.told("user-agent"), "mine/1")
-            let told = try await bin.get("/headers", fields: ["X-Own": "grüße"]).told("headers", "X-Own")
-            try expect("there is a field", told != nil)
+            try expect("agent", answer.reported("user-agent"), "mine/1")
+            let own = try await bin.get("/headers", fields: ["X-Own": "grüße"]).reported("headers", "X-Own")
+            try expect("there is a field", own != nil)
         },
         HTTPBinChecks.Check("/image/png, /html, /json and /xml have their types") { bin in
             for (path, type) in [
@@ -436,27 +436,27 @@ enum HTTPBinCookies {
         HTTPBinChecks.Check("/cookies/set is kept across its redirect") { bin in
             let answer = try await bin.get("/cookies/set?a=1&b=2")
             try expect("place", answer.place, "/cookies")
-            try expect("a", answer.told("cookies", "a"), "1")
-            try expect("b", answer.told("cookies", "b"), "2")
+            try expect("a", answer.reported("cookies", "a"), "1")
+            try expect("b", answer.reported("cookies", "b"), "2")
         },
         HTTPBinChecks.Check("/cookies/set/NAME/VALUE, then sent with the next request") { bin in
             _ = try await bin.get("/cookies/set/a/1")
-            try expect("a", try await bin.get("/cookies").told("cookies", "a"), "1")
+            try expect("a", try await bin.get("/cookies").reported("cookies", "a"), "1")
             try expect("stored", bin.session.configuration.httpCookieStorage?.cookies?.map(\.name), ["a"])
         },
         HTTPBinChecks.Check("/cookies/delete deletes one, and leaves the other") { bin in
             _ = try await bin.get("/cookies/set?a=1&b=2")
             let answer = try await bin.get("/cookies/delete?a")
-            try expect("a", answer.told("cookies", "a"), nil)
-            try expect("b", answer.told("cookies", "b"), "2")
+            try expect("a", answer.reported("cookies", "a"), nil)
+            try expect("b", answer.reported("cookies", "b"), "2")
         },
         HTTPBinChecks.Check("no cookies where none are wanted") { bin in
             let other = bin.changed { $0.httpShouldSetCookies = false }
-            try expect("a", try await other.get("/cookies/set?a=1").told("cookies", "a"), nil)
+            try expect("a", try await other.get("/cookies/set?a=1").reported("cookies", "a"), nil)
         },
         HTTPBinChecks.Check("a policy of never keeps none") { bin in
             let other = bin.changed { $0.httpCookieAcceptPolicy = .never }
-            try expect("a", try await other.get("/cookies/set?a=1").told("cookies", "a"), nil)
+            try expect("a", try await other.get("/cookies/set?a=1").reported("cookies", "a"), nil)
             try expect("stored", other.session.configuration.httpCookieStorage?.cookies?.count, 0)
         },
     ]
@@ -480,7 +480,7 @@ enum HTTPBinRedirects {
             HTTPBinChecks.Check("/redirect/21 are too many") { bin in
                 try await expectFailure(.httpTooManyRedirects) { _ = try await bin.get("/redirect/21") }
             },
-            HTTPBinChecks.Check("a delegate that says nil gets the redirect") { bin in
+            HTTPBinChecks.Check("a delegate that refuses a redirect gets its response") { bin in
                 let (body, response) = try await bin.session.data(
                     for: bin.request("/redirect/1"), delegate: Recorder(redirect: { _ in nil }))
                 try expect("status", try bin.answer(body, response).status, 302)
@@ -502,12 +502,12 @@ enum HTTPBinRedirects {
         let answer = try await bin.load(request)
         let becomesGet = status == 303 || method == "POST" && (status == 301 || status == 302)
         try expect("place", answer.place, "/anything")
-        try expect("method", answer.told("method"), becomesGet ? "GET" : method)
-        try expect("body", answer.told("data"), hasBody && !becomesGet ? "the body" : "")
+        try expect("method", answer.reported("method"), becomesGet ? "GET" : method)
+        try expect("body", answer.reported("data"), hasBody && !becomesGet ? "the body" : "")
     }
 }
 
-/// Answers that take their time, and downloads that go on.
+/// Slow responses, and downloads that resume.
 enum HTTPBinTimes {
     static let all = [
         HTTPBinChecks.Check("/drip arrives drop by drop, and whole") { bin in
@@ -539,7 +539,7 @@ enum HTTPBinTimes {
             }
             try expect("it is the same", try await bin.get("/range/30000").text == pieces)
         },
-        HTTPBinChecks.Check("/range, cancelled: without quotes its ETag is none, and nothing to go on from") { bin in
+        HTTPBinChecks.Check("/range, cancelled: an ETag without quotes gives no resume data") { bin in
             let (kept, keep) = AsyncStream<Data?>.makeStream()
             let recorder = Recorder(onData: { task in
                 (task as? URLSessionDownloadTask)?.cancel { keep.yield($0) }

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// What becomes of a response's fields.
+/// A response's fields, as the task's response has them.
 enum HeaderScenarios {
     static let all = [
         Scenario("header.spelling") { stage in

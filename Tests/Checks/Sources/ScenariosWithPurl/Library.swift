@@ -1,10 +1,10 @@
 import Foundation
 
-// What differs between the two programs that are made of this folder.
+// What differs between the two programs that are built from this folder.
 #if PURL
     @_exported import Purl
 
-    /// Keeps something in a request for protocols.
+    /// Stores a property in a request, for protocols.
     func keep(_ text: String, forKey key: String, in request: inout URLRequest) {
         URLProtocol.setProperty(text, forKey: key, in: &request)
     }
@@ -15,7 +15,7 @@ import Foundation
 #else
     @_exported import FoundationNetworking
 
-    /// Keeps something in a request for protocols, which takes the request's twin for Objective-C.
+    /// Stores a property in a request, for protocols, by way of `NSMutableURLRequest`.
     func keep(_ text: String, forKey key: String, in request: inout URLRequest) {
         change(&request) { URLProtocol.setProperty(text, forKey: key, in: $0) }
     }

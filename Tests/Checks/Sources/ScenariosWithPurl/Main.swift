@@ -38,7 +38,7 @@ enum Main {
     }
 }
 
-/// A short story about a session, which writes down what a user can see of it.
+/// A use of a session that prints what its caller can observe.
 struct Scenario: Sendable {
     let name: String
     let play: @Sendable (Stage) async throws -> Void

@@ -1,14 +1,14 @@
 import Foundation
 import PurlTesting
 
-/// Through a protocol the compiler does not warn that pipelining is discouraged.
+/// Avoids the compiler's warning that pipelining is discouraged.
 private protocol Pipelining {
     var httpShouldUsePipelining: Bool { get set }
 }
 
 extension URLRequest: Pipelining {}
 
-/// Responses that come from elsewhere than the URL's server, and what metrics say of that.
+/// Responses from elsewhere than the URL's server, and their metrics.
 enum PlaceScenarios {
     static let all =
         dataURLs.map { name, address in
@@ -110,7 +110,7 @@ enum PlaceScenarios {
         stage.noteRequests()
     }
 
-    /// Loads one after the other, and notes what metrics say that is the same every time.
+    /// Loads URLs in turn, and prints the metrics that are the same every time.
     private static func noteMetrics(_ stage: Stage, _ urls: [URL]) async throws {
         let recorder = Recorder()
         let session = stage.session(recorder)

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// Loading with protocols of the user's own.
+/// Loading with a user's `URLProtocol` classes.
 enum ProtocolScenarios {
     static let all =
         ["file", "404", "pieces", "fails", "own-error", "late", "redirect"].map { path in

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A delegate that writes down what it is told, one phrase for each call, and answers as its scenario wants.
+/// A delegate that records its calls, a phrase each, and answers as its scenario needs.
 final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     typealias ChallengeAnswer =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
@@ -44,7 +44,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     var text: String { state.withLock { String(decoding: $0.body, as: UTF8.self) } }
     var byteCount: Int { state.withLock { $0.body.count } }
     var error: (any Error)? { state.withLock { $0.error } }
-    /// The metrics of all tasks, in the order in which they came.
+    /// The metrics of all tasks, in the order in which they arrived.
     var metrics: [URLSessionTaskMetrics] { state.withLock { $0.metrics } }
 
     /// Returns when so many tasks have completed.
@@ -72,7 +72,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         }
     }
 
-    /// Neighbouring calls that tell of the same thing are one: how bytes are cut into calls is nobody's business.
+    /// Equal calls in a row are recorded as one: how bytes are cut into calls may differ.
     private func add(_ call: String, joining prefix: String? = nil, change: (inout State) -> Void = { _ in }) {
         let ready = state.withLock { state in
             change(&state)
@@ -151,7 +151,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         onData(dataTask)
     }
 
-    /// Not among the calls: nobody sees them where nothing is stored.
+    /// Not recorded: where nothing is stored, it has no effect.
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void

@@ -114,7 +114,7 @@ enum RequestScenarios {
     ]
 }
 
-/// The numbers of enumerations, which programs keep.
+/// The raw values of enumerations, which programs store.
 enum RawValueScenarios {
     static let all = [
         Scenario("raw.request") { stage in

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// What a scenario plays on: a server, and a notebook whose lines are the scenario's output.
+/// What a scenario uses: a server, and the lines of its output.
 struct Stage: Sendable {
     let server: LoopbackServer
 
@@ -20,7 +20,7 @@ struct Stage: Sendable {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
-    /// A session without a memory of earlier ones.
+    /// A session without stored cookies, credentials and responses.
     func session(
         _ delegate: Recorder? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) -> URLSession {
@@ -30,7 +30,7 @@ struct Stage: Sendable {
         return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    /// Loads with a data task and a delegate, and notes the calls, the body and the error.
+    /// Loads with a data task and a delegate, and writes the calls, the body and the error.
     @discardableResult
     func load(
         _ request: URLRequest, _ recorder: Recorder = Recorder(), in given: URLSession? = nil
@@ -46,7 +46,7 @@ struct Stage: Sendable {
         await load(URLRequest(url: url), recorder)
     }
 
-    /// Resumes the task, waits for its end and notes what happened.
+    /// Resumes the task, waits for its end and writes what happened.
     func run(_ task: URLSessionTask, _ recorder: Recorder) async {
         task.resume()
         await recorder.completion()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `URLCache` and `CachedURLResponse` by themselves.
+/// `URLCache` and `CachedURLResponse` without a session.
 enum StorageScenarios {
     private static let url = URL(string: "http://example.com/file") ?? URL(fileURLWithPath: "/")
 

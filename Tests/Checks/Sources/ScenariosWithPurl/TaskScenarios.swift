@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// Tasks and sessions over time.
+/// The states of tasks and sessions.
 enum TaskScenarios {
     static let all = [
         Scenario("task.states") { stage in

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// WebSocket tasks, as far as both libraries get.
+/// WebSocket tasks, as far as both libraries support them.
 enum WebSocketScenarios {
     static let all = [
         Scenario("websocket.values") { stage in

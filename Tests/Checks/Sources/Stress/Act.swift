@@ -1,10 +1,10 @@
 import Foundation
 import Purl
 
-/// One thing that a program may do at any time, from any thread.
+/// A call that a program may make at any time, from any thread.
 struct Act: Sendable {
     let name: String
-    /// How often it is done, compared with others.
+    /// How often the call is made, relative to others.
     let weight: Int
     let perform: @Sendable (Arena, inout Dice) -> Void
 
@@ -14,7 +14,7 @@ struct Act: Sendable {
         self.perform = perform
     }
 
-    /// What is done to a task, whichever comes to hand.
+    /// A call to any task.
     static func task(
         _ name: String, weight: Int = 4, _ perform: @escaping @Sendable (URLSessionTask, inout Dice) -> Void
     ) -> Act {
@@ -23,7 +23,7 @@ struct Act: Sendable {
         }
     }
 
-    /// What is done to a WebSocket task.
+    /// A call to a WebSocket task.
     static func webSocket(
         _ name: String, weight: Int = 4,
         _ perform: @escaping @Sendable (Arena, URLSessionWebSocketTask, inout Dice) -> Void
@@ -33,7 +33,7 @@ struct Act: Sendable {
         }
     }
 
-    /// What is done to a stream task.
+    /// A call to a stream task.
     static func stream(
         _ name: String, weight: Int = 4,
         _ perform: @escaping @Sendable (Arena, URLSessionStreamTask, inout Dice) -> Void
@@ -43,14 +43,14 @@ struct Act: Sendable {
         }
     }
 
-    /// What is done to a session.
+    /// A call to a session.
     static func session(
         _ name: String, weight: Int = 4, _ perform: @escaping @Sendable (NumberedSession, inout Dice) -> Void
     ) -> Act {
         Act("session.\(name)", weight: weight) { arena, dice in perform(arena.session(&dice), &dice) }
     }
 
-    /// Everything, each as often as it weighs.
+    /// All calls, each as often as its weight.
     static let all = (Load.acts + tasks + sessions + storages + webSockets + streams).flatMap {
         Array(repeating: $0, count: $0.weight)
     }
@@ -112,7 +112,7 @@ extension Act {
 extension Act {
     static let storages: [Act] = caches + cookies + credentials
 
-    /// The caches of sessions, two of three times the one that they share.
+    /// A call to a cache: two times of three the shared one, otherwise a session's.
     private static func cache(
         _ name: String, weight: Int = 2, _ perform: @escaping @Sendable (URLCache, URLRequest, inout Dice) -> Void
     ) -> Act {

@@ -6,7 +6,7 @@ import Synchronization
 final class Arena: Sendable {
     private static let sessionSlots = 6
     private static let taskSlots = 120
-    /// More tasks than these are not begun before others are over.
+    /// No more tasks than these run at the same time.
     private static let openTasks = 250
 
     private struct State {
@@ -51,7 +51,7 @@ final class Arena: Sendable {
         state.withLock { $0.sessions[dice.below($0.sessions.count)] }
     }
 
-    /// Ends a session in one way or another, and makes another one.
+    /// Invalidates a session in one way or the other, and creates another one.
     func replaceSession(_ dice: inout Dice) {
         guard !isClosing else { return }
         let session = makeSession(&dice)
@@ -140,7 +140,7 @@ final class Arena: Sendable {
         if old?.state == .suspended || old is URLSessionStreamTask { old?.cancel() }
     }
 
-    /// From now on anybody may cancel the work.
+    /// Lets all threads cancel the work.
     func share(_ work: Task<Void, Never>, _ dice: inout Dice) {
         state.withLock { state in
             if state.works.count < Self.taskSlots {
@@ -165,7 +165,7 @@ final class Arena: Sendable {
         }
     }
 
-    /// Resume data of some download, or something that only looks like it.
+    /// Resume data of some download, or bytes that resemble it.
     func resumeData(_ dice: inout Dice) -> Data {
         let data = state.withLock { dice.pick($0.resumeData) } ?? Data("nothing".utf8)
         return dice.once(in: 8) ? data.prefix(dice.below(data.count)) : data
@@ -173,7 +173,7 @@ final class Arena: Sendable {
 
     // MARK: The end
 
-    /// Nothing new is begun.
+    /// Whether no more tasks are started.
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
     func close() {
@@ -189,7 +189,7 @@ final class Arena: Sendable {
         for task in tasks { task.cancel() }
     }
 
-    /// Holds nothing any more, and leaves nothing where sessions share it.
+    /// Releases everything, and empties the shared storages.
     func letGo() {
         URLCache.shared.removeAllCachedResponses()
         HTTPCookieStorage.shared.removeCookies(since: .distantPast)
@@ -216,10 +216,10 @@ extension Arena {
         ledger.end(key, Self.outcome(error))
     }
 
-    /// Where there is something else than the resource, and what there is in the cache is anybody's.
+    /// Paths without the resource, or whose cache entries other threads write.
     private static let others = ["/echo", "/cacheable"]
 
-    /// A body that is long is the resource: all of it, and nothing else.
+    /// Checks that a long body is the resource: all of it, and nothing else.
     func check(_ body: Data, of response: URLResponse) {
         guard body.count > 1000, let path = response.url?.path(), !Self.others.contains(path) else { return }
         let content = MisbehavingServer.content
@@ -247,7 +247,7 @@ final class NumberedSession: URLSession, @unchecked Sendable {
     }
     private let isInside = Mutex(false)
 
-    /// The books' name for a task.
+    /// The ledger's key for a task.
     func key(_ task: URLSessionTask) -> Ledger.Key { Ledger.Key(session: number, task: task.taskIdentifier) }
 
     /// A call to a delegate begins. False when another one has not ended.

@@ -4,11 +4,11 @@ import Synchronization
 
 /// The captured streams that a thread is using.
 final class Captures: Sendable {
-    /// More than these are closed at once, or let go.
+    /// Pairs beyond these are closed at once, or released.
     private static let places = 12
 
-    /// Two streams of a connection. `@unchecked Sendable`: a thread of its own talks over them, and others may ask them how
-    /// they are and close them, which they are made for.
+    /// Two streams of a connection. `@unchecked Sendable`: one thread reads and writes them; others read their status and
+    /// close them, which streams allow.
     private struct Pair: @unchecked Sendable {
         let input: InputStream
         let output: OutputStream
@@ -27,7 +27,7 @@ final class Captures: Sendable {
 
     private let state = Mutex(State())
 
-    /// No other thread has the streams.
+    /// Starts a thread that uses two captured streams, which no other thread has.
     func take(_ input: InputStream, _ output: OutputStream, _ dice: inout Dice) {
         let pair = Pair(input: input, output: output)
         let number: Int? = state.withLock { state in
@@ -80,7 +80,7 @@ final class Captures: Sendable {
             if dice.once(in: 2), pair.output.write(&bytes, maxLength: dice.below(bytes.count)) < 0 { break }
             if dice.once(in: 2), pair.input.read(&bytes, maxLength: dice.below(bytes.count) + 1) <= 0 { break }
         }
-        // Those that are not closed close themselves.
+        // Streams that are not closed here close when they are released.
         if !dice.once(in: 8) { pair.close() }
     }
 

@@ -2,9 +2,9 @@ import Foundation
 import Purl
 import Synchronization
 
-/// Who did what, which tasks are not over, and what was wrong.
+/// Which calls were made, which tasks have not completed, and what went wrong.
 final class Ledger: Sendable {
-    /// One task, from its making to its end.
+    /// One task, from its creation to its completion.
     final class Ticket: Sendable {
         fileprivate let number: Int
         fileprivate let kind: String
@@ -15,7 +15,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// A task of a session, by numbers that are given once only.
+    /// A task of a session, by numbers that are never reused.
     struct Key: Hashable, Sendable {
         let session: Int
         let task: Int
@@ -29,7 +29,7 @@ final class Ledger: Sendable {
         var hasHandler: Bool { kind.hasSuffix("handler") }
     }
 
-    /// What has to go away.
+    /// An object that has to be released.
     private struct Trace {
         weak var object: (any AnyObject & Sendable)?
         let name: String
@@ -37,7 +37,7 @@ final class Ledger: Sendable {
 
     private struct Books {
         var calls: [String: Int] = [:]
-        /// Calls out of a delegate's.
+        /// Calls made from within a delegate's.
         var inside = 0
         var started: [String: Int] = [:]
         var outcomes: [String: Int] = [:]
@@ -77,7 +77,7 @@ final class Ledger: Sendable {
 
     // MARK: Tasks
 
-    /// A task is about to be made.
+    /// Adds a task that is about to be created.
     func begin(_ kind: String) -> Ticket {
         books.withLock { books in
             books.lastTicket += 1
@@ -87,7 +87,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// It has been made. Its delegate may have received its end already, or its session's.
+    /// Sets a ticket's task. Its delegate may have received its completion already, or its session's invalidation.
     func bind(_ ticket: Ticket, to task: URLSessionTask, _ key: Key) {
         let (isOver, isRefused) = books.withLock { books in
             guard books.open[ticket.number] != nil else { return (false, false) }
@@ -100,7 +100,7 @@ final class Ledger: Sendable {
         if isOver { end(ticket, "early") } else if isRefused { refuse(key.session) }
     }
 
-    /// Its end was reported.
+    /// Records a task's completion.
     func end(_ ticket: Ticket, _ outcome: String) {
         let isFirst = books.withLock { books in
             guard let entry = books.open.removeValue(forKey: ticket.number) else { return false }
@@ -146,27 +146,27 @@ final class Ledger: Sendable {
         forgetEndedRefused()
     }
 
-    /// There would be more and more of them.
+    /// Drops completed tasks, which would add up otherwise.
     private func forgetEndedRefused() {
         let old = books.withLock { books in
             defer { books.refused.removeAll { $0.state == .completed } }
             return books.refused
         }
-        // Those that are gone go outside the lock.
+        // The tasks are released outside the lock.
         withExtendedLifetime(old) {}
     }
 
-    /// How many tasks are not over.
+    /// How many tasks have not completed.
     var openCount: Int { books.withLock { $0.open.count } }
 
-    /// What is not over, by kind and state.
+    /// The tasks that have not completed, by kind and state.
     var openTasks: [String] {
         books.withLock { books in books.open.values.map { "\($0.kind), \($0.task.map { "\($0)" } ?? "not known")" } }
     }
 
     var refusedTasks: [URLSessionTask] { books.withLock { $0.refused } }
 
-    /// Holds no task any more.
+    /// Releases all tasks.
     func letGo() {
         books.withLock { books in
             books.refused = []
@@ -176,7 +176,7 @@ final class Ledger: Sendable {
 
     // MARK: Questions
 
-    /// Something is asked for that has to be answered once, whatever happens.
+    /// Adds a call that has to be answered exactly once.
     func ask(_ name: String) -> Question {
         books.withLock { $0.questions[name, default: 0] += 1 }
         return Question(name, self)
@@ -186,15 +186,15 @@ final class Ledger: Sendable {
         books.withLock { $0.questions[name, default: 0] -= 1 }
     }
 
-    /// How often there is no answer yet, by name.
+    /// How many calls have no answer yet, by name.
     var openQuestions: [String: Int] { books.withLock { $0.questions.filter { $0.value != 0 } } }
 
     // MARK: Sessions
 
-    /// A session is about to be made.
+    /// Counts a session that is about to be created.
     func beginSession() { books.withLock { $0.sessions += 1 } }
 
-    /// It has been made.
+    /// Follows a session until it is released.
     func follow(_ session: URLSession) {
         books.withLock { books in
             books.traces.removeAll { $0.object == nil }
@@ -202,7 +202,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Sessions and tasks that are still there, by kind.
+    /// Sessions and tasks that have not been released, by kind.
     var remains: [String] {
         books.withLock { books in books.traces.filter { $0.object != nil }.map(\.name) }
     }
@@ -216,11 +216,11 @@ final class Ledger: Sendable {
 
     var openSessions: Int { books.withLock { $0.sessions - $0.invalid.count } }
 
-    // MARK: In the end
+    // MARK: Summary
 
     var violations: [String: Int] { books.withLock { $0.violations } }
 
-    /// What happened, in lines.
+    /// What happened, as lines.
     var summary: [String] {
         let (calls, started, outcomes) = books.withLock { ($0.calls, $0.started, $0.outcomes) }
         let (inside, sessions) = books.withLock { ($0.inside, $0.sessions) }
@@ -231,7 +231,7 @@ final class Ledger: Sendable {
         } + ["\(inside) calls from within a delegate's, \(sessions) sessions"]
     }
 
-    /// Words in lines of a hundred characters or so.
+    /// Words in lines of about a hundred characters.
     private static func wrapped(_ words: [String]) -> [String] {
         words.reduce(into: [String]()) { lines, word in
             if let last = lines.last, last.count + word.count < 110 {

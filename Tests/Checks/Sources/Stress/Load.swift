@@ -1,20 +1,20 @@
 import Foundation
 import Purl
 
-/// One kind of task, and how one of them is made. Whatever kinds come to the library come to this table.
+/// A kind of task, and how one is created. Every kind of the library is in this table.
 struct Load: Sendable {
-    /// What a load is made from.
+    /// What a load needs.
     struct Order: Sendable {
         let arena: Arena
         let session: NumberedSession
         let request: URLRequest
         let ticket: Ledger.Ticket
         let resumeData: Data
-        /// Where a stream can be had.
+        /// A server of streams.
         let streamPort: Int
     }
 
-    /// What is asked of the server.
+    /// Which request is sent to the server.
     enum Aim: Sendable {
         case resource
         case webSocket

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Looks for races, lost calls and leaks: run it under the thread sanitizer, and under the address sanitizer.
+/// Finds races, lost calls and leaks: run it under the thread sanitizer, and under the address sanitizer.
 @main
 enum Main {
     static func main() async {
@@ -15,7 +15,7 @@ enum Main {
         exit(isClean ? 0 : 1)
     }
 
-    /// What sessions share is kept in folders of this run.
+    /// Puts what sessions share into folders of this run.
     private static func keepToItself() {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-stress-user")
         try? FileManager.default.removeItem(at: folder)

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// A server most of whose answers go wrong.
+/// A server most of whose responses go wrong.
 struct MisbehavingServer: Sendable {
     static let content = GeneratedContent(size: 200_000, seed: 5)
     static let text = "a few words"
@@ -20,7 +20,7 @@ struct MisbehavingServer: Sendable {
         for (path, reply) in Self.replies { server.route(path, reply) }
     }
 
-    /// A port on which a stream can be had, or now and then none.
+    /// A port of a server of streams, or now and then one without a server.
     func streamPort(_ dice: inout Dice) -> Int {
         dice.once(in: 32) ? dice.below(2) : Int((dice.pick(streams) ?? server).port)
     }
@@ -29,11 +29,11 @@ struct MisbehavingServer: Sendable {
 
     func stop() { for server in [server] + streams { server.stop() } }
 
-    /// Where the resource is, whole or in some way not, and other things.
+    /// Paths of the resource, complete or spoilt, and of other replies.
     static let paths = replies.map(\.path)
     static let webSocketPaths = ["/ws", "/ws", "/ws", "/ws-talking", "/ws-closing", "/ws-cut", "/ws-reset", "/large"]
 
-    /// Where the server switches protocols when it is asked to, and where it ignores the request to.
+    /// Paths where the server switches protocols on request, and where it does not.
     static let upgradePaths = ["/stream", "/stream", "/stream-talking", "/stream-reset", "/large", "/chunked", "/echo"]
 
     /// A `ws:` URL of the server.
@@ -44,7 +44,7 @@ struct MisbehavingServer: Sendable {
     private static let resource = Reply.generated(content).entityTag("\"v1\"")
     private static let moment = Duration.milliseconds(5)
 
-    /// It is never opened.
+    /// A gate that is never opened.
     private static let shut = Gate()
 
     private static let scripts: [StreamScript] = [
@@ -95,7 +95,7 @@ struct MisbehavingServer: Sendable {
         ("/stream-reset", .stream(.echo.send(text).receive(100).reset())),
     ]
 
-    /// Asks who is there, and lets some in.
+    /// Asks for a user and a password.
     @Sendable private static func letIn(_ request: ReceivedRequest) -> Reply {
         let door = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
         guard request.fields["Authorization"] == door else {

@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import Synchronization
 
-/// A delegate that does anything at all from within its calls, and answers when and how it likes.
+/// A delegate that makes any call from within its own, and answers at any time in any way.
 final class Nuisance: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, URLSessionWebSocketDelegate,
     Sendable
 {
@@ -14,7 +14,7 @@ final class Nuisance: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         self.dice = Mutex(dice)
     }
 
-    /// One call. Now and then something is done that has nothing to do with it.
+    /// Handles a call. Now and then it makes an unrelated one.
     func inside(
         _ call: String, _ session: URLSession, _ task: URLSessionTask?,
         _ body: (NumberedSession, inout Dice) -> Void = { _, _ in }

@@ -2,17 +2,19 @@ import Faults
 import Foundation
 import Purl
 
-/// Threads that call whatever there is on the same sessions and tasks, for so many seconds; then everything has to end.
+/// Threads that make all calls to the same sessions and tasks for some seconds; then everything has to finish.
 struct Stress: Sendable {
-    /// So long may the end take, in seconds, on a machine however busy.
+    /// How many seconds everything may take to finish, even on a busy machine.
     private static let patience = 60.0
 
     let options: Options
 
-    /// Prints what was done, and what was wrong. True when nothing was.
+    /// Runs the threads, and prints what was done and what went wrong.
+    ///
+    /// - Returns: Whether nothing went wrong.
     func run() async -> Bool {
-        // What is made once and kept, the network thread first of all, is no leak. The first run loop of a program makes the
-        // main thread's too, with its descriptors, and not every first round comes to one.
+        // What is created once and kept, such as the network thread, is no leak. The first run loop of a program also
+        // creates the main thread's, with its descriptors, and not every first round needs one.
         _ = RunLoop.main
         _ = await round(seconds: min(2, options.seconds), seed: options.seed &+ 1)
         let before = await Census.settled(after: .now)
@@ -48,7 +50,7 @@ struct Stress: Sendable {
         return ledger
     }
 
-    /// The threads' work. What each does is up to its own dice.
+    /// A thread's work, which its own dice choose.
     private func call(_ arena: Arena, _ seconds: Double, _ dice: inout Dice) async {
         let deadline = ContinuousClock.now + .seconds(seconds)
         let threads = DispatchGroup()
@@ -71,7 +73,7 @@ struct Stress: Sendable {
         }
     }
 
-    /// Ends everything, and waits until it has ended.
+    /// Cancels everything, and waits until it has finished.
     private func end(_ arena: Arena) async {
         let ledger = arena.ledger
         arena.close()
@@ -93,7 +95,7 @@ struct Stress: Sendable {
         arena.letGo()
     }
 
-    /// Looks until every session and task is gone.
+    /// Waits until every session and task is released.
     private func checkRemains(_ ledger: Ledger) async {
         let deadline = ContinuousClock.now + .seconds(Self.patience)
         while !ledger.remains.isEmpty, ContinuousClock.now < deadline { await Self.pause() }
@@ -108,13 +110,13 @@ struct Stress: Sendable {
     }
 }
 
-/// What decides: the same seed always throws the same numbers (SplitMix64).
+/// Random choices: the same seed always gives the same numbers (SplitMix64).
 struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     init(seed: UInt64) {
         state = seed
-        // Seeds that differ by one begin far from each other.
+        // So that seeds that differ by one give unrelated numbers.
         state = next()
     }
 
@@ -126,13 +128,13 @@ struct Dice: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// True once in so many throws.
+    /// `true` once in so many calls.
     mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
     mutating func below(_ count: Int) -> Int { Int.random(in: 0..<max(1, count), using: &self) }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &self) }
 
-    /// Other dice, which these decide on.
+    /// New dice, seeded by these.
     mutating func offspring() -> Dice { Dice(seed: next()) }
 }

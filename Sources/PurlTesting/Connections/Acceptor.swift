@@ -1,0 +1,62 @@
+internal import PurlIO
+
+/// The listening socket of a server and its connections.
+@NetworkActor
+final class Acceptor {
+    /// The address on which the server listens.
+    let address: SocketAddress
+
+    private let context: ServerContext
+    private var listener: ListeningSocket?
+    private var connections: [Int: Connection] = [:]
+
+    /// Starts to listen at `address`.
+    init(_ address: SocketAddress, context: ServerContext) throws(SystemError) {
+        self.context = context
+        let receiver = WeakReceiver()
+        let listener = try ListeningSocket(address) { socket in receiver.receive(socket) }
+        self.listener = listener
+        self.address = listener.address
+        receiver.acceptor = self
+    }
+
+    /// Closes the listening socket and every connection.
+    func stop() {
+        listener?.close()
+        listener = nil
+        closeConnections(.serverStopped)
+    }
+
+    /// Closes every connection and continues to listen.
+    func closeConnections(_ ending: Ending) {
+        for connection in connections.values { connection.close(ending) }
+    }
+
+    private func accept(_ socket: StreamSocket) {
+        let connection = Connection(socket, context: context) { [weak self] connection in
+            self?.connections[connection.number] = nil
+        }
+        connections[connection.number] = connection
+        connection.start()
+    }
+
+    /// Passes accepted sockets on to the acceptor, so that the listening socket does not keep it alive.
+    @NetworkActor
+    private final class WeakReceiver {
+        fileprivate weak var acceptor: Acceptor?
+
+        nonisolated init() {}
+
+        func receive(_ socket: StreamSocket) {
+            if let acceptor { acceptor.accept(socket) } else { socket.close() }
+        }
+    }
+}
+
+/// What the connections of a server share.
+struct ServerContext: Sendable {
+    let routes: RouteTable
+    let recorder: Recorder
+    /// How many bytes of a request's body are kept.
+    let maximumRecordedBody: Int
+}

@@ -1,5 +1,0 @@
-#if SANITIZE_THREAD
-    internal import PurlIO
-
-    typealias Mutex = TracedMutex
-#endif

@@ -1,0 +1,50 @@
+import PurlTesting
+import Testing
+
+@Suite("The server's record")
+struct RecordTests {
+    @Test("Forgotten requests are dropped, and numbers continue")
+    func forgetting() async throws {
+        let server = try LoopbackServer()
+        let client = try RawClient(to: server)
+        await client.get("/a")
+        _ = await client.readResponse()
+        server.forgetRequests()
+        #expect(server.requests.isEmpty)
+        await client.get("/b")
+        _ = await client.readResponse()
+        #expect(await server.waitForRequests(1).map(\.path) == ["/b"])
+        #expect(server.requests.map(\.number) == [1])
+    }
+
+    @Test("A server that records no requests counts them")
+    func countingOnly() async throws {
+        let server = try LoopbackServer(recordsRequests: false)
+        server.fallback(.echo)
+        let client = try RawClient(to: server)
+        await client.send("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\n\r\nhi")
+        #expect(String(await client.readResponse().body).hasSuffix("hi"))
+        await server.waitUntilIdle()
+        #expect(server.requests.isEmpty)
+        #expect(server.record.completeRequests == 1)
+    }
+
+    @Test("waitForRequests returns when the last of them has arrived")
+    func waiting() async throws {
+        let server = try LoopbackServer()
+        async let requests = server.waitForRequests(2)
+        let client = try RawClient(to: server)
+        await client.get("/a")
+        await client.get("/b")
+        #expect(await requests.map(\.path) == ["/a", "/b"])
+    }
+
+    @Test("wait returns when its task is cancelled")
+    func cancelled() async throws {
+        let server = try LoopbackServer()
+        let waiting = Task { await server.wait { $0.requests.count == 9 } }
+        waiting.cancel()
+        await waiting.value
+        #expect(server.requests.isEmpty)
+    }
+}
