@@ -17,7 +17,7 @@ public struct DownloadConfiguration: Sendable {
 
     /// The default folders, made when they are first needed, for their owner only.
     public init() {
-        let home = UserFolders.caches
+        let home = UserDirectories.caches
             .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
         self.init(
             finishedDirectory: home.appendingPathComponent("Downloads", isDirectory: true),

@@ -15,7 +15,7 @@ final class BackgroundStore: Sendable {
 
     private struct State {
         var journal: Journal
-        var records: [Int: TaskRecord] = [:]
+        var records: [Int: JournaledTask] = [:]
         var lastIdentifier: Int
         var isClosed = false
     }
@@ -26,12 +26,18 @@ final class BackgroundStore: Sendable {
     /// Where the session's partial files lie.
     let partials: PartialsFolder
     /// The tasks that an earlier process left, oldest first.
-    let restored: [TaskRecord]
+    let restored: [JournaledTask]
     /// The highest identifier a task has had: programs may call files after them, so none is given twice.
     let lastIdentifier: Int
     /// Held for as long as the session lives; the system lets go of it when the process ends, however it ends.
     private let lock: any OpenFile
     private let state: Mutex<State>
+
+    /// Opens the store of a session with these settings; `nil` if they are not a background session's.
+    static func open(_ settings: URLSessionConfiguration.Values) -> Result<BackgroundStore, Refusal>? {
+        guard let identifier = settings.identifier else { return nil }
+        return Result { () throws(Refusal) in try BackgroundStore(identifier: identifier, settings: settings) }
+    }
 
     init(identifier: String, settings: URLSessionConfiguration.Values) throws(Refusal) {
         let files = settings.files
@@ -82,8 +88,8 @@ final class BackgroundStore: Sendable {
 
     /// The tasks that were not over. A download that goes on from another's resume data takes its partial file over:
     /// of several that name the same one, the newest has it.
-    private static func records(in entries: [JournalEntry]) -> [Int: TaskRecord] {
-        var records: [Int: TaskRecord] = [:]
+    private static func records(in entries: [JournalEntry]) -> [Int: JournaledTask] {
+        var records: [Int: JournaledTask] = [:]
         for entry in entries {
             switch entry {
             case .task(let record): records[record.identifier] = record.checked()
@@ -101,7 +107,7 @@ final class BackgroundStore: Sendable {
     // MARK: Writing
 
     /// Keeps a new task.
-    func add(_ record: TaskRecord) throws(FileFailure) {
+    func add(_ record: JournaledTask) throws(FileFailure) {
         try write(durably: false) { records in
             records[record.identifier] = record
             return .task(record)
@@ -112,7 +118,7 @@ final class BackgroundStore: Sendable {
     ///
     /// - Parameter durably: The change has to survive a power loss before what follows it may happen.
     func update(
-        _ identifier: Int, durably: Bool = false, _ change: (inout TaskRecord) -> Void
+        _ identifier: Int, durably: Bool = false, _ change: (inout JournaledTask) -> Void
     ) throws(FileFailure) {
         try write(durably: durably) { records in
             guard var record = records[identifier] else { return nil }
@@ -138,7 +144,7 @@ final class BackgroundStore: Sendable {
     }
 
     private func write(
-        durably: Bool, _ change: (inout [Int: TaskRecord]) -> JournalEntry?
+        durably: Bool, _ change: (inout [Int: JournaledTask]) -> JournalEntry?
     ) throws(FileFailure) {
         let result = state.withLock { state -> Result<Void, FileFailure> in
             guard !state.isClosed, let entry = change(&state.records) else { return .success(()) }
@@ -165,5 +171,57 @@ final class BackgroundStore: Sendable {
         let needed = entries.reduce(0) { $0 + Int64($1.count) }
         guard state.journal.length > slack + 4 * needed else { return }
         try state.journal.rewrite(entries)
+    }
+}
+
+/// The place where background sessions keep a folder each.
+struct BackgroundFolder {
+    let url: URL
+
+    /// - Parameter settings: Of the session: its own choice of a folder, else the user's data directory under the name of
+    ///   the shared container or of the program.
+    init(_ settings: URLSessionConfiguration.Values) {
+        if let chosen = settings.backgroundSessionsDirectory {
+            url = chosen
+            return
+        }
+        let owner = settings.sharedContainerIdentifier.map(Self.folderName) ?? ProcessInfo.processInfo.processName
+        url = UserDirectories.data
+            .appendingPathComponent(owner, isDirectory: true)
+            .appendingPathComponent("BackgroundSessions", isDirectory: true)
+    }
+
+    /// Makes the folder of the session with this identifier, for its owner only.
+    func prepare(for identifier: String) throws(FileFailure) -> URL {
+        let folder = url.appendingPathComponent(Self.folderName(identifier), isDirectory: true)
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw FileFailure(.create, folder, error)
+        }
+        return folder
+    }
+
+    /// The identifier as one path component, different for different identifiers: letters, digits, "-" and "_" stand for
+    /// themselves, "." too unless it comes first, everything else is percent-encoded; what would be too long is named by
+    /// its digest.
+    static func folderName(_ identifier: String) -> String {
+        var name = ""
+        for byte in identifier.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            case UInt8(ascii: ".") where !name.isEmpty:
+                name += "."
+            default:
+                name += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        // "%" alone stands for no byte, so these two names are nobody else's.
+        if name.isEmpty { return "%" }
+        guard name.utf8.count <= 200 else { return "%" + Data(identifier.utf8).sha256 }
+        return name
     }
 }

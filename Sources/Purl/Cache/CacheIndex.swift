@@ -27,8 +27,8 @@ struct CacheIndex: Sendable {
     private var entries: [CacheSlot: Entry] = [:]
     /// The variants of each key.
     private var variants: [UInt64: Set<UInt64>] = [:]
-    private var memoryOrder = UseOrder<CacheSlot>()
-    private var diskOrder = UseOrder<CacheSlot>()
+    private var memoryOrder = RecencyList<CacheSlot>()
+    private var diskOrder = RecencyList<CacheSlot>()
     /// Files that nobody may read any more, for whoever removes them.
     private var discarded: [CacheFolder.Name] = []
 
@@ -89,7 +89,7 @@ struct CacheIndex: Sendable {
         entries[slot]?.response = response
         entries[slot]?.url = key.url
         memoryUsage += response.cost
-        memoryOrder.use(slot)
+        memoryOrder.touch(slot)
     }
 
     /// What waited has been written, and takes so many bytes.
@@ -99,8 +99,8 @@ struct CacheIndex: Sendable {
 
     mutating func use(_ slot: CacheSlot) {
         guard let entry = entries[slot] else { return }
-        if entry.response != nil { memoryOrder.use(slot) }
-        if entry.file.isWanted { diskOrder.use(slot) }
+        if entry.response != nil { memoryOrder.touch(slot) }
+        if entry.file.isWanted { diskOrder.touch(slot) }
     }
 
     mutating func remove(_ slot: CacheSlot) {
@@ -142,7 +142,7 @@ struct CacheIndex: Sendable {
     private mutating func setFile(_ file: File, size: Int, _ slot: CacheSlot) {
         guard let entry = entries[slot] else { return }
         diskUsage += size - entry.fileSize
-        if !entry.file.isWanted { diskOrder.use(slot) }
+        if !entry.file.isWanted { diskOrder.touch(slot) }
         entries[slot]?.file = file
         entries[slot]?.fileSize = size
     }
@@ -162,5 +162,34 @@ extension CacheIndex.File {
         case .none: false
         case .waiting, .written: true
         }
+    }
+}
+
+/// In which order things have been used last, whatever their number: each change takes the same short time.
+struct RecencyList<Element: Hashable & Sendable>: Sendable {
+    private struct Link: Sendable {
+        var older: Element?
+        var newer: Element?
+    }
+
+    private var links: [Element: Link] = [:]
+    /// What has not been used for the longest time.
+    private(set) var oldest: Element?
+    private var newest: Element?
+
+    /// Makes the element the one that was used last.
+    mutating func touch(_ element: Element) {
+        guard newest != element else { return }
+        remove(element)
+        links[element] = Link(older: newest, newer: nil)
+        if let newest { links[newest]?.newer = element } else { oldest = element }
+        newest = element
+    }
+
+    /// Forgets the element, if it is there.
+    mutating func remove(_ element: Element) {
+        guard let link = links.removeValue(forKey: element) else { return }
+        if let older = link.older { links[older]?.newer = link.newer } else { oldest = link.newer }
+        if let newer = link.newer { links[newer]?.older = link.older } else { newest = link.older }
     }
 }

@@ -16,8 +16,8 @@ final class CacheStore: Sendable {
         case asked(HeaderFields)
     }
 
-    /// What there is without looking on the disk.
-    enum Glance: Sendable {
+    /// What is found without looking on the disk.
+    enum MemoryLookUp: Sendable {
         case response(CachedURLResponse)
         case nothing
         case onDisk
@@ -95,8 +95,8 @@ final class CacheStore: Sendable {
 
     // MARK: Looking up
 
-    /// What is at hand. When the answer may lie on disk, `find` has it.
-    func glance(_ key: CacheKey, _ choice: () -> Choice) -> Glance {
+    /// Looks for the newest response in memory that the choice accepts. If it may be on disk, ``find(_:_:)`` reads it.
+    func lookUpInMemory(_ key: CacheKey, _ choice: () -> Choice) -> MemoryLookUp {
         state.withLock { state in
             let slots = state.index.slots(of: key.number)
             if slots.isEmpty { return state.isComplete ? .nothing : .onDisk }
@@ -160,15 +160,15 @@ final class CacheStore: Sendable {
     // MARK: Changes
 
     /// Keeps a response as its policy says, unless it is too large.
-    func store(_ response: CachedURLResponse, _ circumstances: CacheCircumstances, for key: CacheKey) {
+    func store(_ response: CachedURLResponse, _ provenance: CacheProvenance, for key: CacheKey) {
         guard response.storagePolicy != .notAllowed else { return }
         let fields = (response.response as? HTTPURLResponse)?.fields ?? HeaderFields()
-        let slot = CacheSlot(key, fields, answering: circumstances.requestFields)
+        let slot = CacheSlot(key, fields, answering: provenance.requestFields)
         let now = clock()
         let cost = response.cost
         change { state in
             guard cost <= Self.limit(state, response.storagePolicy) else { return state.index.remove(slot) }
-            let kept = response.circumstances == circumstances ? response : response.with(circumstances)
+            let kept = response.provenance == provenance ? response : response.with(provenance)
             let isWritten = response.storagePolicy == .allowed && cost <= state.diskCapacity
             // Two files of one slot never have the same name.
             let moment = max(CacheIndex.milliseconds(now), (state.index[slot]?.milliseconds ?? .min) &+ 1)

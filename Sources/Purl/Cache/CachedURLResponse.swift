@@ -10,7 +10,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     private let info: [AnyHashable: Any]?
     private let policy: URLCache.StoragePolicy
     /// How it was got, when a transfer has got it.
-    let circumstances: CacheCircumstances?
+    let provenance: CacheProvenance?
     /// What the rules of RFC 9111 look at. `nil` for what is not HTTP, for which they say nothing.
     let rules: CachedResponse?
 
@@ -20,7 +20,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         content = data
         info = nil
         policy = .allowed
-        circumstances = nil
+        provenance = nil
         rules = nil
     }
 
@@ -38,28 +38,28 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         content = data
         info = userInfo
         policy = storagePolicy
-        circumstances = nil
+        provenance = nil
         rules = nil
     }
 
     init(
         _ response: URLResponse, _ data: Data, _ userInfo: [AnyHashable: Any]?, _ policy: URLCache.StoragePolicy,
-        _ circumstances: CacheCircumstances?
+        _ provenance: CacheProvenance?
     ) {
         head = response
         content = data
         info = userInfo
         self.policy = policy
-        self.circumstances = circumstances
-        rules = circumstances.flatMap { Self.rules(for: response, $0) }
+        self.provenance = provenance
+        rules = provenance.flatMap { Self.rules(for: response, $0) }
     }
 
-    private static func rules(for response: URLResponse, _ circumstances: CacheCircumstances) -> CachedResponse? {
+    private static func rules(for response: URLResponse, _ provenance: CacheProvenance) -> CachedResponse? {
         guard let response = response as? HTTPURLResponse else { return nil }
         return CachedResponse(
-            requestFields: circumstances.requestFields, status: response.statusCode,
-            fields: CacheStorage.storedFields(of: response.fields), requestTime: circumstances.requestTime,
-            responseTime: circumstances.responseTime)
+            requestFields: provenance.requestFields, status: response.statusCode,
+            fields: CacheStorage.storedFields(of: response.fields), requestTime: provenance.requestTime,
+            responseTime: provenance.responseTime)
     }
 
     /// The head.
@@ -87,7 +87,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         let blob = aDecoder.decodeObject(of: NSData.self, forKey: "userInfo")
         info = blob.flatMap { Self.userInfo(from: $0 as Data) }
         self.policy = policy
-        circumstances = nil
+        provenance = nil
         rules = nil
     }
 
@@ -137,13 +137,13 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     }
 
     /// The same with another story of how it was got.
-    func with(_ circumstances: CacheCircumstances) -> CachedURLResponse {
-        CachedURLResponse(response, data, userInfo, storagePolicy, circumstances)
+    func with(_ provenance: CacheProvenance) -> CachedURLResponse {
+        CachedURLResponse(response, data, userInfo, storagePolicy, provenance)
     }
 }
 
 /// How a stored response was got; times in seconds since 1970.
-struct CacheCircumstances: Sendable, Equatable {
+struct CacheProvenance: Sendable, Equatable {
     /// The fields of the request as they went over the wire.
     var requestFields: HeaderFields
     /// When the request was sent.

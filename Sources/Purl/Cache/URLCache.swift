@@ -96,7 +96,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     /// policy is `.notAllowed`.
     open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
         guard let key = CacheKey(request) else { return }
-        store.store(cachedResponse, cachedResponse.circumstances ?? circumstances(of: request), for: key)
+        store.store(cachedResponse, cachedResponse.provenance ?? provenance(of: request), for: key)
     }
 
     /// Removes the responses to the request, whatever header fields they depend on.
@@ -140,20 +140,93 @@ open class URLCache: NSObject, @unchecked Sendable {
         removeCachedResponse(for: request)
     }
 
+    // MARK: For a session's tasks
+
+    /// What a look-up finds at once.
+    enum LookUp {
+        case response(CachedURLResponse)
+        case nothing
+        /// The response may be on disk, or in a subclass's hands: the completion receives it.
+        case pending
+    }
+
+    /// A subclass may do anything, and take its time: its methods are called where they may block.
+    private var isSubclass: Bool { type(of: self) != URLCache.self }
+
+    /// Looks for the stored response to the current request of `task`.
+    ///
+    /// - Parameters:
+    ///   - fields: Composes the fields that the request is sent with, which a stored response may depend on.
+    ///   - completion: Receives what is found later.
+    @NetworkActor
+    func lookUp(
+        _ key: CacheKey, for task: URLSessionTask, sending fields: () -> HeaderFields,
+        completion: @escaping @Sendable @NetworkActor (CachedURLResponse?) -> Void
+    ) -> LookUp {
+        if isSubclass, let dataTask = task as? URLSessionDataTask {
+            runSubclass {
+                self.getCachedResponse(for: dataTask) { stored in NetworkActor.post { completion(stored) } }
+            }
+            return .pending
+        }
+        switch store.lookUpInMemory(key, { .sent(fields()) }) {
+        case .response(let stored): return .response(stored)
+        case .nothing: return .nothing
+        case .onDisk:
+            store.find(key, .sent(fields())) { stored in NetworkActor.post { completion(stored) } }
+            return .pending
+        }
+    }
+
+    /// Stores the response to a task. A subclass receives it with the task, so this is called on the delegate queue.
+    func store(_ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey) {
+        if isSubclass, let dataTask = task as? URLSessionDataTask {
+            storeCachedResponse(response, for: dataTask)
+        } else if let provenance = response.provenance {
+            store.store(response, provenance, for: key)
+        }
+    }
+
+    /// Stores the response to a task, from anywhere: a subclass receives it on `queue`.
+    func store(_ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, on queue: DelegateQueue) {
+        if isSubclass, task is URLSessionDataTask {
+            queue.enqueue { self.store(response, of: task, for: key) }
+        } else {
+            store(response, of: task, for: key)
+        }
+    }
+
+    /// Removes the responses to a URL that are out of date, soon.
+    ///
+    /// - Parameter isOutOfDate: `nil`: all of them are.
+    func removeResponses(to url: URL, where isOutOfDate: (@Sendable (CachedURLResponse) -> Bool)? = nil) {
+        if isSubclass {
+            runSubclass {
+                let request = URLRequest(url: url)
+                if let isOutOfDate, self.cachedResponse(for: request).map(isOutOfDate) != true { return }
+                self.removeCachedResponse(for: request)
+            }
+        } else if let isOutOfDate {
+            store.removeSoon(CacheKey(url), where: isOutOfDate)
+        } else {
+            store.removeSoon(CacheKey(url))
+        }
+    }
+
+    private func runSubclass(_ call: @escaping @Sendable () -> Void) {
+        Worker.shared.run(on: .userCode, call)
+    }
+
     /// What a response that a user stores is taken to be: one that has come just now, to the request as a session sends
     /// it.
-    private func circumstances(of request: URLRequest) -> CacheCircumstances {
+    private func provenance(of request: URLRequest) -> CacheProvenance {
         let now = Int64(store.now.timeIntervalSince1970)
         var fields = request.ownFields
         if let target = try? RequestTarget(request.url) {
             fields =
-                RequestComposer.head(
-                    for: request, at: target, throughProxy: false, framing: .none, additional: [:], cookies: nil,
-                    rest: nil,
-                    decidesRange: false, wantsPlainBytes: false, mayCarryCredentials: true, mayUpgrade: false
-                ).fields
+                RequestComposer(request: request).head(at: target, framing: .none).fields
         }
-        return CacheCircumstances(requestFields: fields, requestTime: now, responseTime: now)
+        return CacheProvenance(requestFields: fields, requestTime: now, responseTime: now)
     }
 }
 
@@ -172,5 +245,17 @@ extension URLRequest {
         var fields = HeaderFields()
         for (name, value) in headerLines { fields.append(FieldName(name), value) }
         return fields
+    }
+}
+
+extension URLCache {
+    /// Where a response may be kept.
+    public enum StoragePolicy: UInt, Sendable {
+        /// In memory and on disk.
+        case allowed = 0
+        /// In memory alone.
+        case allowedInMemoryOnly = 1
+        /// Nowhere.
+        case notAllowed = 2
     }
 }

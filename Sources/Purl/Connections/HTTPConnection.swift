@@ -73,14 +73,16 @@ final class HTTPConnection: ResponseSource, TransportHandler {
         var isPaused = false
         var receivedAnything = false
         /// Where somebody wants to know how it went.
-        let record: TransactionRecord?
+        let metrics: TransactionMetricsCollector?
 
-        init(_ client: any ExchangeClient, _ head: RequestHead, _ record: TransactionRecord?, mayUpgrade: Bool) {
+        init(
+            _ client: any ExchangeClient, _ head: RequestHead, _ metrics: TransactionMetricsCollector?, mayUpgrade: Bool
+        ) {
             self.client = client
             self.mayUpgrade = mayUpgrade
             method = head.method
             requestFields = head.fields
-            self.record = record
+            self.metrics = metrics
         }
     }
 
@@ -111,13 +113,13 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     ///   - head: The request's head; its encoding is `bytes`.
     ///   - body: What follows the head. If the head says `Expect: 100-continue` it waits for the server's word, though
     ///     not for ever.
-    ///   - record: Takes down how it went, where somebody wants to know.
+    ///   - metrics: Collects the exchange's metrics, where a delegate may ask for them.
     ///   - mayUpgrade: 101, and success of a CONNECT, take the connection out of the pool for the client.
     func start(
-        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, record: TransactionRecord? = nil,
+        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, metrics: TransactionMetricsCollector? = nil,
         mayUpgrade: Bool = false, client: any ExchangeClient
     ) {
-        exchange = Exchange(client, head, record, mayUpgrade: mayUpgrade)
+        exchange = Exchange(client, head, metrics, mayUpgrade: mayUpgrade)
         let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
         output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst) { [weak self] in self?.flush() }
         if asksFirst {
@@ -157,7 +159,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     func surrender() -> (socket: StreamSocket, surplus: [UInt8])? {
         stopSending()
-        exchange?.record?.noteEnd()
+        exchange?.metrics?.markEnd()
         exchange = nil
         leavePool()
         return (socket, stash)
@@ -189,7 +191,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
             let bodyBytes = try output.send(through: socket, atMost: limit)
             sending?.take(Int(clamping: output.bytesSent - before))
             if output.awaitsSocket, sending?.hasUsedTurn == true { _ = sending?.ask() }
-            exchange?.record?.noteSent(output, content: bodyBytes)
+            exchange?.metrics?.setSent(output, content: bodyBytes)
             updateInterest()
             if bodyBytes > 0 { exchange?.client.exchange(self, didSendBodyBytes: bodyBytes) }
             if let failure = output.failure { fail(.body(failure)) }
@@ -264,7 +266,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
             }
             receiving?.take(count)
             exchange?.client.exchangeMadeProgress(self)
-            exchange?.record?.noteBodyBytes(count)
+            exchange?.metrics?.addBodyBytes(count)
             exchange?.decoder.skip(count)
             exchange?.client.exchange(self, didMoveContent: count)
             // That may have been the last of it.
@@ -338,13 +340,13 @@ final class HTTPConnection: ResponseSource, TransportHandler {
         let start = offset
         guard exchange.response != nil else {
             let head = try exchange.parser.parse(bytes.bytes, from: &offset)
-            exchange.record?.noteHeadBytes(offset - start)
+            exchange.metrics?.addHeadBytes(offset - start)
             guard let head else { return false }
             try receive(head, in: exchange)
             return true
         }
         let next = try exchange.decoder.decode(bytes.bytes, from: &offset)
-        exchange.record?.noteBodyBytes(offset - start)
+        exchange.metrics?.addBodyBytes(offset - start)
         guard let event = next else { return false }
         switch event {
         case .bytes(let range):
@@ -360,7 +362,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
         let isTurn = exchange.method == .connect ? head.status / 100 == 2 : head.status == 101
         if exchange.mayUpgrade, isTurn {
             handover = (head, exchange.client)
-            exchange.record?.noteEnd()
+            exchange.metrics?.markEnd()
             self.exchange = nil
             return
         }
@@ -370,7 +372,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
             if exchange.interimResponses > HeadLimits.standard.maximumInterimResponses {
                 return fail(.tooManyInterimResponses)
             }
-            exchange.record?.noteInterimResponse()
+            exchange.metrics?.restartResponse()
             if head.status == 100 { startBody() }
             exchange.client.exchange(self, didReceiveInterim: head)
             return
@@ -406,7 +408,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     private func finish(surplus: Bool) {
         guard let ended = exchange, let response = ended.response else { return }
         exchange = nil
-        ended.record?.noteEnd()
+        ended.metrics?.markEnd()
         isReused = true
         idleLimit = ConnectionReuse.idleTimeout(response).map { .seconds($0) }
         // Surplus bytes are not a response to anything (RFC 9112 §11.2).
@@ -440,7 +442,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     private func fail(_ failure: ExchangeFailure) {
         guard let ended = exchange else { return }
-        ended.record?.noteEnd()
+        ended.metrics?.markEnd()
         stopSending()
         exchange = nil
         pool.release(self, mayStay: false)

@@ -20,13 +20,13 @@ final class CookieFile: Sendable {
     private struct Contents: Codable {
         static let version = 1
         var version = Contents.version
-        var cookies: [CookieRecord]
+        var cookies: [StoredCookie]
     }
 
     /// What lies where the file should be.
     private enum Finding {
         case nothing
-        case cookies([CookieRecord])
+        case cookies([StoredCookie])
         case damaged
     }
 
@@ -50,9 +50,9 @@ final class CookieFile: Sendable {
     private var path: String { folder.appendingPathComponent(Self.fileName).path }
 
     /// The cookies in the file; none when it cannot be read or trusted.
-    func load() -> [CookieRecord] {
-        guard case .cookies(let records) = try? find() else { return [] }
-        return records
+    func load() -> [StoredCookie] {
+        guard case .cookies(let stored) = try? find() else { return [] }
+        return stored
     }
 
     /// Takes changes to be written soon. What cannot be written is tried again with the next change.
@@ -99,23 +99,23 @@ final class CookieFile: Sendable {
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let lock = try lock()
         defer { lock.unlock() }
-        var records: [CookieRecord] = []
+        var stored: [StoredCookie] = []
         switch try find() {
         case .nothing: break
-        case .cookies(let found): records = found
+        case .cookies(let found): stored = found
         case .damaged: try files.move(path, to: path + ".damaged")
         }
         let now = clock()
-        var jar = CookieJar(records, at: now, tracksChanges: false)
+        var jar = CookieJar(stored, at: now, tracksChanges: false)
         for change in changes {
-            if let record = change.record {
-                jar.insert(HTTPCookie(record.content), set: record.set, at: now)
+            if let cookie = change.stored {
+                jar.insert(HTTPCookie(cookie.content), set: cookie.set, at: now)
             } else {
                 jar.remove(change.key)
             }
         }
-        let kept = jar.records
-        guard kept != records else { return }
+        let kept = jar.storedCookies
+        guard kept != stored else { return }
         _ = try files.replace(path, with: Self.encode(kept))
         try files.synchronizeFolder(folder.path)
     }
@@ -149,15 +149,15 @@ final class CookieFile: Sendable {
 
     // MARK: Format
 
-    private static func encode(_ records: [CookieRecord]) throws -> Data {
+    private static func encode(_ stored: [StoredCookie]) throws -> Data {
         // Dates are seconds since 2001, which is what they are made of: they come back exactly.
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let json = try encoder.encode(Contents(cookies: records))
+        let json = try encoder.encode(Contents(cookies: stored))
         return Data(json.sha256.utf8) + [UInt8(ascii: "\n")] + json
     }
 
-    private static func decode(_ data: Data) -> [CookieRecord]? {
+    private static func decode(_ data: Data) -> [StoredCookie]? {
         guard let end = data.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let json = Data(data[(end + 1)...])
         guard data[..<end].elementsEqual(json.sha256.utf8),
@@ -180,5 +180,24 @@ final class CookieFile: Sendable {
     func flushAtExit() {
         Self.atExit
         Self.written.withLock { $0.append(self) }
+    }
+}
+
+/// The folder in which a program, or several that share a name, keep their cookies.
+struct CookieFolder {
+    let url: URL
+
+    /// The program's own.
+    static var program: CookieFolder { CookieFolder(owner: ProcessInfo.processInfo.processName) }
+
+    /// That of the programs that know the identifier.
+    static func group(_ identifier: String) -> CookieFolder {
+        CookieFolder(owner: BackgroundFolder.folderName(identifier))
+    }
+
+    private init(owner: String) {
+        url = UserDirectories.data
+            .appendingPathComponent(owner, isDirectory: true)
+            .appendingPathComponent("Cookies", isDirectory: true)
     }
 }

@@ -33,15 +33,15 @@ struct CookieJar: Sendable {
     /// A jar with what was kept; what is over by now, or too much, is left out.
     ///
     /// - Parameter tracksChanges: Whether ``takeChanges()`` is going to be called.
-    init(_ records: [CookieRecord], at now: Date, tracksChanges: Bool) {
-        for record in records { insert(HTTPCookie(record.content), set: record.set, at: now) }
+    init(_ stored: [StoredCookie], at now: Date, tracksChanges: Bool) {
+        for cookie in stored { insert(HTTPCookie(cookie.content), set: cookie.set, at: now) }
         if tracksChanges { changed = [] }
     }
 
     // MARK: Coming and going
 
     /// Whether a server may set the cookie, in answer to a request for `target`.
-    func admits(_ cookie: HTTPCookie, from target: CookieTarget) -> Bool {
+    func admits(_ cookie: HTTPCookie, from target: CookieURL) -> Bool {
         // RFC 6265bis §5.7 step 10
         guard CookieDomain.covers(cookie.key.domain, host: target.host) else { return false }
         if target.isSecure { return true }
@@ -80,7 +80,7 @@ struct CookieJar: Sendable {
         let old = take(key)
         let entry = Entry(cookie: cookie, set: set, order: old?.order ?? moment, lastUse: moment)
         if entry.isOver(at: now) { return old != nil }
-        note(cookie)
+        markChanged(cookie)
         domains[key.domain, default: []].append(entry)
         count += 1
         if content.isSecure { secureCount += 1 }
@@ -109,7 +109,7 @@ struct CookieJar: Sendable {
         if domains[domain]?.isEmpty == true { domains[domain] = nil }
         count -= 1
         if entry.cookie.content.isSecure { secureCount -= 1 }
-        note(entry.cookie)
+        markChanged(entry.cookie)
         return entry
     }
 
@@ -140,7 +140,7 @@ struct CookieJar: Sendable {
 
     /// What goes with a request for `target`, in the order in which it is sent: longer paths first, then older cookies
     /// (RFC 6265bis §5.8.3).
-    mutating func cookies(for target: CookieTarget, at now: Date) -> [HTTPCookie] {
+    mutating func cookies(for target: CookieURL, at now: Date) -> [HTTPCookie] {
         guard count > 0 else { return [] }
         moment += 1
         var found: [(entry: Entry, length: Int)] = []
@@ -157,7 +157,7 @@ struct CookieJar: Sendable {
     }
 
     private mutating func collect(
-        from domain: String, for target: CookieTarget, at now: Date, into found: inout [(entry: Entry, length: Int)]
+        from domain: String, for target: CookieURL, at now: Date, into found: inout [(entry: Entry, length: Int)]
     ) {
         guard let entries = domains[domain] else { return }
         for (index, entry) in entries.enumerated() {
@@ -180,8 +180,8 @@ struct CookieJar: Sendable {
     // MARK: Keeping
 
     /// What is to be kept on disk, oldest first.
-    var records: [CookieRecord] {
-        domains.values.joined().sorted { $0.order < $1.order }.compactMap(Self.record)
+    var storedCookies: [StoredCookie] {
+        domains.values.joined().sorted { $0.order < $1.order }.compactMap(Self.stored)
     }
 
     /// What has changed since the last call, oldest first.
@@ -190,16 +190,32 @@ struct CookieJar: Sendable {
         changed = []
         return keys.map { key in
             let entry = domains[key.domain]?.first { $0.cookie.key == key }
-            return CookieChange(key: key, record: entry.flatMap(Self.record), order: entry?.order ?? 0)
+            return CookieChange(key: key, stored: entry.flatMap(Self.stored), order: entry?.order ?? 0)
         }.sorted { $0.order < $1.order }
     }
 
     /// What ends with the session is nothing to the disk.
-    private mutating func note(_ cookie: HTTPCookie) {
+    private mutating func markChanged(_ cookie: HTTPCookie) {
         if cookie.content.expires != nil { changed?.insert(cookie.key) }
     }
 
-    private static func record(_ entry: Entry) -> CookieRecord? {
-        entry.cookie.content.expires == nil ? nil : CookieRecord(content: entry.cookie.content, set: entry.set)
+    private static func stored(_ entry: Entry) -> StoredCookie? {
+        entry.cookie.content.expires == nil ? nil : StoredCookie(content: entry.cookie.content, set: entry.set)
     }
+}
+
+/// A cookie as it lies on disk.
+struct StoredCookie: Hashable, Codable, Sendable {
+    var content: CookieContent
+    /// When it was set last.
+    var set: Date
+}
+
+/// What has happened to a cookie.
+struct CookieChange: Sendable {
+    let key: CookieKey
+    /// What is to be kept of it; `nil`: nothing.
+    let stored: StoredCookie?
+    /// Its place among all cookies of the jar, by age.
+    let order: UInt64
 }

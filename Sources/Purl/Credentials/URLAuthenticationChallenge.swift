@@ -108,3 +108,34 @@ public protocol URLAuthenticationChallengeSender: NSObjectProtocol, Sendable {
     /// Ask for the next protection space, if the response names another.
     func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge)
 }
+
+/// Takes the answer to one challenge, whichever way it is given.
+final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
+    typealias Decision = (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?)
+
+    private let once: SingleAnswer<Decision>
+
+    init(_ once: SingleAnswer<Decision>) {
+        self.once = once
+    }
+
+    func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {
+        once.give((.useCredential, credential))
+    }
+
+    func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {
+        once.give((.useCredential, nil))
+    }
+
+    func cancel(_ challenge: URLAuthenticationChallenge) {
+        once.give((.cancelAuthenticationChallenge, nil))
+    }
+
+    func performDefaultHandling(for challenge: URLAuthenticationChallenge) {
+        once.give((.performDefaultHandling, nil))
+    }
+
+    func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {
+        once.give((.rejectProtectionSpace, nil))
+    }
+}

@@ -18,13 +18,13 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
         case synchronizable
     }
 
-    private let secret: Secret
+    private let contents: UserAndPassword
     /// How long the credential is kept.
     public let persistence: Persistence
 
     /// Makes a credential.
     public init(user: String, password: String, persistence: URLCredential.Persistence) {
-        secret = Secret(user: user, password: password)
+        contents = UserAndPassword(user: user, password: password)
         self.persistence = persistence
     }
 
@@ -35,14 +35,14 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
             let number = aDecoder.decodeObject(of: NSNumber.self, forKey: "persistence"),
             let persistence = Persistence(rawValue: number.uintValue)
         else { return nil }
-        secret = Secret(user: "\(user)", password: "\(password)")
+        contents = UserAndPassword(user: "\(user)", password: "\(password)")
         self.persistence = persistence
     }
 
     /// Writes the credential to an archive, the password as it is.
     open func encode(with aCoder: NSCoder) {
-        aCoder.encode(NSString(string: secret.user), forKey: "user")
-        aCoder.encode(NSString(string: secret.password), forKey: "password")
+        aCoder.encode(NSString(string: contents.user), forKey: "user")
+        aCoder.encode(NSString(string: contents.password), forKey: "password")
         aCoder.encode(NSNumber(value: persistence.rawValue), forKey: "persistence")
     }
 
@@ -55,10 +55,10 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// The user.
-    open var user: String? { secret.user }
+    open var user: String? { contents.user }
 
     /// The password.
-    open var password: String? { secret.password }
+    open var password: String? { contents.password }
 
     /// Whether there is a password: always.
     open var hasPassword: Bool { true }
@@ -66,27 +66,27 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     /// Equal credentials have the same user, password and persistence.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? URLCredential else { return false }
-        return secret == other.secret && persistence == other.persistence
+        return contents == other.contents && persistence == other.persistence
     }
 
-    open override var hash: Int { secret.hashValue }
+    open override var hash: Int { contents.hashValue }
 
     /// Without the password: descriptions end up in logs.
     open override var description: String {
-        "<\(Self.self)> { user: \(secret.user), persistence: \(persistence) }"
+        "<\(Self.self)> { user: \(contents.user), persistence: \(persistence) }"
     }
 }
 
 /// A user and a password: what a server takes or refuses.
-struct Secret: Hashable, Sendable {
+struct UserAndPassword: Hashable, Sendable {
     let user: String
     let password: String
 }
 
 extension URLCredential {
     /// What there is to prove; `nil` for a subclass that has no user or no password.
-    var provable: Secret? {
+    var userAndPassword: UserAndPassword? {
         guard let user, let password else { return nil }
-        return Secret(user: user, password: password)
+        return UserAndPassword(user: user, password: password)
     }
 }

@@ -33,7 +33,7 @@ final class BodyReceiver {
     /// The length of the whole resource; `nil` where the server has not sent it.
     private let total: Int64?
     /// Receives a copy of what goes to a delegate.
-    private let cache: CacheVisit?
+    private let cache: CacheTransaction?
     private var coding: CodedBody?
     private var received: Int64
     private var progress = Progress.arriving
@@ -45,7 +45,7 @@ final class BodyReceiver {
     ///   - cache: What may store the response.
     init(
         _ destination: Destination, of transfer: Transfer, from offset: Int64 = 0, total: Int64?, coding: CodedBody?,
-        cache: CacheVisit? = nil
+        cache: CacheTransaction? = nil
     ) {
         self.destination = destination
         self.transfer = transfer
@@ -155,7 +155,7 @@ final class BodyReceiver {
 
     private func add(_ count: Int) {
         received += Int64(count)
-        transfer.calls.currentMetrics?.noteContent(count)
+        transfer.calls.currentMetrics?.addContentBytes(count)
         transfer.calls.task.updateCounts { $0.received = received }
     }
 

@@ -201,7 +201,7 @@ final class BodyStorage {
             case .holds(let resume):
                 try background.update(identifier) { $0.resume = resume }
             case .isWhole(let length):
-                let finished = TaskRecord.Finished(of: partial, length: length, response: task.response)
+                let finished = JournaledTask.Finished(of: partial, length: length, response: task.response)
                 try background.update(identifier, durably: true) { $0.finished = finished }
             }
         }

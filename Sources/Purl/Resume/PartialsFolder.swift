@@ -19,7 +19,7 @@ struct PartialsFolder: Sendable {
     }
 
     private static let standard =
-        UserFolders.caches
+        UserDirectories.caches
         .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
         .appendingPathComponent("PartialDownloads", isDirectory: true)
 

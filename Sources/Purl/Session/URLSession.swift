@@ -42,29 +42,9 @@ open class URLSession: NSObject, @unchecked Sendable {
         case cancel = 2
     }
 
-    /// From its making to its last call.
-    enum Life {
-        case valid
-        /// Invalidated: waits for its tasks.
-        case finishing
-        /// Invalidated: its tasks have been cancelled.
-        case cancelling
-        /// The delegate has been told, or is about to be.
-        case invalid
-    }
-
-    struct Shared {
+    private struct Values {
         var delegate: (any URLSessionDelegate)?
         var sessionDescription: String?
-        var tasks: [Int: URLSessionTask] = [:]
-        var lastIdentifier = 0
-        var life = Life.valid
-        /// Why the session was invalid from the start.
-        var refusal: TransferFailure?
-        /// The tasks of an earlier process that are still to have their last call.
-        var awaited: Set<Int> = []
-        /// Calls about them that wait for ``URLSession/deliverRestored()``.
-        var restoredCalls: [DelegateQueue.Call] = []
     }
 
     /// The configuration's values, fixed when the session was made.
@@ -74,8 +54,10 @@ open class URLSession: NSObject, @unchecked Sendable {
     let queue: DelegateQueue
     let pool: ConnectionPool
     let proxies: ProxyRules
-    let logins = Logins()
-    let shared: Mutex<Shared>
+    let logins = LoginCache()
+    private let registry = TaskRegistry()
+    private let restored = RestoredTasks()
+    private let values: Mutex<Values>
 
     private static let standard = URLSession(configuration: .default)
 
@@ -103,14 +85,18 @@ open class URLSession: NSObject, @unchecked Sendable {
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(settings)
         proxies = ProxyRules(settings, environment: ProxyRules.environment)
-        shared = Mutex(Shared(delegate: delegate))
-        let store = Self.openStore(settings)
+        values = Mutex(Values(delegate: delegate))
+        let store = BackgroundStore.open(settings)
         background = try? store?.get()
         super.init()
         switch store {
         case nil: break
-        case .success(let store): restoreTasks(from: store)
-        case .failure(let refusal): refuse(.sessionRefused(refusal))
+        case .success(let store):
+            registry.addRestored(restored.restore(from: store, to: self), lastIdentifier: store.lastIdentifier)
+        case .failure(let refusal):
+            let failure = TransferFailure.sessionRefused(refusal)
+            registry.refuseAll(failure)
+            finishInvalidation(failure.urlError(for: nil))
         }
     }
 
@@ -129,15 +115,15 @@ open class URLSession: NSObject, @unchecked Sendable {
     open var delegateQueue: OperationQueue { queue.operations }
 
     /// The delegate, until the session is invalid.
-    open var delegate: (any URLSessionDelegate)? { shared.withLock { $0.delegate } }
+    open var delegate: (any URLSessionDelegate)? { values.withLock { $0.delegate } }
 
     /// A copy of the configuration the session was made with.
     open var configuration: URLSessionConfiguration { URLSessionConfiguration(settings) }
 
     /// A text of the user's own.
     open var sessionDescription: String? {
-        get { shared.withLock { $0.sessionDescription } }
-        set { shared.withLock { $0.sessionDescription = newValue } }
+        get { values.withLock { $0.sessionDescription } }
+        set { values.withLock { $0.sessionDescription = newValue } }
     }
 
     // MARK: Ending
@@ -146,7 +132,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
     open func finishTasksAndInvalidate() {
         guard self !== Self.standard else { return }
-        shared.withLock { if $0.life == .valid { $0.life = .finishing } }
+        registry.close()
         becomeInvalidIfDone()
     }
 
@@ -154,11 +140,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
     open func invalidateAndCancel() {
         guard self !== Self.standard else { return }
-        let tasks = shared.withLock { shared in
-            if shared.life != .invalid { shared.life = .cancelling }
-            return Array(shared.tasks.values)
-        }
-        for task in tasks { task.cancel() }
+        registry.cancelAll()
         becomeInvalidIfDone()
     }
 
@@ -168,7 +150,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings.httpCookieStorage?.removeCookies(since: .distantPast)
         settings.urlCredentialStorage?.removeAll()
         settings.urlCache?.removeAllCachedResponses()
-        NetworkActor.post { self.logins.forgetAll() }
+        NetworkActor.post { self.logins.removeAll() }
         flush(completionHandler: completionHandler)
     }
 
@@ -208,9 +190,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// Calls the handler, on the delegate queue, with the tasks that are not over, oldest first.
     open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
         queue.enqueue {
-            completionHandler(self.unfinishedTasks)
+            completionHandler(self.registry.unfinishedTasks)
         }
-        deliverRestored()
+        restored.deliver(on: queue)
     }
 
     // MARK: Data tasks (made suspended, as all tasks are)
@@ -381,5 +363,165 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// compression (`permessage-deflate`); an empty one offers nothing.
     open func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
         makeWebSocketTask(request)
+    }
+
+    // MARK: Making tasks
+
+    /// The request the session makes from a URL alone.
+    func makeRequest(_ url: URL) -> URLRequest {
+        var request = URLRequest(url: url, cachePolicy: settings.requestCachePolicy)
+        // Setting what is so already would cost the request a copy of its values.
+        if settings.networkServiceType != .default { request.networkServiceType = settings.networkServiceType }
+        if !settings.allowsCellularAccess { request.allowsCellularAccess = false }
+        return request
+    }
+
+    func makeDataTask(
+        _ request: URLRequest, _ source: TransferSource, _ consumer: BodyConsumer,
+        _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionDataTask {
+        addTask(delegate) { identifier in
+            URLSessionDataTask(
+                session: self, identifier: identifier, request: request, source: source, consumer: consumer)
+        }
+    }
+
+    func makeUploadTask(
+        _ request: URLRequest, _ body: RequestBody, _ consumer: BodyConsumer,
+        _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionUploadTask {
+        let task = addTask(delegate) { identifier in
+            URLSessionUploadTask(
+                session: self, identifier: identifier, request: request, source: .upload(body), consumer: consumer)
+        }
+        if case .file(let url) = body, url.isFileURL { enterIntoJournal(task, nil, uploading: url) }
+        return task
+    }
+
+    func makeDownloadTask(
+        _ request: URLRequest?, _ source: TransferSource, _ consumer: BodyConsumer,
+        _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionDownloadTask {
+        let task = addTask(delegate) { identifier in
+            URLSessionDownloadTask(
+                session: self, identifier: identifier, request: request, source: source, consumer: consumer)
+        }
+        enterIntoJournal(task, source.resumeData)
+        return task
+    }
+
+    /// The resume data is read here, so that the task shows its request at once, as any other task does. What is wrong
+    /// with it becomes the task's failure when the task is resumed.
+    func makeDownloadTask(
+        resuming blob: Data, _ consumer: BodyConsumer, _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionDownloadTask {
+        do {
+            let resume = try ResumeData(decoding: blob)
+            guard PartialFile.isName(resume.partialName) else { throw ResumeData.Refusal.strangeName }
+            return makeDownloadTask(resume.originalRequest.request, .resume(resume), consumer, delegate)
+        } catch {
+            return makeDownloadTask(nil, .unreadable(error), consumer, delegate)
+        }
+    }
+
+    private func makeWebSocketTask(_ request: URLRequest) -> URLSessionWebSocketTask {
+        addTask(nil) { URLSessionWebSocketTask(session: self, identifier: $0, request: request) }
+    }
+
+    private func makeStreamTask(_ host: String, _ port: Int) -> URLSessionStreamTask {
+        let request = StreamAddress.url(host: host, port: port).map { makeRequest($0) }
+        let conversation = StreamConversation(request, settings)
+        let task = addTask(nil) { identifier in
+            URLSessionStreamTask(session: self, identifier: identifier, request: nil, conversation)
+        }
+        if request == nil { task.refuse(.stream(.badAddress(host: host, port: port))) }
+        return task
+    }
+
+    /// The download that takes the place of `task`.
+    func makeDownloadTask(inPlaceOf task: URLSessionTask) -> URLSessionDownloadTask {
+        registry.addSuccessor { identifier in
+            URLSessionDownloadTask(
+                session: self, identifier: identifier, request: task.originalRequest, source: .request,
+                consumer: task.consumer)
+        }
+    }
+
+    /// The stream that takes the place of `task`.
+    func makeStreamTask(inPlaceOf task: URLSessionTask, _ conversation: StreamConversation) -> URLSessionStreamTask {
+        registry.addSuccessor { identifier in
+            URLSessionStreamTask(
+                session: self, identifier: identifier, request: task.originalRequest, conversation)
+        }
+    }
+
+    private func addTask<Kind: URLSessionTask>(
+        _ delegate: (any URLSessionTaskDelegate)?, _ make: (_ identifier: Int) -> Kind
+    ) -> Kind {
+        let task = registry.addTask(make)
+        if let delegate { task.delegate = delegate }
+        if task.taskDelegate != nil {
+            queue.enqueue { task.taskDelegate?.urlSession(self, didCreateTask: task) }
+        }
+        return task
+    }
+
+    // MARK: Background sessions
+
+    /// Where the session's unfinished downloads lie.
+    var partials: PartialsFolder {
+        background?.partials ?? PartialsFolder(settings.partialDownloadsDirectory, files: settings.files)
+    }
+
+    /// Lets a background session's task outlive the process. Only a download or an upload from a file that reports to a
+    /// delegate does: a data task's bytes are its delegate's, and no other process can call a completion handler.
+    ///
+    /// - Parameters:
+    ///   - resume: What it continues from.
+    ///   - file: What it uploads.
+    func enterIntoJournal(_ task: URLSessionTask, _ resume: ResumeData?, uploading file: URL? = nil) {
+        guard let background, case .delegate = task.consumer, let request = task.originalRequest,
+            file != nil || request.httpBodyStream == nil
+        else { return }
+        let journaled = JournaledTask(
+            identifier: task.taskIdentifier, taskDescription: task.taskDescription, priority: task.priority,
+            originalRequest: StoredRequest(request), isRunning: task.state == .running, resume: resume,
+            uploadedFile: file?.absoluteURL.path)
+        do throws(FileFailure) {
+            try background.add(journaled)
+        } catch {
+            task.refuse(.file(error))
+        }
+    }
+
+    // MARK: After the last call
+
+    /// Forgets a task whose last call has been delivered. On the delegate queue.
+    func forget(_ task: URLSessionTask) {
+        background?.remove(task.taskIdentifier)
+        registry.remove(task)
+        if restored.remove(task) {
+            queue.enqueue { self.delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self) }
+        }
+        becomeInvalidIfDone()
+    }
+
+    private func becomeInvalidIfDone() {
+        if registry.becomesInvalid() { finishInvalidation(nil) }
+    }
+
+    /// Closes what the session holds, and calls the delegate for the last time.
+    private func finishInvalidation(_ error: URLError?) {
+        background?.close()
+        NetworkActor.post { self.pool.close() }
+        queue.enqueue {
+            self.delegate?.urlSession(self, didBecomeInvalidWithError: error)
+            // Released outside the lock: its deinitialiser may call the session.
+            let released = self.values.withLock { values in
+                defer { values.delegate = nil }
+                return values.delegate
+            }
+            withExtendedLifetime(released) {}
+        }
     }
 }

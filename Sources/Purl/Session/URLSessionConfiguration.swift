@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlHTTP
 package import PurlIO
 import Synchronization
 
@@ -15,7 +16,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var timeoutIntervalForResource: TimeInterval = 604_800
         var networkServiceType: URLRequest.NetworkServiceType = .default
         var allowsCellularAccess = true
-        var httpAdditionalHeaders: [String: String] = [:]
+        var additionalFields = AdditionalFields([:])
         var httpCookieStorage: HTTPCookieStorage? = .shared
         var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy = .onlyFromMainDocumentDomain
         var httpShouldSetCookies = true
@@ -157,7 +158,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// Header fields sent with every request that does not set them itself. Keys and values are strings.
     open var httpAdditionalHeaders: [AnyHashable: Any]? {
         get {
-            let headers = snapshot.httpAdditionalHeaders
+            let headers = snapshot.additionalFields.dictionary
             return headers.isEmpty ? nil : headers
         }
         set {
@@ -165,7 +166,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
             for (name, value) in newValue ?? [:] {
                 headers["\(name.base)"] = "\(value)"
             }
-            values.withLock { $0.httpAdditionalHeaders = headers }
+            let fields = AdditionalFields(headers)
+            values.withLock { $0.additionalFields = fields }
         }
     }
 
@@ -375,5 +377,37 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var maximumBufferedBytesPerTask: Int {
         get { snapshot.maximumBufferedBytesPerTask }
         set { values.withLock { $0.maximumBufferedBytesPerTask = max(1, newValue) } }
+    }
+}
+
+/// The header fields that a session sends with every request that does not set them itself.
+struct AdditionalFields: Sendable {
+    /// One field, in the spelling of the program.
+    struct Field: Sendable {
+        let name: FieldName
+        let value: String
+        /// Whether it is never sent to another origin than the request's first.
+        let isCredential: Bool
+    }
+
+    /// The fields as the program set them.
+    let dictionary: [String: String]
+    /// In the order in which they are sent.
+    private let fields: [Field]
+
+    init(_ dictionary: [String: String]) {
+        self.dictionary = dictionary
+        fields = dictionary.sorted { $0.key < $1.key }.map { name, value in
+            Field(name: FieldName(name), value: value, isCredential: Redirect.isCredential(name))
+        }
+    }
+
+    func contains(_ name: FieldName) -> Bool { fields.contains { $0.name == name } }
+
+    /// Those that may go with a request.
+    ///
+    /// - Parameter mayCarryCredentials: False once a redirect has left the first origin.
+    func fields(mayCarryCredentials: Bool) -> [Field] {
+        mayCarryCredentials ? fields : fields.filter { !$0.isCredential }
     }
 }

@@ -300,7 +300,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// Changes what a background session keeps of the task.
-    private func keep(_ change: (inout TaskRecord) -> Void) {
+    private func keep(_ change: (inout JournaledTask) -> Void) {
         // What cannot be written now is written with the task's next change.
         try? session?.background?.update(taskIdentifier, change)
     }
@@ -318,33 +318,38 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         values.withLock { $0.refusal = $0.refusal ?? failure }
     }
 
-    /// Gives the task the values that it had in an earlier process.
-    func restore(_ record: TaskRecord) {
+    /// Shows what an earlier process left of the task.
+    func restore(_ journaled: JournaledTask) {
         values.withLock { values in
-            values.taskDescription = record.taskDescription
-            values.priority = record.priority
-            values.earliestBeginDate = record.earliestBeginDate
-            values.currentRequest = record.resume?.currentRequest.request ?? values.currentRequest
-            values.counts.received = record.resume?.bytesReceived ?? 0
-            values.counts.expectedToReceive = record.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
+            values.taskDescription = journaled.taskDescription
+            values.priority = journaled.priority
+            values.earliestBeginDate = journaled.earliestBeginDate
+            values.currentRequest = journaled.resume?.currentRequest.request ?? values.currentRequest
+            values.counts.received = journaled.resume?.bytesReceived ?? 0
+            values.counts.expectedToReceive = journaled.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
         }
     }
 
-    /// The transfer ended in an earlier process: there is none in this one, only the last calls remain.
-    ///
-    /// - Parameters:
-    ///   - state: What users see until the last calls.
-    ///   - finished: What a download has left, where it was complete.
-    func restoreEnded(_ state: State, _ finished: TaskRecord.Finished? = nil) {
-        // Before anything the program may send to the task.
-        NetworkActor.post { self.work = .concluded }
+    /// Shows a download whose whole body arrived in an earlier process: only the last calls remain.
+    func restoreFinished(_ response: HTTPURLResponse?, length: Int64) {
+        skipTransfer()
         values.withLock { values in
-            values.state = state
-            guard let finished else { return }
-            values.response = finished.response
-            values.counts.received = finished.length
-            values.counts.expectedToReceive = finished.length
+            values.state = .running
+            values.response = response
+            values.counts.received = length
+            values.counts.expectedToReceive = length
         }
+    }
+
+    /// Shows a task that completes without another transfer: only the last calls remain.
+    func restoreCancelled() {
+        skipTransfer()
+        values.withLock { $0.state = .canceling }
+    }
+
+    /// Lets the task have no transfer, before the program can send it any message.
+    private func skipTransfer() {
+        NetworkActor.post { self.work = .concluded }
     }
 
     // MARK: For the transfer

@@ -11,7 +11,7 @@ struct Authenticator {
         /// The request is sent again with this login.
         case resend(Login)
         /// The delegate is asked about these schemes, one after another.
-        case ask([Offer])
+        case ask([SupportedChallenge])
         /// There is no other credential to try: the response is the result.
         case decline
     }
@@ -23,7 +23,7 @@ struct Authenticator {
         var route: Route
 
         /// The user that is named for a server or a proxy.
-        func user(for peer: Challenger) -> (user: String, password: String?)? {
+        func user(for peer: AuthenticationPeer) -> (user: String, password: String?)? {
             switch (peer.role, route) {
             case (.server, _): url?.user(percentEncoded: false).map { ($0, url?.password(percentEncoded: false)) }
             case (.proxy, .proxy(let proxy)): proxy.user.map { ($0, proxy.password) }
@@ -32,21 +32,21 @@ struct Authenticator {
         }
 
         /// Their credential, if both a user and a password are named.
-        func credential(for peer: Challenger) -> URLCredential? {
+        func credential(for peer: AuthenticationPeer) -> URLCredential? {
             guard let named = user(for: peer), let password = named.password else { return nil }
             return URLCredential(user: named.user, password: password, persistence: .forSession)
         }
     }
 
     private let session: URLSession
-    private var rounds: [Challenger: AuthenticationRound] = [:]
+    private var rounds: [AuthenticationPeer: AuthenticationRound] = [:]
 
     init(_ session: URLSession) {
         self.session = session
     }
 
     /// The round with one peer, as far as it has come.
-    func round(with peer: Challenger) -> AuthenticationRound { rounds[peer] ?? AuthenticationRound() }
+    func round(with peer: AuthenticationPeer) -> AuthenticationRound { rounds[peer] ?? AuthenticationRound() }
 
     /// A redirect has led to another origin, which is sent nothing that is known of the last one.
     mutating func forgetServers() {
@@ -59,7 +59,7 @@ struct Authenticator {
     ///
     /// - Parameter target: The request's target as it reaches the peer.
     mutating func addCredentials(
-        to head: inout RequestHead, for peer: Challenger, target: String, _ users: @autoclosure () -> NamedUsers
+        to head: inout RequestHead, for peer: AuthenticationPeer, target: String, _ users: @autoclosure () -> NamedUsers
     ) {
         let field = peer.credentialField
         guard !head.fields.contains(field) else {
@@ -84,16 +84,16 @@ struct Authenticator {
     }
 
     private func knownLogin(
-        _ proven: Login?, to peer: Challenger, target: String, _ users: NamedUsers
+        _ proven: Login?, to peer: AuthenticationPeer, target: String, _ users: NamedUsers
     ) -> Login? {
-        if let proven, proven.reach(to: target) != nil, isStillKnown(proven) { return proven }
+        if let proven, proven.matchingPathLength(for: target) != nil, isStillKnown(proven) { return proven }
         return session.logins.login(at: peer, target: target) { agrees($0, with: users) && isStillKnown($0) }
     }
 
     /// Where a URL names a user, no other user's login is sent.
     private func agrees(_ login: Login, with users: NamedUsers) -> Bool {
-        guard let named = users.user(for: login.challenger) else { return true }
-        return login.secret == Secret(user: named.user, password: named.password ?? login.secret.password)
+        guard let named = users.user(for: login.peer) else { return true }
+        return login.userAndPassword == UserAndPassword(user: named.user, password: named.password ?? login.userAndPassword.password)
     }
 
     /// A credential that has been removed from the storage is not used any more.
@@ -104,9 +104,9 @@ struct Authenticator {
         case .storage:
             guard let storage = session.settings.urlCredentialStorage else { return true }
             let isKnown = [login.space, login.space.withDefaultMethod].contains { space in
-                storage.credentials(for: space)?[login.secret.user]?.provable == login.secret
+                storage.credentials(for: space)?[login.userAndPassword.user]?.userAndPassword == login.userAndPassword
             }
-            if !isKnown { session.logins.forget(login) }
+            if !isKnown { session.logins.remove(login) }
             return isKnown
         }
     }
@@ -115,7 +115,7 @@ struct Authenticator {
 
     /// The credentials that the request carried were right, except for the peer that asks for more. A failure of the server
     /// itself proves nothing, and a proxy that asks has not asked the server.
-    mutating func concludeRound(_ head: ResponseHead, asking: Challenger?) {
+    mutating func concludeRound(_ head: ResponseHead, asking: AuthenticationPeer?) {
         guard !rounds.isEmpty, head.status < 500, asking?.role != .proxy else { return }
         for (peer, round) in rounds where peer.role != asking?.role {
             guard case .login(let login, _) = round.carried else { continue }
@@ -129,7 +129,7 @@ struct Authenticator {
                 storage.setDefaultCredential(login.credential, for: login.space)
                 login.source = .storage
             }
-            session.logins.keep(login)
+            session.logins.store(login)
         }
     }
 
@@ -140,10 +140,10 @@ struct Authenticator {
     ///   - fields: Those of its response.
     ///   - target: That of the request.
     mutating func answer(
-        _ peer: Challenger, fields: HeaderFields, target: String, _ users: NamedUsers
+        _ peer: AuthenticationPeer, fields: HeaderFields, target: String, _ users: NamedUsers
     ) -> Step {
         var round = round(with: peer)
-        let offers = Offer.all(in: fields, from: peer)
+        let offers = SupportedChallenge.all(in: fields, from: peer)
         if case .ownField = round.carried { return .decline }
         let refusal = round.refuse(with: offers, at: target)
         round.pending = nil
@@ -151,7 +151,7 @@ struct Authenticator {
         switch refusal {
         case .none: break
         case .again(let login): return .resend(login)
-        case .final(let login): session.logins.forget(login)
+        case .final(let login): session.logins.remove(login)
         }
         let known = round.login(for: offers, from: peer, at: target) { offer in
             credentials(for: offer, proven: round.proven, from: peer, users)
@@ -161,18 +161,18 @@ struct Authenticator {
     }
 
     /// The next request carries this login.
-    mutating func prepare(_ login: Login, for peer: Challenger) {
+    mutating func prepare(_ login: Login, for peer: AuthenticationPeer) {
         rounds[peer]?.pending = login
     }
 
     /// The delegate wants no more of a protection space.
-    mutating func reject(_ space: URLProtectionSpace, of peer: Challenger) {
+    mutating func reject(_ space: URLProtectionSpace, of peer: AuthenticationPeer) {
         rounds[peer]?.reject(space)
     }
 
     /// What can be tried without asking: the URL's user comes before those of earlier requests, those before the storage's.
     private func credentials(
-        for offer: Offer, proven: Login?, from peer: Challenger, _ users: NamedUsers
+        for offer: SupportedChallenge, proven: Login?, from peer: AuthenticationPeer, _ users: NamedUsers
     ) -> [(credential: URLCredential, source: Login.Source)] {
         var known: [(credential: URLCredential, source: Login.Source)] = []
         if let named = users.credential(for: peer) { known.append((named, .url)) }
@@ -220,7 +220,7 @@ struct AuthenticationRound {
     private(set) var failureCount = 0
     /// The last of them.
     private(set) var lastRefused: URLCredential?
-    private var refusals: [Secret: Int] = [:]
+    private var refusals: [UserAndPassword: Int] = [:]
     private var rejectedSpaces: Set<URLProtectionSpace> = []
     private var renewals = 0
 
@@ -237,7 +237,7 @@ struct AuthenticationRound {
     }
 
     /// A response with these offers refuses what the request carried.
-    mutating func refuse(with offers: [Offer], at target: String) -> Refusal {
+    mutating func refuse(with offers: [SupportedChallenge], at target: String) -> Refusal {
         guard case .login(let login, let unasked) = carried else { return .none }
         let offer = offers.first { $0.space == login.space }
         // What had been a guess was wrong: the server wants somebody for this place, but not this one.
@@ -253,27 +253,27 @@ struct AuthenticationRound {
         }
         failureCount += 1
         lastRefused = login.credential
-        refusals[login.secret, default: 0] += 1
+        refusals[login.userAndPassword, default: 0] += 1
         return .final(login)
     }
 
     /// The first credential, of those that are known, with which an offer can be taken up. What has been refused once is
     /// not tried again unless the delegate says so, and not in a weaker scheme either.
     func login(
-        for offers: [Offer], from challenger: Challenger, at target: String,
-        known: (Offer) -> [(credential: URLCredential, source: Login.Source)]
+        for offers: [SupportedChallenge], from peer: AuthenticationPeer, at target: String,
+        known: (SupportedChallenge) -> [(credential: URLCredential, source: Login.Source)]
     ) -> Login? {
         for offer in offers where !rejectedSpaces.contains(offer.space) {
             for (credential, source) in known(offer) {
-                guard let secret = credential.provable, refusals[secret] == nil else { continue }
-                if let login = Login(offer, from: challenger, credential, source, at: target) { return login }
+                guard let userAndPassword = credential.userAndPassword, refusals[userAndPassword] == nil else { continue }
+                if let login = Login(offer, from: peer, credential, source, at: target) { return login }
             }
         }
         return nil
     }
 
     /// What the delegate may be asked about.
-    func open(_ offers: [Offer]) -> [Offer] {
+    func open(_ offers: [SupportedChallenge]) -> [SupportedChallenge] {
         offers.filter { !rejectedSpaces.contains($0.space) }
     }
 
@@ -285,8 +285,8 @@ struct AuthenticationRound {
     /// Whether the delegate's credential may still be tried: somebody who gives the same one over and over would never
     /// come to an end.
     func mayTry(_ credential: URLCredential) -> Bool {
-        guard let secret = credential.provable else { return false }
-        return refusals[secret, default: 0] < Self.maximumTries
+        guard let userAndPassword = credential.userAndPassword else { return false }
+        return refusals[userAndPassword, default: 0] < Self.maximumTries
     }
 
     /// The server let the request pass.
@@ -299,7 +299,7 @@ struct AuthenticationRound {
 
 extension Login {
     /// The same user with an answer to the offer of the moment.
-    fileprivate func again(_ offer: Offer, at target: String) -> Login? {
-        Login(offer, from: challenger, credential, source, at: target)
+    fileprivate func again(_ offer: SupportedChallenge, at target: String) -> Login? {
+        Login(offer, from: peer, credential, source, at: target)
     }
 }

@@ -4,22 +4,18 @@ internal import PurlIO
 
 /// A transaction's dealings with the session's cache: answers the request from it, confirms what is stored with a 304,
 /// lets it stand in for a failure, and stores the response (RFC 9111).
-///
-/// A cache of the user's own may do anything and take its time, so it is called on the worker.
 @NetworkActor
 final class CacheLoader {
     private let transfer: Transfer
     private let trustsStored: Bool
     /// From the look-up to the storing of the response; `nil` while the request has nothing to do with a cache.
-    private(set) var transaction: CacheVisit?
+    private(set) var transaction: CacheTransaction?
 
     /// - Parameter trustsStored: What is stored may be used, if the policy lets it.
     init(_ transfer: Transfer, trustsStored: Bool) {
         self.transfer = transfer
         self.trustsStored = trustsStored
     }
-
-    private var settings: URLSessionConfiguration.Values { transfer.session.settings }
 
     /// The request's own policy, or the session's where it has none.
     var policy: URLRequest.CachePolicy { policy(of: transfer.request) }
@@ -42,32 +38,27 @@ final class CacheLoader {
             transfer.fail(.notCached)
             return true
         }
-        let transaction = CacheVisit(cache, key, policy)
+        let transaction = CacheTransaction(cache, key, policy)
         self.transaction = transaction
         guard policy.looksUp, trustsStored, !owner.request.asksAboutOwnCopy else {
             return carryOut(nil, owner, transaction)
         }
-        if cache.isCustom, let dataTask = transfer.calls.task as? URLSessionDataTask {
-            lookUp(dataTask, in: cache, for: owner)
-            return true
-        }
         var fields: HeaderFields?
-        let glance = cache.store.glance(key) {
-            let composed = owner.fieldsToSend
-            fields = composed
-            return .sent(composed)
-        }
-        switch glance {
+        let lookUp = cache.lookUp(
+            key, for: transfer.calls.task,
+            sending: {
+                let composed = owner.fieldsToSend
+                fields = composed
+                return composed
+            },
+            completion: { [weak self, weak owner] stored in
+                guard let self, let owner else { return }
+                self.found(stored, for: owner)
+            })
+        switch lookUp {
         case .response(let stored): return carryOut(stored, owner, transaction, fields)
         case .nothing: return carryOut(nil, owner, transaction, fields)
-        case .onDisk:
-            cache.store.find(key, .sent(owner.fieldsToSend)) { [weak self, weak owner] stored in
-                NetworkActor.post {
-                    guard let self, let owner else { return }
-                    self.found(stored, for: owner)
-                }
-            }
-            return true
+        case .pending: return true
         }
     }
 
@@ -79,22 +70,11 @@ final class CacheLoader {
         return request.httpBody == nil && request.bodyStream == nil
     }
 
-    private func lookUp(_ dataTask: URLSessionDataTask, in cache: URLCache, for owner: Transaction) {
-        Worker.shared.run(on: .userCode) { [weak self, weak owner] in
-            cache.getCachedResponse(for: dataTask) { stored in
-                NetworkActor.post {
-                    guard let self, let owner else { return }
-                    self.found(stored, for: owner)
-                }
-            }
-        }
-    }
-
     private func found(_ stored: CachedURLResponse?, for owner: Transaction) {
         guard owner.awaitsLoader, let transaction else { return }
         let fields = owner.fieldsToSend
-        let now = CacheCircumstances(requestFields: fields, requestTime: transaction.now, responseTime: transaction.now)
-        let known = stored.map { $0.circumstances == nil ? $0.with(now) : $0 }
+        let now = CacheProvenance(requestFields: fields, requestTime: transaction.now, responseTime: transaction.now)
+        let known = stored.map { $0.provenance == nil ? $0.with(now) : $0 }
         if !carryOut(known, owner, transaction, fields) { owner.proceed() }
     }
 
@@ -102,11 +82,11 @@ final class CacheLoader {
     ///
     /// - Parameter composed: The fields that it would be sent with, if they have been composed already.
     private func carryOut(
-        _ stored: CachedURLResponse?, _ owner: Transaction, _ transaction: CacheVisit, _ composed: HeaderFields? = nil
+        _ stored: CachedURLResponse?, _ owner: Transaction, _ transaction: CacheTransaction, _ composed: HeaderFields? = nil
     ) -> Bool {
         // Most requests carry no directives for caches; then their fields need not be composed.
         let fields = composed ?? (stored == nil && !hasDirectives(owner.request) ? [:] : owner.fieldsToSend)
-        switch CacheVerdict(transaction.policy, stored, for: fields, at: transaction.now) {
+        switch CacheDecision(transaction.policy, stored, for: fields, at: transaction.now) {
         case .use(let stored, let age):
             owner.deliver(stored, age: age)
             return true
@@ -127,7 +107,7 @@ final class CacheLoader {
 
     private func hasDirectives(_ request: URLRequest) -> Bool {
         request.value(forHTTPHeaderField: "Cache-Control") != nil
-            || transfer.session.settings.httpAdditionalHeaders.keys.contains { FieldName($0) == .cacheControl }
+            || transfer.session.settings.additionalFields.contains(.cacheControl)
     }
 
     // MARK: Requests and responses
@@ -177,13 +157,13 @@ final class CacheLoader {
         let method = request.method
         if method == .head, head.status == 200 {
             // RFC 9111 §4.3.5: what a HEAD has shown to be out of date is not, either.
-            return cache.remove(url) { $0.rules?.isContradicted(byHead: head.fields) ?? false }
+            return cache.removeResponses(to: url) { $0.rules?.isContradicted(byHead: head.fields) ?? false }
         }
         guard CacheStorage.invalidates(method: method, status: head.status) else { return }
         let others = CacheStorage.invalidatedReferences(by: head.fields)
             .compactMap { URL(string: $0, relativeTo: url)?.absoluteURL }
             .filter { Redirect.isSameOrigin(url, $0) }
-        for url in [url] + others { cache.remove(url) }
+        for url in [url] + others { cache.removeResponses(to: url) }
     }
 
     // MARK: Storing
@@ -205,11 +185,7 @@ final class CacheLoader {
     /// Stores a response that the delegate is not asked about.
     func store(_ response: CachedURLResponse) {
         guard let transaction else { return }
-        let (cache, key) = (transaction.cache, transaction.key)
-        guard cache.isCustom, let dataTask = transfer.calls.task as? URLSessionDataTask else {
-            return cache.store(response, of: nil, for: key)
-        }
-        transfer.session.queue.enqueue { cache.store(response, of: dataTask, for: key) }
+        transaction.cache.store(response, of: transfer.calls.task, for: transaction.key, on: transfer.session.queue)
     }
 }
 
@@ -219,35 +195,5 @@ extension URLRequest {
         hasFields
             && ["Range", "If-Range", "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since"]
                 .contains { value(forHTTPHeaderField: $0) != nil }
-    }
-}
-
-extension URLCache {
-    /// A subclass of the user's, which is asked through its public methods.
-    fileprivate var isCustom: Bool { type(of: self) != URLCache.self }
-
-    fileprivate func remove(_ url: URL, where isOutOfDate: (@Sendable (CachedURLResponse) -> Bool)? = nil) {
-        guard isCustom else {
-            if let isOutOfDate {
-                store.removeSoon(CacheKey(url), where: isOutOfDate)
-            } else {
-                store.removeSoon(CacheKey(url))
-            }
-            return
-        }
-        Worker.shared.run(on: .userCode) {
-            let request = URLRequest(url: url)
-            if let isOutOfDate, self.cachedResponse(for: request).map(isOutOfDate) != true { return }
-            self.removeCachedResponse(for: request)
-        }
-    }
-
-    /// - Parameter dataTask: Whose response it is; a custom cache receives it with the task.
-    fileprivate func store(_ response: CachedURLResponse, of dataTask: URLSessionDataTask?, for key: CacheKey) {
-        if let dataTask, isCustom {
-            storeCachedResponse(response, for: dataTask)
-        } else if let circumstances = response.circumstances {
-            store.store(response, circumstances, for: key)
-        }
     }
 }

@@ -12,15 +12,13 @@ struct RequestComposer {
     var request: URLRequest
     /// The request goes to a proxy, which receives the whole URL, and the fields that are meant for it.
     var isForProxy = false
-    /// The session's fields, for those the request does not set.
-    var additionalFields: [String: String] = [:]
+    /// The session's fields that may go with the request, for those it does not set.
+    var additionalFields: [AdditionalFields.Field] = []
     /// The cookies that the storage has for the request.
     var cookies: String?
     /// What the body is kept in: a part that is there already is not requested, and a body that may have to be resumed is
     /// requested without a content coding.
     var storage = ResponseDecision.StorageState.none
-    /// False once a redirect has left the first origin.
-    var mayCarryCredentials = true
     /// The delegate could speak the other protocol that the request's `Upgrade` field asks for.
     var mayUpgrade = false
 
@@ -42,12 +40,11 @@ struct RequestComposer {
         }
         // Before the session's own fields, which stand back when there are cookies to send.
         if let cookies { Self.appendDefault(.cookie, cookies, to: &fields) }
-        for (name, value) in additionalFields.sorted(by: { $0.key < $1.key }) {
-            guard mayCarryCredentials || !Redirect.isCredential(name) else { continue }
-            if !isForProxy, FieldName(name) == .proxyAuthorization { continue }
-            if !hasContent, FieldName(name) == .expect { continue }
-            if FieldName(name) == .upgrade { continue }
-            if !Self.reserved.contains(FieldName(name)) { Self.appendDefault(FieldName(name), value, to: &fields) }
+        for field in additionalFields {
+            if !isForProxy, field.name == .proxyAuthorization { continue }
+            if !hasContent, field.name == .expect { continue }
+            if field.name == .upgrade { continue }
+            if !Self.reserved.contains(field.name) { Self.appendDefault(field.name, field.value, to: &fields) }
         }
         // RFC 9110 §7.8: the field is for the next hop only, which has to be told.
         if mayUpgrade, fields.contains(.upgrade), !fields.hasToken("upgrade", in: .connection) {
@@ -91,8 +88,8 @@ struct RequestComposer {
         case .file(let file): shown.httpBodyStream = InputStream(url: file.url)
         case .stream(let stream, _): shown.httpBodyStream = stream.stream
         }
-        for (name, value) in additionalFields where shown.value(forHTTPHeaderField: name) == nil {
-            if mayCarryCredentials || !Redirect.isCredential(name) { shown.setValue(value, forHTTPHeaderField: name) }
+        for field in additionalFields where shown.value(forHTTPHeaderField: field.name.text) == nil {
+            shown.setValue(field.value, forHTTPHeaderField: field.name.text)
         }
         if storage.isOpen {
             shown.setValue(storage.point.map { "bytes=\($0.offset)-" }, forHTTPHeaderField: "Range")

@@ -33,7 +33,7 @@ enum ResponseDecision {
     /// RFC 9110 §10.1.1: the request is sent again without its expectation.
     case sendWithoutExpectation
     /// The server, or the proxy, wants credentials.
-    case authenticate(Challenger)
+    case authenticate(AuthenticationPeer)
     /// The stored response is the result. The server has confirmed it, if it is to be stored again.
     case useStored(CachedURLResponse, age: Int64?, isConfirmed: Bool)
     /// RFC 9111 §4.3.4: the 304 does not describe the stored response, so the request is sent again without conditions.
@@ -58,7 +58,7 @@ enum ResponseDecision {
         /// Where the response comes from.
         var origin: Provenance
         /// The proxy that passed the request on, where there is one.
-        var proxy: Challenger?
+        var proxy: AuthenticationPeer?
         /// The body of the request can be sent once more.
         var canSendBodyAgain = true
         /// How many redirects have led to the request.
@@ -157,8 +157,8 @@ enum ResponseDecision {
     /// Which peer asks for credentials with this response. A 407 counts only where there is a proxy: a server that sends
     /// one gets no credentials for it.
     static func challenger(
-        of head: ResponseHead, to request: URLRequest, through proxy: Challenger?
-    ) -> Challenger? {
+        of head: ResponseHead, to request: URLRequest, through proxy: AuthenticationPeer?
+    ) -> AuthenticationPeer? {
         guard request.mayCarrySecrets else { return nil }
         return switch head.status {
         case 401: (try? RequestTarget(request.url)).map { .server($0.origin) }

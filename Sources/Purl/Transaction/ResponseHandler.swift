@@ -88,7 +88,7 @@ struct ResponseHandler {
 
     /// Sends the request again with credentials that are known, asks the delegate for some, or takes the response as the
     /// result.
-    private func authenticate(to peer: Challenger) {
+    private func authenticate(to peer: AuthenticationPeer) {
         switch transaction.step(after: response, from: peer) {
         case .decline: accept()
         case .resend(let login): transaction.authenticate(login, to: peer, after: response)
@@ -97,7 +97,7 @@ struct ResponseHandler {
     }
 
     /// Asks the delegate about one scheme after another until it decides.
-    private func ask(_ offers: [Offer], from peer: Challenger) {
+    private func ask(_ offers: [SupportedChallenge], from peer: AuthenticationPeer) {
         guard let offer = offers.first, calls.hasTaskDelegate else { return accept() }
         let round = transaction.authenticationRound(with: peer)
         transfer.hold(.deciding)
@@ -121,7 +121,7 @@ struct ResponseHandler {
         }
     }
 
-    private func use(_ credential: URLCredential?, _ offer: Offer, from peer: Challenger) {
+    private func use(_ credential: URLCredential?, _ offer: SupportedChallenge, from peer: AuthenticationPeer) {
         guard let credential, transaction.authenticationRound(with: peer).mayTry(credential),
             let login = Login(offer, from: peer, credential, .delegate, at: transaction.originForm)
         else { return accept() }

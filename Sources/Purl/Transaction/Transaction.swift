@@ -399,7 +399,7 @@ final class Transaction: ExchangeClient {
     private func leased(_ result: Result<HTTPConnection, DialError>, _ body: OutgoingBody, _ target: RequestTarget) {
         switch result {
         case .failure(let error):
-            if case .waiting(let ticket) = phase { calls.currentMetrics?.noteFailedDial(ticket.dialTimes) }
+            if case .waiting(let ticket) = phase { calls.currentMetrics?.markFailedDial(ticket.dialTimes) }
             noConnection(error)
         case .success(let connection):
             begin(body, on: connection, target)
@@ -430,7 +430,7 @@ final class Transaction: ExchangeClient {
             if case .proxy(let proxy) = route {
                 connect(to: target, through: proxy, on: connection)
             } else {
-                calls.currentMetrics?.noteStart(on: connection, fields: nil)
+                calls.currentMetrics?.markRequestStart(on: connection, fields: nil)
                 guard let (socket, surplus) = connection.surrender() else { return }
                 open(stream, over: socket, received: surplus)
             }
@@ -458,9 +458,9 @@ final class Transaction: ExchangeClient {
     private func start(
         _ head: RequestHead, _ bytes: [UInt8], _ body: OutgoingBody, on connection: HTTPConnection, mayUpgrade: Bool
     ) {
-        calls.currentMetrics?.noteStart(on: connection, fields: head.fields)
+        calls.currentMetrics?.markRequestStart(on: connection, fields: head.fields)
         connection.start(
-            head, encoded: bytes, body: body, record: calls.currentMetrics, mayUpgrade: mayUpgrade, client: self)
+            head, encoded: bytes, body: body, metrics: calls.currentMetrics, mayUpgrade: mayUpgrade, client: self)
     }
 
     /// The head as it goes onto the wire; `nil` when it cannot, and then the transfer has failed.
@@ -485,9 +485,9 @@ final class Transaction: ExchangeClient {
     /// The rule by which the request becomes a head, without credentials of a challenge.
     private var composer: RequestComposer {
         RequestComposer(
-            request: request, isForProxy: route.isProxy, additionalFields: session.settings.httpAdditionalHeaders,
-            cookies: cookies, storage: transfer.storageState, mayCarryCredentials: !history.hasLeftOrigin,
-            mayUpgrade: mayUpgrade)
+            request: request, isForProxy: route.isProxy, 
+            additionalFields: session.settings.additionalFields.fields(mayCarryCredentials: !history.hasLeftOrigin),
+            cookies: cookies, storage: transfer.storageState, mayUpgrade: mayUpgrade)
     }
 
     private var cookies: String? {
@@ -562,7 +562,7 @@ final class Transaction: ExchangeClient {
     }
 
     func exchangeDidFinish(_ source: any ResponseSource) {
-        calls.currentMetrics?.noteEnd()
+        calls.currentMetrics?.markEnd()
         if case .leaving(_, let next) = phase {
             cache.offer(content: nil, isFinal: false)
             return proceed(to: next)
@@ -588,12 +588,12 @@ final class Transaction: ExchangeClient {
     /// Stores the cookies of a response, and makes it one for users.
     private func accountFor(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
         if request.httpShouldHandleCookies, head.status != 407 {
-            session.settings.httpCookieStorage?.take(
-                head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
+            session.settings.httpCookieStorage?.storeCookies(
+                in: head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
                 policy: session.settings.httpCookieAcceptPolicy)
         }
         let response = HTTPURLResponse(url: url, head: head)
-        calls.currentMetrics?.noteResponse(response)
+        calls.currentMetrics?.setResponse(response)
         return response
     }
 
@@ -687,7 +687,7 @@ final class Transaction: ExchangeClient {
     }
 
     /// The same request follows, with these credentials.
-    func authenticate(_ login: Login, to peer: Challenger, after response: ReceivedResponse) {
+    func authenticate(_ login: Login, to peer: AuthenticationPeer, after response: ReceivedResponse) {
         authenticator.prepare(login, for: peer)
         leave(response, for: request, history)
     }
@@ -750,13 +750,13 @@ final class Transaction: ExchangeClient {
 
     // MARK: Credentials
 
-    private func authenticate(_ head: inout RequestHead, to peer: Challenger, target: String) {
+    private func authenticate(_ head: inout RequestHead, to peer: AuthenticationPeer, target: String) {
         authenticator.addCredentials(
             to: &head, for: peer, target: target, history.users(of: request, route))
     }
 
     /// What follows from a challenge.
-    func step(after challenge: ReceivedResponse, from peer: Challenger) -> Authenticator.Step {
+    func step(after challenge: ReceivedResponse, from peer: AuthenticationPeer) -> Authenticator.Step {
         authenticator.answer(
             peer, fields: challenge.head.fields, target: originForm, history.users(of: request, route))
     }
@@ -765,10 +765,10 @@ final class Transaction: ExchangeClient {
     var originForm: String { (try? RequestTarget(request.url))?.originForm ?? "/" }
 
     /// How far authentication to a peer has come.
-    func authenticationRound(with peer: Challenger) -> AuthenticationRound { authenticator.round(with: peer) }
+    func authenticationRound(with peer: AuthenticationPeer) -> AuthenticationRound { authenticator.round(with: peer) }
 
     /// The delegate wants no more of a protection space.
-    func reject(_ space: URLProtectionSpace, of peer: Challenger) {
+    func reject(_ space: URLProtectionSpace, of peer: AuthenticationPeer) {
         authenticator.reject(space, of: peer)
     }
 
@@ -788,7 +788,7 @@ final class Transaction: ExchangeClient {
     }
 
     /// What may store the response.
-    var cacheTransaction: CacheVisit? { cache.transaction }
+    var cacheTransaction: CacheTransaction? { cache.transaction }
 
     // MARK: Other protocols
 

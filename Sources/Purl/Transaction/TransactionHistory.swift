@@ -83,7 +83,7 @@ enum Route {
     }
 
     /// The peer that may ask for credentials before the server does.
-    var challenger: Challenger? {
+    var challenger: AuthenticationPeer? {
         switch self {
         case .direct: nil
         case .proxy(let proxy): .proxy(proxy.endpoint)

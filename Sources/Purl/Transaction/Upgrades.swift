@@ -17,7 +17,7 @@ final class WebSocketUpgrade {
     var closingLimit: Duration { Deadlines.duration(transfer.deadlines.progressLimit(of: transfer.request)) }
 
     func didReceive(_ count: Int) {
-        transfer.calls.currentMetrics?.noteContent(count)
+        transfer.calls.currentMetrics?.addContentBytes(count)
         transfer.calls.task.updateCounts { $0.received += Int64(count) }
     }
 
@@ -60,12 +60,12 @@ final class StreamUpgrade {
     var failingURL: URL? { transfer.request.url }
 
     func didReceive(_ count: Int) {
-        transfer.calls.currentMetrics?.noteStreamReceived(count)
+        transfer.calls.currentMetrics?.addStreamBytesReceived(count)
         transfer.calls.task.updateCounts { $0.received += Int64(count) }
     }
 
     func didSend(_ count: Int) {
-        transfer.calls.currentMetrics?.noteStreamSent(count)
+        transfer.calls.currentMetrics?.addStreamBytesSent(count)
         transfer.calls.task.updateCounts { $0.sent += Int64(count) }
     }
 

@@ -16,7 +16,7 @@ final class DelegateCalls {
     /// The task that users know the transfer by.
     private(set) var task: URLSessionTask
     /// The requests so far; `nil` while there is no delegate that could receive them.
-    private var metrics: MetricsLog?
+    private var metrics: TaskMetricsCollector?
     private var redirectsFollowed = 0
     private lazy var bytesSent = ByteReport()
     private lazy var bytesWritten = ByteReport()
@@ -84,7 +84,7 @@ final class DelegateCalls {
         _ space: URLProtectionSpace, refused: URLCredential?, failures: Int, _ response: URLResponse,
         answer: @escaping ChallengeAnswer
     ) {
-        let once = SingleAnswer<ChallengeSender.Answer> { answer($0.disposition, $0.credential) }
+        let once = SingleAnswer<ChallengeSender.Decision> { answer($0.disposition, $0.credential) }
         let challenge = URLAuthenticationChallenge(
             protectionSpace: space, proposedCredential: refused, previousFailureCount: failures,
             failureResponse: response, error: nil, sender: ChallengeSender(once))
@@ -93,10 +93,10 @@ final class DelegateCalls {
 
     /// Asks about a challenge that a `URLProtocol` has made.
     func ask(_ challenge: URLAuthenticationChallenge, answer: @escaping ChallengeAnswer) {
-        ask(challenge, SingleAnswer<ChallengeSender.Answer> { answer($0.disposition, $0.credential) })
+        ask(challenge, SingleAnswer<ChallengeSender.Decision> { answer($0.disposition, $0.credential) })
     }
 
-    private func ask(_ challenge: URLAuthenticationChallenge, _ once: SingleAnswer<ChallengeSender.Answer>) {
+    private func ask(_ challenge: URLAuthenticationChallenge, _ once: SingleAnswer<ChallengeSender.Decision>) {
         session.queue.enqueue { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give((.performDefaultHandling, nil)) }
             delegate.urlSession(
@@ -138,7 +138,7 @@ final class DelegateCalls {
                     defer { isAnswered = true }
                     return !isAnswered
                 }
-                guard isFirst, let wanted, let circumstances = proposed.circumstances else { return }
+                guard isFirst, let wanted, let circumstances = proposed.provenance else { return }
                 store(wanted.with(circumstances), dataTask)
             }
         }
@@ -262,14 +262,14 @@ final class DelegateCalls {
     // MARK: Metrics
 
     /// The current request's metrics, where a delegate may want them.
-    var currentMetrics: TransactionRecord? { metrics?.current }
+    var currentMetrics: TransactionMetricsCollector? { metrics?.current }
 
     /// A request is about to be sent, or answered without being sent.
     func beginMetrics(of request: URLRequest) {
         if let metrics {
             metrics.begin(request)
         } else if hasTaskDelegate {
-            metrics = MetricsLog(request)
+            metrics = TaskMetricsCollector(request)
         }
     }
 
@@ -280,7 +280,7 @@ final class DelegateCalls {
         _ response: URLResponse, to request: URLRequest, from source: URLSessionTaskMetrics.ResourceFetchType
     ) {
         beginMetrics(of: request)
-        metrics?.current.noteLocalAnswer(response, from: source)
+        metrics?.current.setLocalResponse(response, from: source)
     }
 
     /// The call that delivers the metrics, to be made right before the task's last; `nil` when there is no delegate.

@@ -389,7 +389,7 @@ final class Transfer {
     /// A WebSocket or a stream has closed in order.
     func conversationDidEnd() {
         guard advance(.finish) else { return }
-        calls.currentMetrics?.noteEnd()
+        calls.currentMetrics?.markEnd()
         conclude(nil)
     }
 
@@ -405,7 +405,7 @@ final class Transfer {
     }
 
     private func stop(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
-        calls.currentMetrics?.noteEnd()
+        calls.currentMetrics?.markEnd()
         let keepsPartial = resumeHandler != nil || !failure.isCancellation
         let original = keepsPartial ? storage?.resumeData : nil
         guard let storage, storage.isOpen else { return finishStopping(failure, original, resumeHandler) }
@@ -448,7 +448,7 @@ final class Transfer {
     /// - Parameter bytes: What has arrived and was not read.
     func conclude(capturing connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
         guard advance(.finish), advance(.conclude) else { return }
-        calls.currentMetrics?.noteEnd()
+        calls.currentMetrics?.markEnd()
         leave()
         conversation?.conclude(nil)
         calls.concludeCaptured(connection, after: bytes, isReadClosed: isReadClosed)

@@ -139,13 +139,13 @@ private final class UpstreamExchange: TransportHandler {
     func transportIsWritable(_ transport: any Transport) {
         let rest = sent..<request.bytes.count
         // If the server has left, what it sent before can still be read.
-        sent += (try? socket.send(request.bytes, rest)) ?? rest.count
-        if sent == request.bytes.count { socket.interest = .read }
+        sent += (try? transport.send(request.bytes, rest)) ?? rest.count
+        if sent == request.bytes.count { transport.interest = .read }
     }
 
     func transportIsReadable(_ transport: any Transport) {
         do throws(SystemError) {
-            guard let bytes = try socket.receive() else { return }
+            guard let bytes = try transport.receive() else { return }
             received.append(contentsOf: bytes)
             if bytes.isEmpty || isComplete() { finish(.success((Data(received), .close))) }
         } catch {

@@ -131,12 +131,12 @@ struct CredentialTests {
 
     @Test("A proxy asks in its own fields, with its own status, for its own space")
     func proxy() throws {
-        let proxy = Challenger.proxy(.host("proxy", port: 3128))
+        let proxy = AuthenticationPeer.proxy(.host("proxy", port: 3128))
         #expect(proxy.status == 407)
         #expect(proxy.challengeField == "Proxy-Authenticate")
         #expect(proxy.credentialField == "Proxy-Authorization")
         #expect(proxy.infoField == "Proxy-Authentication-Info")
-        let offers = Offer.all(
+        let offers = SupportedChallenge.all(
             in: ["Proxy-Authenticate": "Basic realm=p", "WWW-Authenticate": "Basic realm=s"], from: proxy)
         #expect(
             offers.map(\.space) == [

@@ -12,7 +12,7 @@ import Testing
     private let server: LoopbackServer
     /// What a killed process left: a download of which 70,000 bytes are there.
     private let home: BackgroundHome
-    private let honest: TaskRecord
+    private let honest: JournaledTask
     /// Another task's entry, which has to come back whatever stands beside it.
     private let good: Data
     private let partial: URL
@@ -24,14 +24,14 @@ import Testing
         home = try BackgroundHome()
         partial = home.partials.appendingPathComponent("purl-12345678-1234-1234-1234-123456789abc.partial")
         let request = StoredRequest(URLRequest(url: server.url("/file")))
-        var honest = TaskRecord(identifier: 1, priority: 0.5, originalRequest: request)
+        var honest = JournaledTask(identifier: 1, priority: 0.5, originalRequest: request)
         honest.isRunning = true
         honest.resume = ResumeData(
             originalRequest: request, currentRequest: request, partialName: partial.lastPathComponent,
             bytesReceived: 70_000, totalBytes: 100_000, validator: "\"v1\"",
             tailDigest: content.bytes((70_000 - 65_536)..<70_000).sha256)
         self.honest = honest
-        var good = TaskRecord(
+        var good = JournaledTask(
             identifier: 7, priority: 0.5, originalRequest: StoredRequest(URLRequest(url: server.url("/good"))))
         good.isRunning = true
         self.good = try JournalText.line(JournalEntry.task(good).encoded())

@@ -9,8 +9,8 @@ import Testing
     /// A journal with three tasks, several entries each, and one that is over.
     private let journal: Data
     /// Every state in which a task ever was, oldest first.
-    private let history: [Int: [TaskRecord]]
-    private let final: [Int: TaskRecord]
+    private let history: [Int: [JournaledTask]]
+    private let final: [Int: JournaledTask]
 
     init() throws {
         home = try BackgroundHome()
@@ -39,8 +39,8 @@ import Testing
         StoredRequest(URLRequest(url: URL(string: "http://127.0.0.1/\(path)") ?? URL(fileURLWithPath: "/")))
     }
 
-    private static func record(_ number: Int) -> TaskRecord {
-        TaskRecord(identifier: number, priority: 0.5, originalRequest: request("\(number)"))
+    private static func record(_ number: Int) -> JournaledTask {
+        JournaledTask(identifier: number, priority: 0.5, originalRequest: request("\(number)"))
     }
 
     private static func resume() -> ResumeData {

@@ -23,9 +23,9 @@ import Testing
         return try BackgroundStore(identifier: BackgroundHome.identifier, settings: settings)
     }
 
-    private func record(_ number: Int) throws -> TaskRecord {
+    private func record(_ number: Int) throws -> JournaledTask {
         let url = try #require(URL(string: "http://127.0.0.1/\(number)"))
-        return TaskRecord(identifier: number, priority: 0.5, originalRequest: StoredRequest(URLRequest(url: url)))
+        return JournaledTask(identifier: number, priority: 0.5, originalRequest: StoredRequest(URLRequest(url: url)))
     }
 
     @Test func thousandsOfChangesKeepItSmall() throws {

@@ -21,8 +21,8 @@ enum JournalText {
     }
 
     /// What the journal says of the tasks that are not over.
-    static func records(in journal: Data) -> [Int: TaskRecord] {
-        var records: [Int: TaskRecord] = [:]
+    static func records(in journal: Data) -> [Int: JournaledTask] {
+        var records: [Int: JournaledTask] = [:]
         for entry in entries(in: journal) {
             switch entry {
             case .task(let record): records[record.identifier] = record
@@ -34,7 +34,7 @@ enum JournalText {
 }
 
 extension BackgroundHome {
-    var records: [Int: TaskRecord] {
+    var records: [Int: JournaledTask] {
         get throws { JournalText.records(in: try Data(contentsOf: journal)) }
     }
 

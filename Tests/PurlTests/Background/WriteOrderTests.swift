@@ -7,7 +7,7 @@ import Testing
 /// A journal never says more than a power loss would leave: what it speaks of was made safe before.
 @Suite(.timeLimit(.minutes(5))) struct WriteOrderTests {
     /// The claims that the journal makes at one moment, whatever of it arrives.
-    private func entry(in call: FileCall, of recorded: RecordedDownload, _ disk: RecordedDisk) -> TaskRecord? {
+    private func entry(in call: FileCall, of recorded: RecordedDownload, _ disk: RecordedDisk) -> JournaledTask? {
         guard case .write(let number, _, let line) = call, disk.names[recorded.journal] == number,
             case .task(let record)? = JournalText.entries(in: line).first
         else { return nil }

@@ -132,9 +132,9 @@ struct CacheRoomTests {
 struct UseOrderTests {
     @Test("The oldest is what was not used since")
     func order() {
-        var order = UseOrder<Int>()
+        var order = RecencyList<Int>()
         #expect(order.oldest == nil)
-        for element in [1, 2, 3, 1, 4, 2] { order.use(element) }
+        for element in [1, 2, 3, 1, 4, 2] { order.touch(element) }
         var gone: [Int] = []
         while let oldest = order.oldest {
             gone.append(oldest)
@@ -142,8 +142,8 @@ struct UseOrderTests {
         }
         #expect(gone == [3, 1, 4, 2])
         order.remove(9)
-        order.use(5)
-        order.use(5)
+        order.touch(5)
+        order.touch(5)
         #expect(order.oldest == 5)
     }
 }

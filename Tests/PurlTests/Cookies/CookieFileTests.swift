@@ -22,7 +22,7 @@ struct CookieFileTests {
     @discardableResult
     private func written(_ lines: String...) -> HTTPCookieStorage {
         let storage = storage()
-        for line in lines { storage.take(line, from: "https://a.example/x/") }
+        for line in lines { storage.storeCookies(in: line, from: "https://a.example/x/") }
         storage.file?.flush()
         return storage
     }
@@ -45,7 +45,7 @@ struct CookieFileTests {
     func removed() throws {
         let old = written("a=1; Max-Age=1000", "b=1; Max-Age=1000", "c=1; Max-Age=1000", "d=1; Max-Age=1000")
         old.deleteCookie(try #require(old.cookies?.first))
-        old.take("b=1", "c=1; Max-Age=0", from: "https://a.example/x/")
+        old.storeCookies(in: "b=1", "c=1; Max-Age=0", from: "https://a.example/x/")
         old.file?.flush()
         #expect(old.names == ["b", "d"])
         #expect(storage().names == ["d"])
@@ -58,7 +58,7 @@ struct CookieFileTests {
     func over() {
         let clock = StoppedClock()
         let old = HTTPCookieStorage(file: CookieFile(in: folder, clock: { clock.now }), clock: { clock.now })
-        old.take("a=1; Max-Age=5", "b=1; Max-Age=6", from: "http://a.example/")
+        old.storeCookies(in: "a=1; Max-Age=5", "b=1; Max-Age=6", from: "http://a.example/")
         old.file?.flush()
         clock.advance(by: 5)
         let new = HTTPCookieStorage(file: CookieFile(in: folder), clock: { clock.now })
@@ -72,9 +72,9 @@ struct CookieFileTests {
             HTTPCookieStorage(file: CookieFile(in: folder, clock: { clock.now }), clock: { clock.now })
         }
         let old = open()
-        old.take("a=1; Max-Age=1000", "b=1; Max-Age=1000", from: "http://a.example/")
+        old.storeCookies(in: "a=1; Max-Age=1000", "b=1; Max-Age=1000", from: "http://a.example/")
         clock.advance(by: 10)
-        old.take("a=2; Max-Age=1000", "c=1; Max-Age=1000", from: "http://a.example/")
+        old.storeCookies(in: "a=2; Max-Age=1000", "c=1; Max-Age=1000", from: "http://a.example/")
         old.file?.flush()
         let new = open()
         #expect(new.header(for: "http://a.example/") == "a=2; b=1; c=1")
@@ -143,7 +143,7 @@ struct CookieFileTests {
         let storage = storage()
         #expect(storage.names == [])
         #expect(try Data(contentsOf: url) == data)
-        storage.take("b=1; Max-Age=1000", from: "http://a.example/")
+        storage.storeCookies(in: "b=1; Max-Age=1000", from: "http://a.example/")
         storage.file?.flush()
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged")) == data)
         #expect(self.storage().names == ["b"])
@@ -158,7 +158,7 @@ struct CookieFileTests {
         try FileManager.default.createSymbolicLink(at: URL(fileURLWithPath: path), withDestinationURL: target)
         let storage = storage()
         #expect(storage.names == [])
-        storage.take("b=1; Max-Age=1000", from: "http://a.example/")
+        storage.storeCookies(in: "b=1; Max-Age=1000", from: "http://a.example/")
         storage.file?.flush()
         #expect(self.storage().names == ["b"])
         #expect(try Data(contentsOf: target) == before)
@@ -176,7 +176,7 @@ struct CookieFileTests {
         try Data("a file".utf8).write(to: folder)
         let storage = written("a=1; Max-Age=1000", "b=1; Max-Age=1000")
         try FileManager.default.removeItem(at: folder)
-        storage.take("b=2; Max-Age=1000", "c=1; Max-Age=1000", from: "https://a.example/x/")
+        storage.storeCookies(in: "b=2; Max-Age=1000", "c=1; Max-Age=1000", from: "https://a.example/x/")
         storage.file?.flush()
         #expect(self.storage().header(for: "https://a.example/x/") == "a=1; b=2; c=1")
     }
@@ -185,7 +185,7 @@ struct CookieFileTests {
     func steps() {
         let files = MortalFiles()
         let storage = storage(files)
-        storage.take("a=1; Max-Age=1000", from: "http://a.example/")
+        storage.storeCookies(in: "a=1; Max-Age=1000", from: "http://a.example/")
         storage.file?.flush()
         #expect(
             files.steps == [
@@ -198,7 +198,7 @@ struct CookieFileTests {
     func crash(after steps: Int) {
         written("old=1; Max-Age=1000", "gone=1; Max-Age=1000")
         let doomed = storage(MortalFiles(steps: steps))
-        doomed.take("new=1; Max-Age=1000", "gone=1; Max-Age=0", from: "https://a.example/x/")
+        doomed.storeCookies(in: "new=1; Max-Age=1000", "gone=1; Max-Age=0", from: "https://a.example/x/")
         doomed.file?.flush()
         #expect(storage().names == (steps < 7 ? ["old", "gone"] : ["old", "new"]))
         // And what it left behind is in nobody's way.
@@ -211,9 +211,9 @@ struct CookieFileTests {
         written("a=1; Max-Age=1000", "b=1; Max-Age=1000")
         let (one, other) = (storage(), storage())
         #expect(one.names == other.names)
-        one.take("c=1; Max-Age=1000", "a=1; Max-Age=0", from: "https://a.example/x/")
+        one.storeCookies(in: "c=1; Max-Age=1000", "a=1; Max-Age=0", from: "https://a.example/x/")
         one.file?.flush()
-        other.take("d=1; Max-Age=1000", "b=2; Max-Age=1000", from: "https://a.example/x/")
+        other.storeCookies(in: "d=1; Max-Age=1000", "b=2; Max-Age=1000", from: "https://a.example/x/")
         other.file?.flush()
         #expect(storage().header(for: "https://a.example/x/") == "b=2; c=1; d=1")
     }
@@ -222,8 +222,10 @@ struct CookieFileTests {
     func manyThreads() {
         let storage = storage()
         DispatchQueue.concurrentPerform(iterations: 200) { number in
-            storage.take("c=1; Max-Age=1000", from: "http://h\(number).example/")
-            if number.isMultiple(of: 4) { storage.take("c=1; Max-Age=0", from: "http://h\(number).example/") }
+            storage.storeCookies(in: "c=1; Max-Age=1000", from: "http://h\(number).example/")
+            if number.isMultiple(of: 4) {
+                storage.storeCookies(in: "c=1; Max-Age=0", from: "http://h\(number).example/")
+            }
             _ = storage.header(for: "http://h\(number).example/")
         }
         storage.file?.flush()
@@ -234,7 +236,7 @@ struct CookieFileTests {
     @Test("Someone can wait for the disk")
     func waiting() async {
         let storage = storage()
-        storage.take("a=1; Max-Age=1000", from: "http://a.example/")
+        storage.storeCookies(in: "a=1; Max-Age=1000", from: "http://a.example/")
         await withCheckedContinuation { continuation in storage.flush { continuation.resume() } }
         #expect(self.storage().names == ["a"])
         let inMemory = HTTPCookieStorage()

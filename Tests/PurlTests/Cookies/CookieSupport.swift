@@ -26,12 +26,13 @@ extension HTTPCookieStorage {
     }
 
     /// What a response with these `Set-Cookie` lines, and nothing else, does.
-    func take(_ lines: String..., from url: String, document: String? = nil, policy: HTTPCookie.AcceptPolicy = .always)
-    {
+    func storeCookies(
+        in lines: String..., from url: String, document: String? = nil, policy: HTTPCookie.AcceptPolicy = .always
+    ) {
         var fields = HeaderFields()
         for line in lines { fields.append(.setCookie, line) }
         guard let url = URL(string: url) else { return }
-        take(fields, from: url, mainDocumentURL: document.flatMap { URL(string: $0) }, policy: policy)
+        storeCookies(in: fields, from: url, mainDocumentURL: document.flatMap { URL(string: $0) }, policy: policy)
     }
 
     /// The `Cookie` field of a request.

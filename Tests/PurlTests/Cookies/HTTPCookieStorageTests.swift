@@ -71,7 +71,7 @@ struct HTTPCookieStorageTests {
     func expiry() throws {
         let clock = StoppedClock()
         let storage = HTTPCookieStorage(clock: clock)
-        storage.take("a=1; Max-Age=10", "b=1", from: "http://a.example/")
+        storage.storeCookies(in: "a=1; Max-Age=10", "b=1", from: "http://a.example/")
         clock.advance(by: 9)
         #expect(storage.header(for: "http://a.example/") == "a=1; b=1")
         clock.advance(by: 1)
@@ -83,12 +83,12 @@ struct HTTPCookieStorageTests {
     func removalSince() {
         let clock = StoppedClock()
         let storage = HTTPCookieStorage(clock: clock)
-        storage.take("a=1", "b=1", from: "http://a.example/")
+        storage.storeCookies(in: "a=1", "b=1", from: "http://a.example/")
         clock.advance(by: 10)
         let moment = clock.now
-        storage.take("c=1", from: "http://a.example/")
+        storage.storeCookies(in: "c=1", from: "http://a.example/")
         clock.advance(by: 10)
-        storage.take("d=1", "b=2", from: "http://a.example/")
+        storage.storeCookies(in: "d=1", "b=2", from: "http://a.example/")
         storage.removeCookies(since: clock.now)
         #expect(storage.names == ["a", "b", "c", "d"])
         storage.removeCookies(since: moment)
@@ -128,10 +128,10 @@ struct HTTPCookieStorageTests {
     @Test("The storage's policy and the configuration's both have to let a cookie in", arguments: policies)
     func policy(policy: HTTPCookie.AcceptPolicy, document: String?, isTaken: Bool) {
         storage.cookieAcceptPolicy = policy
-        storage.take("a=1", from: "http://www.a.example/", document: document)
+        storage.storeCookies(in: "a=1", from: "http://www.a.example/", document: document)
         #expect(storage.names == (isTaken ? ["a"] : []))
         let other = HTTPCookieStorage()
-        other.take("a=1", from: "http://www.a.example/", document: document, policy: policy)
+        other.storeCookies(in: "a=1", from: "http://www.a.example/", document: document, policy: policy)
         #expect(other.names == (isTaken ? ["a"] : []))
     }
 
@@ -212,7 +212,7 @@ struct HTTPCookieStorageTests {
             forName: .NSHTTPCookieManagerCookiesChanged, object: storage, queue: nil
         ) { _ in continuation.yield() }
         defer { NotificationCenter.default.removeObserver(observer) }
-        storage.take("a=1", from: "http://a.example/")
+        storage.storeCookies(in: "a=1", from: "http://a.example/")
         for await _ in stream { break }
         #expect(storage.names == ["a"])
     }
@@ -230,7 +230,7 @@ struct HTTPCookieStorageTests {
         }
         let storage = Fixed()
         #expect(storage.header(for: "http://b.example/") == "mine=v")
-        storage.take("a=1", "b=2", from: "http://a.example/")
+        storage.storeCookies(in: "a=1", "b=2", from: "http://a.example/")
         #expect(storage.told.withLock { $0 } == ["a", "b"])
         #expect(storage.cookies == [])
     }

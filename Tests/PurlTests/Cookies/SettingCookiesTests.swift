@@ -148,7 +148,7 @@ struct SettingCookiesTests {
 
     private func check(_ row: Case) {
         let storage = HTTPCookieStorage()
-        storage.take(row.line, from: row.url)
+        storage.storeCookies(in: row.line, from: row.url)
         #expect(storage.header(for: row.other) == row.sent, "\(row.rule)")
     }
 
@@ -165,8 +165,8 @@ struct SettingCookiesTests {
         ])
     func leavesSecureCookiesAlone(line: String, url: String, isTaken: Bool) {
         let storage = HTTPCookieStorage()
-        storage.take("a=1; Secure; Domain=a.example; Path=/x", from: "https://a.example/")
-        storage.take(line, from: url)
+        storage.storeCookies(in: "a=1; Secure; Domain=a.example; Path=/x", from: "https://a.example/")
+        storage.storeCookies(in: line, from: url)
         #expect(storage.cookies?.map(\.value) == (isTaken ? ["1", "2"] : ["1"]))
     }
 
@@ -174,8 +174,8 @@ struct SettingCookiesTests {
     func longestLife() {
         let clock = StoppedClock()
         let storage = HTTPCookieStorage(clock: clock)
-        storage.take(
-            "a=1; Max-Age=999999999999", "b=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", "c=1; Max-Age=34559999",
+        storage.storeCookies(
+            in: "a=1; Max-Age=999999999999", "b=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", "c=1; Max-Age=34559999",
             from: "http://a.example/")
         #expect(
             storage.cookies?.map { $0.expiresDate } == [

@@ -10,7 +10,7 @@ extension FuzzTarget {
         guard let url = URL(string: String(decoding: bytes, as: UTF8.self)) else { return }
         let key = CacheKey(url)
         if let again = URL(string: key.url) { requireSame(CacheKey(again), key, "a key's URL has that key") }
-        _ = CookieTarget(url)
+        _ = CookieURL(url)
         guard let target = try? RequestTarget(url) else { return }
         require(target.originForm.hasPrefix("/"), "a target begins with a slash")
         var fields = HeaderFields()

@@ -61,7 +61,7 @@ extension FuzzTarget {
     /// What servers set: read, kept, and sent back. What goes into a `Cookie` field is read there as it is meant.
     static let cookies = FuzzTarget("cookies") { bytes in
         var choices = Choices(bytes)
-        guard let url = URL(string: choices.one(of: Self.cookieURLs)), let target = CookieTarget(url) else { return }
+        guard let url = URL(string: choices.one(of: Self.cookieURLs)), let target = CookieURL(url) else { return }
         let now = Date(timeIntervalSince1970: 784_111_777)
         var jar = CookieJar()
         while !choices.isEmpty {
@@ -88,8 +88,8 @@ extension FuzzTarget {
             require(cookie.expiresDate.map { $0 > now } ?? true, "a cookie that is over is not sent")
         }
         // Kept and read back they are the same.
-        let again = CookieJar(jar.records, at: now, tracksChanges: false)
-        requireSame(again.records, jar.records, "records bring the same jar back")
+        let again = CookieJar(jar.storedCookies, at: now, tracksChanges: false)
+        requireSame(again.storedCookies, jar.storedCookies, "stored cookies bring the same jar back")
     }
 
     private static let cookieURLs = [
@@ -98,7 +98,7 @@ extension FuzzTarget {
         "http://a.b.example.co.uk/a/b/c?d", "http+unix://%2Frun%2Fa.sock/v1/x",
     ]
 
-    private static func requireHosts(_ content: CookieContent, _ target: CookieTarget) {
+    private static func requireHosts(_ content: CookieContent, _ target: CookieURL) {
         let domain = content.domain.hasPrefix(".") ? String(content.domain.dropFirst()) : content.domain
         require(CookieDomain.covers(domain, host: target.host), "a server sets cookies for itself and above")
         if content.domain.hasPrefix(".") {

@@ -20,7 +20,7 @@ extension FuzzTarget {
         requireSame(
             (again.response as? HTTPURLResponse)?.statusCode, (response.response as? HTTPURLResponse)?.statusCode,
             "and the same status")
-        requireSame(again.circumstances?.responseTime, response.circumstances?.responseTime, "got at the same time")
+        requireSame(again.provenance?.responseTime, response.provenance?.responseTime, "got at the same time")
         _ = response.rules?.reuse(for: [:], at: 1_000_000_000)
         _ = response.cost
     }
@@ -52,17 +52,19 @@ extension FuzzTarget {
         let folder = URL(fileURLWithPath: "/c")
         let path = "/c/" + CookieFile.fileName
         let file = CookieFile(in: folder, files: MemoryFiles([path: Files.digested(bytes)]))
-        let records = file.load()
+        let stored = file.load()
         let now = Date(timeIntervalSince1970: 784_111_777)
-        var jar = CookieJar(records, at: now, tracksChanges: true)
+        var jar = CookieJar(stored, at: now, tracksChanges: true)
         for cookie in jar.all(at: now) { require(cookie.content.isSound, "a cookie that is read is sound") }
         for host in ["http://example.com/", "http://127.0.0.1/", "http://a.b.example.com/x/y"] {
-            guard let target = CookieTarget(URL(string: host)) else { continue }
+            guard let target = CookieURL(URL(string: host)) else { continue }
             for cookie in jar.cookies(for: target, at: now) {
                 require(CookieDomain.covers(cookie.key.domain, host: target.host), "a cookie goes where it belongs")
             }
         }
-        requireSame(CookieJar(jar.records, at: now, tracksChanges: false).records, jar.records, "records are stable")
+        requireSame(
+            CookieJar(jar.storedCookies, at: now, tracksChanges: false).storedCookies, jar.storedCookies,
+            "stored cookies are stable")
     }
 
     /// What is kept of an unfinished download of the manager's.
@@ -117,7 +119,7 @@ private enum Files {
 
     static func look(atEntry line: Data) {
         guard let entry = JournalEntry(decoding: line) else { return }
-        require(TaskRecord.identifiers.contains(entry.identifier), "an identifier is one that can be given")
+        require(JournaledTask.identifiers.contains(entry.identifier), "an identifier is one that can be given")
         guard case .task(let record) = entry else { return }
         guard let written = try? entry.encoded(), case .task(let again)? = JournalEntry(decoding: written) else {
             fail("an entry that was read can be written")

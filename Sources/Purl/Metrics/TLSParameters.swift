@@ -29,3 +29,15 @@ public enum tls_ciphersuite_t: UInt16, Sendable {
     case RSA_WITH_AES_256_CBC_SHA256 = 0x003D
     case RSA_WITH_AES_256_GCM_SHA384 = 0x009D
 }
+
+/// The versions of TLS, by their numbers on the wire. There is no TLS here; the type is that of
+/// ``URLSessionTaskTransactionMetrics/negotiatedTLSProtocolVersion``, which is `nil`.
+// swift-format-ignore: TypeNamesShouldBeCapitalized, AlwaysUseLowerCamelCase
+public enum tls_protocol_version_t: UInt16, Sendable {
+    case TLSv10 = 0x0301
+    case TLSv11 = 0x0302
+    case TLSv12 = 0x0303
+    case TLSv13 = 0x0304
+    case DTLSv10 = 0xFEFF
+    case DTLSv12 = 0xFEFD
+}

@@ -3,7 +3,7 @@ internal import PurlIO
 
 /// Where a user's files of a kind belong (XDG Base Directory Specification), or the temporary directory where there is
 /// no such place: a container without a home can still download.
-package enum UserFolders {
+package enum UserDirectories {
     /// What can be had again: `$XDG_CACHE_HOME`, else the platform's.
     package static var caches: URL { folder("XDG_CACHE_HOME", else: .cachesDirectory) }
 

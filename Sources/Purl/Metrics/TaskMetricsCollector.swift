@@ -2,10 +2,36 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
+/// The requests of one task, in the order in which they were made. Kept only where a delegate may want to hear.
+@NetworkActor
+final class TaskMetricsCollector {
+    private var earlier: [TransactionMetricsCollector] = []
+    /// The request of the moment.
+    private(set) var current: TransactionMetricsCollector
+
+    init(_ request: URLRequest) {
+        current = TransactionMetricsCollector(request)
+    }
+
+    /// A request is about to be made: a new record, unless the last one's has not gone out yet.
+    func begin(_ request: URLRequest) {
+        guard current.hasBegun else { return }
+        current.markEnd()
+        earlier.append(current)
+        current = TransactionMetricsCollector(request)
+    }
+
+    /// All of them, at the task's end.
+    func finish() -> [TransactionMetricsCollector.Values] {
+        current.markEnd()
+        return (earlier + [current]).map(\.values)
+    }
+}
+
 /// What is taken down of one request while it is under way: moments of the loop's clock and counts, nothing that costs
 /// anything. Dates are made of them when somebody is told.
 @NetworkActor
-final class TransactionRecord {
+final class TransactionMetricsCollector {
     struct Values: Sendable {
         /// Once it has been sent, its fields are those of the wire.
         var request: URLRequest
@@ -46,7 +72,7 @@ final class TransactionRecord {
     /// The connection is there; the request goes out now.
     ///
     /// - Parameter fields: Those of the request; `nil` where something else than a request goes out.
-    func noteStart(on connection: HTTPConnection, fields: HeaderFields?) {
+    func markRequestStart(on connection: HTTPConnection, fields: HeaderFields?) {
         if let fields { values.request.replaceFields(with: fields) }
         values.requestStart = EventLoop.shared.now
         values.wasSent = true
@@ -57,34 +83,34 @@ final class TransactionRecord {
     }
 
     /// No connection was made.
-    func noteFailedDial(_ times: DialTimes?) {
+    func markFailedDial(_ times: DialTimes?) {
         values.dial = times
     }
 
-    func noteResponse(_ response: URLResponse) {
+    func setResponse(_ response: URLResponse) {
         values.response = response
     }
 
     /// Bytes of the body as the user gets them.
-    func noteContent(_ count: Int) {
+    func addContentBytes(_ count: Int) {
         values.responseContentBytes += Int64(count)
     }
 
     /// Bytes of a stream came.
-    func noteStreamReceived(_ count: Int) {
+    func addStreamBytesReceived(_ count: Int) {
         if values.responseStart == nil { values.responseStart = EventLoop.shared.now }
         values.responseBodyBytes += Int64(count)
         values.responseContentBytes += Int64(count)
     }
 
     /// Bytes of a stream went out.
-    func noteStreamSent(_ count: Int) {
+    func addStreamBytesSent(_ count: Int) {
         values.requestBodyBytes += Int64(count)
         values.requestContentBytes += Int64(count)
     }
 
     /// The answer was here all the time.
-    func noteLocalAnswer(_ response: URLResponse, from source: URLSessionTaskMetrics.ResourceFetchType) {
+    func setLocalResponse(_ response: URLResponse, from source: URLSessionTaskMetrics.ResourceFetchType) {
         let now = EventLoop.shared.now
         values.response = response
         values.source = source
@@ -95,30 +121,30 @@ final class TransactionRecord {
 
     // MARK: What the connection notes
 
-    func noteSent(_ message: OutgoingMessage, content: Int) {
+    func setSent(_ message: OutgoingMessage, content: Int) {
         values.requestHeadBytes = Int64(message.headSent)
         values.requestBodyBytes = message.bodySent
         values.requestContentBytes += Int64(content)
         if message.isSent, values.requestEnd == nil { values.requestEnd = EventLoop.shared.now }
     }
 
-    func noteHeadBytes(_ count: Int) {
+    func addHeadBytes(_ count: Int) {
         guard count > 0 else { return }
         values.responseHeadBytes += Int64(count)
         if values.responseStart == nil { values.responseStart = EventLoop.shared.now }
     }
 
     /// What came was not the response yet.
-    func noteInterimResponse() {
+    func restartResponse() {
         values.responseStart = nil
     }
 
-    func noteBodyBytes(_ count: Int) {
+    func addBodyBytes(_ count: Int) {
         values.responseBodyBytes += Int64(count)
     }
 
     /// The exchange is over, however it ended.
-    func noteEnd() {
+    func markEnd() {
         if values.responseStart != nil, values.responseEnd == nil { values.responseEnd = EventLoop.shared.now }
     }
 }

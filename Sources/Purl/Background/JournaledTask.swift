@@ -1,7 +1,7 @@
 import Foundation
 
 /// What the journal keeps of one task of a background session: enough to bring it back in another process.
-struct TaskRecord: Codable, Sendable, Equatable {
+struct JournaledTask: Codable, Sendable, Equatable {
     /// The whole body, on disk, while the delegate has not been told.
     struct Finished: Codable, Sendable, Equatable {
         var partialName: String
@@ -46,7 +46,7 @@ struct TaskRecord: Codable, Sendable, Equatable {
 
     /// A journal is read back from disk, where anything may have happened to it: only what this code would have
     /// written counts. Resume data that does not pass is dropped, so that the task starts over.
-    func checked() -> TaskRecord? {
+    func checked() -> JournaledTask? {
         guard originalRequest.hasURL else { return nil }
         if let finished, !PartialFile.isName(finished.partialName) || finished.length < 0 { return nil }
         // A file that was sent leaves nothing to go on from.
@@ -60,5 +60,71 @@ struct TaskRecord: Codable, Sendable, Equatable {
         if let begun, !PartialFile.isName(begun) { record.begun = nil }
         if let resume, !resume.isSound || resume.originalRequest.url != originalRequest.url { record.resume = nil }
         return record
+    }
+}
+
+extension JournaledTask.Finished {
+    var response: HTTPURLResponse? {
+        URL(string: url).flatMap {
+            HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+        }
+    }
+
+    /// - Parameter response: The answer to the last request.
+    init(of partial: PartialFile, length: Int64, response: URLResponse?) {
+        partialName = partial.name
+        self.length = length
+        let response = response as? HTTPURLResponse
+        url = response?.url?.absoluteString ?? ""
+        status = response?.statusCode ?? 0
+        headers = response?.stringFields ?? [:]
+    }
+}
+
+/// One line of a background session's journal: `{"task":{…}}` or `{"over":3}`.
+enum JournalEntry: Sendable {
+    /// All there is to say about a task.
+    case task(JournaledTask)
+    /// The last call about the task with this identifier has been delivered.
+    case over(Int)
+
+    var identifier: Int {
+        switch self {
+        case .task(let record): record.identifier
+        case .over(let identifier): identifier
+        }
+    }
+
+    private static let infinity = "inf"
+    private static let negativeInfinity = "-inf"
+    private static let notANumber = "nan"
+
+    private struct Form: Codable {
+        var task: JournaledTask?
+        var over: Int?
+    }
+
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // A request may have an endless time-out, which JSON has no number for.
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: Self.infinity, negativeInfinity: Self.negativeInfinity, nan: Self.notANumber)
+        return switch self {
+        case .task(let record): try encoder.encode(Form(task: record))
+        case .over(let identifier): try encoder.encode(Form(over: identifier))
+        }
+    }
+
+    init?(decoding entry: Data) {
+        let decoder = JSONDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: Self.infinity, negativeInfinity: Self.negativeInfinity, nan: Self.notANumber)
+        guard let form = try? decoder.decode(Form.self, from: entry) else { return nil }
+        switch (form.task, form.over) {
+        case (let record?, nil) where JournaledTask.identifiers.contains(record.identifier): self = .task(record)
+        case (nil, let identifier?) where JournaledTask.identifiers.contains(identifier): self = .over(identifier)
+        default: return nil
+        }
     }
 }

@@ -1,0 +1,135 @@
+import Foundation
+internal import PurlIO
+import Synchronization
+
+/// The tasks that an earlier process left to a background session, until each has had its last call.
+///
+/// The calls about them wait for a moment, so that the program can ask for its tasks before it receives their results.
+final class RestoredTasks: Sendable {
+    private struct State {
+        /// The identifiers of the tasks that are still to have their last call.
+        var unfinished: Set<Int> = []
+        var calls: [DelegateQueue.Call] = []
+    }
+
+    /// How long calls wait for the program to ask for its tasks first.
+    private static let grace = Duration.milliseconds(250)
+
+    private let state = Mutex(State())
+
+    /// Makes the tasks in the store's journal again.
+    func restore(from store: BackgroundStore, to session: URLSession) -> [URLSessionTask] {
+        let tasks = store.restored.map { journaled in
+            if let finished = journaled.finished, journaled.ending != .cancelled {
+                restore(journaled, finished, to: session)
+            } else {
+                restoreUnfinished(journaled, to: session)
+            }
+        }
+        if !tasks.isEmpty {
+            NetworkActor.post {
+                _ = EventLoop.shared.schedule(after: Self.grace) { self.deliver(on: session.queue) }
+            }
+        }
+        return tasks
+    }
+
+    /// Puts the calls about the tasks into the delegate queue, the first time.
+    func deliver(on queue: DelegateQueue) {
+        let calls = state.withLock { state in
+            defer { state.calls = [] }
+            return state.calls
+        }
+        for call in calls { queue.enqueue(call) }
+    }
+
+    /// Removes a task whose last call has been delivered. True if it was the last one.
+    func remove(_ task: URLSessionTask) -> Bool {
+        state.withLock { $0.unfinished.remove(task.taskIdentifier) != nil && $0.unfinished.isEmpty }
+    }
+
+    // MARK: Making tasks
+
+    /// The whole body has arrived, and its delegate has not finished with it.
+    private func restore(
+        _ journaled: JournaledTask, _ finished: JournaledTask.Finished, to session: URLSession
+    ) -> URLSessionTask {
+        let file = try? PartialFile(named: finished.partialName, in: session.partials)
+        let isWhole = (try? file?.length) == finished.length
+        // A file that was handed over, and is gone, is where the delegate wanted it.
+        guard isWhole || finished.isHandedOver else { return restoreUnfinished(journaled, to: session) }
+        let task = makeTask(journaled, .request, for: session)
+        task.restoreFinished(finished.response, length: finished.length)
+        addCall(about: task) { task.callDelegateLast(nil, file: isWhole ? file : nil) }
+        return task
+    }
+
+    private func restoreUnfinished(_ journaled: JournaledTask, to session: URLSession) -> URLSessionTask {
+        if journaled.resume == nil { removePartial(journaled.begun, of: session) }
+        switch journaled.ending {
+        case nil where session.settings.continuesDownloadsAfterRelaunch:
+            return restoreRunning(journaled, to: session)
+        case nil:
+            return restoreEnded(journaled, .endedWithProcess, journaled.resume, to: session)
+        case .stopped:
+            return restoreEnded(journaled, .cancelled, journaled.resume, to: session)
+        case .cancelled:
+            removePartial(journaled.partialName, of: session)
+            return restoreEnded(journaled, .cancelled, nil, to: session)
+        }
+    }
+
+    private func removePartial(_ name: String?, of session: URLSession) {
+        name.flatMap { try? PartialFile(named: $0, in: session.partials) }?.remove()
+    }
+
+    /// Only its completion is to be delivered.
+    private func restoreEnded(
+        _ journaled: JournaledTask, _ failure: TransferFailure, _ resume: ResumeData?, to session: URLSession
+    ) -> URLSessionTask {
+        let blob = try? resume?.encoded()
+        let task = makeTask(journaled, .request, for: session)
+        task.restoreCancelled()
+        addCall(about: task) {
+            task.callDelegateLast(failure.urlError(for: task.currentRequest?.url, resumeData: blob), file: nil)
+        }
+        return task
+    }
+
+    /// It resumes, unless it was suspended.
+    private func restoreRunning(_ journaled: JournaledTask, to session: URLSession) -> URLSessionTask {
+        let task = makeTask(journaled, journaled.resume.map { .restored($0) } ?? .request, for: session)
+        if journaled.isRunning { add(task) { task.resume() } }
+        return task
+    }
+
+    private func makeTask(
+        _ journaled: JournaledTask, _ source: TransferSource, for session: URLSession
+    ) -> URLSessionTask {
+        let request = journaled.originalRequest.request
+        let task =
+            if let path = journaled.uploadedFile {
+                URLSessionUploadTask(
+                    session: session, identifier: journaled.identifier, request: request,
+                    source: .upload(.file(URL(fileURLWithPath: path))), consumer: .delegate)
+            } else {
+                URLSessionDownloadTask(
+                    session: session, identifier: journaled.identifier, request: request, source: source,
+                    consumer: .delegate)
+            }
+        task.restore(journaled)
+        return task
+    }
+
+    /// Nothing is left to transfer: only the last calls are to be made.
+    private func addCall(about task: URLSessionTask, _ call: @escaping DelegateQueue.Call) {
+        add(task, call)
+    }
+
+    private func add(_ task: URLSessionTask, _ call: @escaping DelegateQueue.Call) {
+        state.withLock { state in
+            state.unfinished.insert(task.taskIdentifier)
+            state.calls.append(call)
+        }
+    }
+}
