@@ -72,7 +72,7 @@ struct CookieJar: Sendable {
         let (key, content) = (cookie.key, cookie.content)
         // RFC 6265bis §5.7 steps 4, 20, 21 and 22
         guard content.name.utf8.count + content.value.utf8.count <= SetCookie.maximumSize,
-            CookiePrefix.isKept(
+            CookiePrefix.isSatisfied(
                 name: content.name, value: content.value, isSecure: content.isSecure, isHostOnly: key.isHostOnly,
                 path: content.path)
         else { return false }

@@ -1,11 +1,13 @@
-/// A user and a password that are sent as they are (RFC 7617).
+/// A user and a password that the Basic scheme sends unencrypted (RFC 7617).
 package struct BasicCredentials: Sendable, Hashable {
     package let user: String
     package let password: String
 
-    /// nil for a user with a colon, which would be read as the end of the name, and for controls in either.
+    /// nil for a user with a colon, which the server would read as the end of the name, and for control characters in either.
     package init?(user: String, password: String) {
-        guard !user.utf8.contains(.colon), user.hasNoControls, password.hasNoControls else { return nil }
+        guard !user.utf8.contains(.colon), user.hasNoControlCharacters, password.hasNoControlCharacters else {
+            return nil
+        }
         self.user = user
         self.password = password
     }
@@ -17,5 +19,5 @@ package struct BasicCredentials: Sendable, Hashable {
 }
 
 extension String {
-    fileprivate var hasNoControls: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+    fileprivate var hasNoControlCharacters: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

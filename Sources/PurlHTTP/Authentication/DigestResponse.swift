@@ -1,14 +1,14 @@
-/// Answers a digest challenge, for as many requests as the server takes the nonce (RFC 7616 §3.4).
+/// The response to a digest challenge, for as many requests as the server accepts the nonce (RFC 7616 §3.4).
 package struct DigestResponse: Sendable {
-    /// What is answered.
+    /// The challenge that this responds to.
     package private(set) var challenge: DigestChallenge
-    /// How many requests have been answered with this nonce.
+    /// How many requests have used this nonce.
     package private(set) var nonceCount: UInt32 = 0
 
     private let user: String
     private let password: String
     /// The client's nonce that a session began with. It is used for the whole session: then it does not matter
-    /// whether the server computes the session's secret once or for every request.
+    /// whether the server computes the session's key once or for each request.
     private var sessionNonce: String?
 
     package init(_ challenge: DigestChallenge, user: String, password: String) {
@@ -17,7 +17,7 @@ package struct DigestResponse: Sendable {
         self.password = password
     }
 
-    /// The value of `Authorization` or `Proxy-Authorization` for one request, and counts it. `uri` is the request
+    /// The value of `Authorization` or `Proxy-Authorization` for one request; counts the request. `uri` is the request
     /// target as it goes on the wire; `clientNonce` is fresh and hard to guess.
     package mutating func authorization(method: RequestMethod, uri: String, clientNonce: String) -> String {
         nonceCount &+= 1
@@ -39,7 +39,7 @@ package struct DigestResponse: Sendable {
         return "Digest " + parts.joined(separator: ", ")
     }
 
-    /// The server has named the nonce for the next request: `nextnonce` of `Authentication-Info` (RFC 7616 §3.5).
+    /// Takes the server's nonce for the next request: `nextnonce` of `Authentication-Info` (RFC 7616 §3.5).
     package mutating func use(nextNonce: String) {
         challenge.nonce = nextNonce
         nonceCount = 0
@@ -50,32 +50,41 @@ package struct DigestResponse: Sendable {
 
     /// RFC 7616 §3.4.1 to §3.4.3.
     private func proof(_ method: RequestMethod, _ uri: String, _ clientNonce: String, _ count: String) -> String {
-        var secret = algorithm.hash("\(user):\(challenge.realm):\(password)")
-        if algorithm.isSession { secret = algorithm.hash("\(secret):\(challenge.nonce):\(clientNonce)") }
+        var key = algorithm.hash("\(user):\(challenge.realm):\(password)")
+        if algorithm.isSession { key = algorithm.hash("\(key):\(challenge.nonce):\(clientNonce)") }
         let request = algorithm.hash("\(method):\(uri)")
         guard challenge.offersAuth else {
-            return algorithm.hash("\(secret):\(challenge.nonce):\(request)")
+            return algorithm.hash("\(key):\(challenge.nonce):\(request)")
         }
-        return algorithm.hash("\(secret):\(challenge.nonce):\(count):\(clientNonce):auth:\(request)")
+        return algorithm.hash("\(key):\(challenge.nonce):\(count):\(clientNonce):auth:\(request)")
     }
 
     private var userPart: String {
         if challenge.hidesUser { return quoted("username", algorithm.hash("\(user):\(challenge.realm)")) }
-        // RFC 7616 §3.4: a name that a quoted string cannot hold goes into an extended parameter.
+        // RFC 7616 §3.4: a name that a quoted string cannot contain is sent as an extended parameter.
         guard user.utf8.allSatisfy({ $0 < 0x80 }) || !challenge.isUTF8 else {
             return "username*=\(ExtendedValue(text: user))"
         }
         return quoted("username", user)
     }
 
-    /// Quoted even if it is a token: old servers look for the quotes. Controls, which no field may hold, are left out.
-    private func quoted(_ name: String, _ value: String) -> String {
-        var text = Array("\(name)=\"".utf8)
-        for byte in value.utf8 where byte.isFieldValueByte {
-            if byte == .quote || byte == .backslash { text.append(.backslash) }
-            text.append(byte)
+    /// Quoted even if it is a token: old servers expect the quotes.
+    private func quoted(_ name: String, _ value: String) -> String { "\(name)=\(value.quotedString)" }
+}
+
+/// The parameters that a server adds to its response to an authenticated request (RFC 7615 §3).
+package struct AuthenticationInfo: Sendable, Hashable {
+    /// The nonce for the next request (RFC 7616 §3.5).
+    package var nextNonce: String?
+
+    /// Reads the fields of that name. Parts that are not parameters are skipped.
+    package init(_ fields: HeaderFields, _ name: FieldName) {
+        for line in fields.lines where fields.matches(line, name) {
+            var scanner = ListScanner(line.value)
+            while let range = scanner.next(in: fields.bytes) {
+                guard let parameter = FieldParameter(element: fields.bytes[range]) else { continue }
+                if parameter.name == "nextnonce", nextNonce == nil { nextNonce = parameter.value }
+            }
         }
-        text.append(.quote)
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -28,7 +28,7 @@ struct CRC32: Sendable {
         state = crc
     }
 
-    /// What eight bytes become; `first` is where the table begins for a byte with as many bytes after it as the last
+    /// The remainder of eight bytes; `first` is where the table begins for a byte with as many bytes after it as the last
     /// of these has.
     @inline(always)
     private static func remainder(_ word: UInt64, _ first: Int, _ tables: Span<UInt32>) -> UInt32 {

@@ -1,21 +1,21 @@
 /// Undoes the content codings of a body (RFC 9110 §8.4) that comes in pieces, in bounded memory whatever the ratio:
 /// about 100 KiB for each coding, allocated with its first byte.
 ///
-/// After an error the decoder is of no further use.
+/// After an error the decoder cannot be used further.
 package struct ContentDecoder: Sendable {
-    /// The value of `Accept-Encoding` that names what can be undone.
+    /// The value of `Accept-Encoding` that names the supported codings.
     package static var acceptEncoding: String { "gzip, deflate" }
 
-    /// More codings than anybody has a use for are a way to use up memory.
+    /// The limit on the number of codings: each takes memory.
     private static let maximumCodings = 5
     /// How many bytes go from one coding to the next at a time.
     private static let linkSize = 16_384
 
     /// In the order in which they are undone: the last one applied first.
     private var stages: [CompressedStream] = []
-    /// `links[i]`: what stage `i` gave and stage `i + 1` has not taken yet.
+    /// `links[i]`: the output of stage `i` that stage `i + 1` has not taken yet.
     private var links: [Link] = []
-    /// Whether the last call stopped because of its limit. Then there may be more to come, even without more input.
+    /// Whether the last call stopped because of its limit. Then there may be more output even without more input.
     package private(set) var stoppedAtLimit = false
 
     private struct Link: Sendable {
@@ -39,11 +39,11 @@ package struct ContentDecoder: Sendable {
         links = Array(repeating: Link(), count: max(0, stages.count - 1))
     }
 
-    /// Whether bytes go through as they are.
+    /// Whether the decoder passes bytes on unchanged.
     package var isIdentity: Bool { stages.isEmpty }
 
-    /// Takes bytes of the coded body, appends up to `limit` bytes of the content, and says how many bytes it took.
-    /// The caller comes again with the rest as long as there is one or `stoppedAtLimit` is true.
+    /// Takes bytes of the coded body, appends up to `limit` bytes of the content, and returns how many bytes it took.
+    /// The caller calls again with the rest as long as there is one or `stoppedAtLimit` is true.
     package mutating func decode(
         _ input: RawSpan, into output: inout [UInt8], limit: Int
     ) throws(DecodeError) -> Int {
@@ -65,13 +65,13 @@ package struct ContentDecoder: Sendable {
         return position
     }
 
-    /// The coded body is complete and everything has been taken out. Throws when it stops before its end.
+    /// Ends the body after all its bytes were taken and delivered. Throws when it stops before its end.
     package mutating func finish() throws(DecodeError) {
         for stage in stages.indices { try stages[stage].finish() }
         for link in links where link.position < link.bytes.count { throw .truncated }
     }
 
-    /// Lets stage `index` and those before it work until `output` has `goal` bytes or nothing is left to do.
+    /// Runs stage `index` and those before it until `output` has `goal` bytes or the input is used up.
     private mutating func run(
         _ index: Int, _ input: RawSpan, _ position: inout Int, into output: inout [UInt8], upTo goal: Int
     ) throws(DecodeError) {

@@ -1,18 +1,18 @@
-/// Why the bytes of a body are not what its content coding promises. The decoder is of no further use.
+/// Why the bytes of a body are not valid in its content coding. The decoder cannot be used further.
 package enum DecodeError: Error, Hashable, Sendable {
     /// The body stops before the coding's end.
     case truncated
-    /// The first bytes are no gzip header, or it asks for something no version of the format has.
+    /// The first bytes are not a gzip header, or it requires something that no version of the format defines.
     case invalidHeader
-    /// The checksum of the gzip header does not fit.
+    /// The gzip header does not match its checksum.
     case headerChecksumMismatch
-    /// A zlib stream that needs a dictionary agreed on beforehand, which HTTP has no way to do.
+    /// A zlib stream that needs a preset dictionary, which HTTP cannot supply.
     case presetDictionary
     case invalidBlockType
     case storedLengthMismatch
-    /// The lengths of a block's codes describe no prefix code.
+    /// The lengths of a block's codes do not describe a prefix code.
     case invalidCodeLengths
-    /// A code that stands for nothing.
+    /// A code without a meaning.
     case invalidSymbol
     /// A match that begins before the first byte.
     case distanceTooFar
@@ -34,7 +34,7 @@ extension DecodeError: CustomStringConvertible {
         case .invalidSymbol: "A compressed block contains a code without a meaning."
         case .distanceTooFar: "A compressed block refers to bytes before the beginning."
         case .checksumMismatch: "The decoded body does not match its checksum."
-        case .lengthMismatch: "The decoded body does not have the length its coding says."
+        case .lengthMismatch: "The decoded body does not have the length that its coding declares."
         }
     }
 }

@@ -1,6 +1,6 @@
 /// Compresses bytes that come in pieces (RFC 1951): repetitions within the window, fixed codes.
 ///
-/// Made for messages: everything given to `encode` is written at once, as far as whole bytes go, and `flush` makes the
+/// Made for messages: the bytes given to `encode` are written at once, as far as whole bytes go, and `flush` makes the
 /// rest readable. Later messages may refer to earlier ones. Bytes that cannot be compressed grow by an eighth at most.
 package struct DeflateEncoder: Sendable {
     private var matcher: DeflateMatcher
@@ -8,8 +8,8 @@ package struct DeflateEncoder: Sendable {
     private var bitCount = 0
     private var isBlockOpen = false
 
-    /// An encoder that refers to no more than the last 2 to the power of `windowBits` bytes; 8 to 15, others are taken
-    /// for the nearest of these.
+    /// An encoder that refers to no more than the last 2 to the power of `windowBits` bytes; 8 to 15, others count as
+    /// the nearest of these.
     package init(windowBits: Int = 15) {
         matcher = DeflateMatcher(reach: 1 << min(max(windowBits, 8), 15))
     }
@@ -54,14 +54,14 @@ package struct DeflateEncoder: Sendable {
     /// Ends the stream. After that the encoder begins a new one.
     package mutating func finish(into output: inout [UInt8]) {
         endBlock(&output)
-        // The last block: fixed codes, and in it nothing but its end.
+        // The last block: fixed codes, and empty.
         put(0b011, 3, to: &output)
         put(0, 7, to: &output)
         alignToByte(&output)
         reset()
     }
 
-    /// Forgets everything before: what comes next refers to nothing.
+    /// Forgets all earlier bytes: later ones do not refer to them.
     package mutating func reset() {
         matcher.reset()
         (bits, bitCount, isBlockOpen) = (0, 0, false)
@@ -87,5 +87,58 @@ package struct DeflateEncoder: Sendable {
 
     private mutating func alignToByte(_ output: inout [UInt8]) {
         if bitCount > 0 { put(0, 8 - bitCount, to: &output) }
+    }
+}
+
+/// The fixed codes of deflate (RFC 1951 §3.2.6) as they are written: the first bit lowest.
+enum FixedCodes {
+    /// The bits of a code and of what follows it.
+    struct Code: Sendable {
+        let bits: UInt32
+        let count: Int
+    }
+
+    /// For each byte.
+    static let literals: [Code] = (0..<256).map { symbol($0) }
+
+    /// For each length from 3 to 258 with its extra bits; the first three are never used.
+    static let lengths: [Code] = (0...258).map { length in
+        if length == 258 { return symbol(285) }
+        let rest = max(0, length - 3)
+        guard rest >= 8 else { return symbol(257 + rest) }
+        // Groups of four symbols, each with one extra bit more than the last.
+        let extraBits = highestBit(of: rest) - 2
+        let code = symbol(257 + 4 * (extraBits + 1) + (rest >> extraBits & 3))
+        return Code(
+            bits: code.bits | UInt32(rest & (1 << extraBits - 1)) << UInt32(code.count), count: code.count + extraBits)
+    }
+
+    /// For a distance from 1 to 32,768 with its extra bits.
+    static func distance(_ distance: Int) -> Code {
+        let rest = distance &- 1
+        guard rest >= 4 else { return Code(bits: distances[rest], count: 5) }
+        // Groups of two symbols, each with one extra bit more than the last.
+        let extraBits = highestBit(of: rest) &- 1
+        let bits = distances[2 &* extraBits &+ (rest &>> extraBits)]
+        return Code(bits: bits | UInt32(rest & (1 &<< extraBits &- 1)) &<< 5, count: 5 &+ extraBits)
+    }
+
+    private static let distances: [UInt32] = (0..<30).map { reversed($0, 5) }
+
+    private static func highestBit(of number: Int) -> Int {
+        Int.bitWidth - 1 - number.leadingZeroBitCount
+    }
+
+    private static func symbol(_ symbol: Int) -> Code {
+        switch symbol {
+        case ..<144: Code(bits: reversed(0x30 + symbol, 8), count: 8)
+        case ..<256: Code(bits: reversed(0x190 + symbol - 144, 9), count: 9)
+        case ..<280: Code(bits: reversed(symbol - 256, 7), count: 7)
+        default: Code(bits: reversed(0xC0 + symbol - 280, 8), count: 8)
+        }
+    }
+
+    private static func reversed(_ code: Int, _ count: Int) -> UInt32 {
+        (0..<count).reduce(0) { $0 << 1 | UInt32(code >> $1 & 1) }
     }
 }

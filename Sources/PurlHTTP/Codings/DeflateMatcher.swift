@@ -4,21 +4,21 @@
 /// the latest place for each hash, `chain` the one before for each place. The oldest half of the window is dropped when
 /// it is full, and all places are moved then.
 struct DeflateMatcher: Sendable {
-    /// What the next bytes are written as.
+    /// How the next bytes are written.
     enum Symbol {
         case literal(UInt8)
         case match(length: Int, distance: Int)
     }
 
-    /// How many bytes can be added at once; all of them must have been taken out by then.
+    /// How many bytes can be added at once, after all earlier ones were taken out.
     static let largestPiece = 32_768
     private static let half = 32_768
     private static let hashBits: UInt32 = 15
     private static let longest = 258
     private static let shortest = 3
     /// How many places of a chain are looked at.
-    private static let patience = 48
-    /// A match of that length is good enough.
+    private static let maximumTries = 48
+    /// A match of that length ends the search.
     private static let goodLength = 96
 
     private let reach: Int
@@ -28,7 +28,7 @@ struct DeflateMatcher: Sendable {
     private var heads: [Int32] = []
     private var chain: [Int32] = []
 
-    /// `reach`: how far back a match may lie.
+    /// A matcher whose matches lie at most `reach` bytes back.
     init(reach: Int) {
         self.reach = reach
     }
@@ -50,7 +50,7 @@ struct DeflateMatcher: Sendable {
         window.append(Span(_bytes: piece), 0..<piece.byteCount)
     }
 
-    /// What comes next; nil when everything was taken out.
+    /// The next symbol; nil when all bytes were taken out.
     mutating func next() -> Symbol? {
         guard position < window.count else { return nil }
         let available = min(DeflateMatcher.longest, window.count &- position)
@@ -74,9 +74,9 @@ struct DeflateMatcher: Sendable {
         var best = (length: 0, distance: 0)
         var place = Int(heads[hash(at: position)])
         let oldest = max(0, position &- reach)
-        var patience = DeflateMatcher.patience
-        while place >= oldest, patience > 0 {
-            patience &-= 1
+        var tries = DeflateMatcher.maximumTries
+        while place >= oldest, tries > 0 {
+            tries &-= 1
             // To be longer, a match must have the byte after the best one so far.
             if bytes[place &+ best.length] == bytes[position &+ best.length] {
                 var length = 0
@@ -87,7 +87,7 @@ struct DeflateMatcher: Sendable {
                 }
             }
             let next = Int(chain[place & (DeflateMatcher.half &- 1)])
-            // Places only become older; anything else is left from bytes that are out of reach.
+            // Places only become older; any other entry belongs to bytes that are out of reach.
             guard next < place else { break }
             place = next
         }

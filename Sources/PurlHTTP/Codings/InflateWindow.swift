@@ -1,38 +1,38 @@
-/// Where decoded bytes lie until they are handed on, with the 32 KiB before them that matches may refer to.
+/// The decoded bytes that were not delivered yet, and the 32 KiB before them that matches may refer to.
 struct InflateWindow: Sendable {
     /// How far back a match may reach.
     static let reach = 32_768
     /// The longest match.
     static let longestMatch = 258
-    /// Where decoding stops until the bytes are handed on.
+    /// Where decoding stops until the bytes are delivered.
     static let capacity = 98_304
     /// Copies work in steps of 16 bytes, so they may write that far beyond their end.
     private static let slack = 32
 
     /// The first `end` bytes count.
     var bytes: [UInt8] = []
-    /// After the last byte decoded.
+    /// The index after the last byte decoded.
     var end = 0
-    /// The first byte that was not handed on.
+    /// The first byte that was not delivered.
     private var start = 0
 
-    /// Whether there is something to hand on.
+    /// Whether there are bytes to deliver.
     var hasUndelivered: Bool { start < end }
 
-    /// Where that lies.
+    /// The range of the bytes to deliver.
     var undelivered: Range<Int> { start..<end }
 
     /// How many bytes can be added.
     var room: Int { InflateWindow.capacity - end }
 
-    /// Gets ready for a new stream: nothing that was decoded can be referred to any more.
+    /// Prepares for a new stream, which cannot refer to bytes decoded before.
     mutating func reset() {
         if bytes.isEmpty { bytes = [UInt8](repeating: 0, count: InflateWindow.capacity + InflateWindow.slack) }
         start = 0
         end = 0
     }
 
-    /// Appends what was not handed on, until `output` has `goal` bytes.
+    /// Appends the bytes not delivered yet, until `output` has `goal` bytes.
     mutating func deliver(into output: inout [UInt8], upTo goal: Int) {
         let count = min(end - start, goal - output.count)
         guard count > 0 else { return }
@@ -63,7 +63,7 @@ struct InflateWindow: Sendable {
         raw.copyMatch(to: start, distance: distance, length: length)
     }
 
-    /// Makes room for more. Everything has been handed on.
+    /// Makes room for more. All bytes have been delivered.
     mutating func slide() {
         guard end > InflateWindow.reach else { return }
         let shift = end - InflateWindow.reach

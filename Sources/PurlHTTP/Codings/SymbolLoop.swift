@@ -1,5 +1,5 @@
-/// The fast path of decompression: symbols while there is plenty of input and room, so that most steps need no check.
-/// This is where nearly all time goes.
+/// The fast path of decompression: decodes symbols while there is plenty of input and room, so that most steps need
+/// no check. Nearly all time is spent here.
 struct SymbolLoop {
     private var bits: UInt64
     private var count: UInt64
@@ -18,7 +18,7 @@ struct SymbolLoop {
     /// The bits that were read and not used.
     var buffer: BitBuffer { BitBuffer(bits: bits, count: Int(count)) }
 
-    /// Two words are read at most for three literals, or two and a match.
+    /// The last position at which two words can be read: at most that many for three literals, or two and a match.
     private static func lastPosition(_ input: RawSpan) -> Int { input.byteCount &- 16 }
     private static let lastPlace = InflateWindow.capacity - InflateWindow.longestMatch - 4
 

@@ -1,12 +1,12 @@
-/// The date of an `Expires` attribute, by the lenient grammar of RFC 6265bis §5.1.1: tokens in any order, whatever
-/// stands between them.
+/// The date of an `Expires` attribute, by the lenient grammar of RFC 6265bis §5.1.1: tokens in any order, with any
+/// delimiters.
 package enum CookieDate {
-    /// The moment that `text` means; nil when it means none.
+    /// The date in `text`; nil when there is none.
     package static func read(_ text: String) -> HTTPDate? {
         read(Array(text.utf8)[...])
     }
 
-    /// The moment that the bytes mean; nil when they mean none.
+    /// The date in the bytes; nil when there is none.
     static func read(_ bytes: ArraySlice<UInt8>) -> HTTPDate? {
         var parts = Parts()
         for token in bytes.split(whereSeparator: isDelimiter) { parts.take(token) }
@@ -21,7 +21,7 @@ package enum CookieDate {
         }
     }
 
-    /// What has been found so far. Of several tokens that could be the same part, the first is it.
+    /// The parts found so far. Of several tokens that could be the same part, the first counts.
     private struct Parts {
         private var time: (hour: Int64, minute: Int64, second: Int64)?
         private var day: Int64?
@@ -65,13 +65,13 @@ package enum CookieDate {
             return (hour, minute, second)
         }
 
-        /// So many digits, and no digit after them.
+        /// A number of as many digits as `digits` allows, and no digit after them.
         private static func number(_ token: ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int64? {
             let head = token.prefix { $0.digitValue != nil }
             return digits.contains(head.count) ? Int64(digits: head) : nil
         }
 
-        /// The first three letters of a month's name, whatever follows.
+        /// A month by the first three letters of its name; the rest is ignored.
         private static func month(_ token: ArraySlice<UInt8>) -> Int64? {
             guard token.count >= 3 else { return nil }
             let head = token.prefix(3)

@@ -1,9 +1,9 @@
 /// Which hosts a cookie's domain covers (RFC 6265bis §5.1.3).
 ///
 /// There is no list of public suffixes here. A domain without a dot inside, such as `com` or `localhost`, and an IP
-/// address cover themselves alone; `co.uk` is not told from `example.com`.
+/// address cover themselves alone; `co.uk` counts as a domain like `example.com`.
 package enum CookieDomain {
-    /// A host as cookies know it: in lower case, an IPv6 address without its brackets (RFC 6265bis §5.1.2). The path of
+    /// A host in the form that cookies compare: in lower case, an IPv6 address without its brackets (RFC 6265bis §5.1.2). The path of
     /// a local socket stays as it is.
     package static func canonical(_ host: String) -> String {
         if host.hasPrefix("/") { return host }
@@ -11,11 +11,11 @@ package enum CookieDomain {
         return name.hasPrefix("[") && name.hasSuffix("]") ? String(name.dropFirst().dropLast()) : name
     }
 
-    /// Whether a cookie of `domain`, given without a leading dot, goes to `host`. Both are canonical.
+    /// Whether a cookie of `domain`, given without a leading dot, is sent to `host`. Both are canonical.
     package static func covers(_ domain: String, host: String) -> Bool {
         if domain == host { return true }
         let (short, long) = (domain.utf8, host.utf8)
-        // What most pairs of names fail comes first.
+        // The checks that most pairs of names fail come first.
         guard short.count < long.count, long.suffix(short.count + 1).first == UInt8(ascii: "."),
             long.suffix(short.count).elementsEqual(short)
         else { return false }
@@ -28,8 +28,8 @@ package enum CookieDomain {
         return labels.count > 1 && labels.allSatisfy { !$0.isEmpty && $0.allSatisfy(isNameByte) } && !isAddress(domain)
     }
 
-    /// An IPv6 address, or anything whose last label is a number, which no top-level name is: resolvers take
-    /// `127.1` and `0x7f.1` for addresses as well.
+    /// Whether the host is an IPv6 address or its last label is a number, which no top-level name is: resolvers read
+    /// `127.1` and `0x7f.1` as addresses as well.
     package static func isAddress(_ host: String) -> Bool {
         if host.utf8.contains(UInt8(ascii: ":")) { return true }
         guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last, let first = last.first else {
@@ -49,4 +49,25 @@ package enum CookieDomain {
             false
         }
     }
+}
+
+/// Which paths a cookie's path covers (RFC 6265bis §5.1.4).
+package enum CookiePath {
+    /// The path of a cookie whose server sent none, or none that begins with "/": the request's without its last part.
+    package static func standard(for requestPath: String) -> String {
+        guard requestPath.utf8.first == slash, let last = requestPath.utf8.lastIndex(of: slash),
+            last != requestPath.utf8.startIndex
+        else { return "/" }
+        return String(requestPath[..<last])
+    }
+
+    /// Whether a cookie of `path` is sent with a request for `requestPath`. Both are percent-encoded; case counts.
+    package static func covers(_ path: String, request requestPath: String) -> Bool {
+        let (cookie, request) = (path.utf8, requestPath.utf8)
+        guard request.starts(with: cookie) else { return false }
+        return request.count == cookie.count || cookie.last == slash
+            || request.dropFirst(cookie.count).first == slash
+    }
+
+    private static var slash: UInt8 { UInt8(ascii: "/") }
 }

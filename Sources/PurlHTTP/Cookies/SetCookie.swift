@@ -1,20 +1,20 @@
 /// The value of one `Set-Cookie` field, read by RFC 6265bis §5.6.
 ///
-/// It is what the server said, not what a client may keep: whether the server may say it is decided where its URL is
-/// known.
+/// It is what the server sent, not what a client may keep: whether the server may set the cookie is decided where its
+/// URL is known.
 package struct SetCookie: Sendable, Hashable {
     /// How long the cookie is to be kept. `Max-Age` counts more than `Expires` (RFC 6265bis §5.7 step 6).
     package enum Lifetime: Sendable, Hashable {
         /// Until the client ends its session.
         case session
-        /// So many seconds; zero or less means that the cookie is over.
+        /// For this many seconds; zero or less means that the cookie has expired.
         case seconds(Int64)
         case until(HTTPDate)
     }
 
     /// The `SameSite` attribute (RFC 6265bis §5.6.7).
     package enum SameSite: Sendable, Hashable {
-        /// There was none, or one that is not known.
+        /// There is none, or an unknown one.
         case unstated
         case none
         case lax
@@ -92,7 +92,7 @@ package struct SetCookie: Sendable, Hashable {
         }
     }
 
-    /// §5.6.2: an optional minus and digits. A number too large for 64 bits means the largest.
+    /// §5.6.2: an optional minus and digits. A number too large for 64 bits counts as the largest.
     private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
         let isNegative = text.first == .minus
         let digits = isNegative ? text.dropFirst() : text
@@ -109,7 +109,7 @@ package struct SetCookie: Sendable, Hashable {
         }
     }
 
-    /// The attributes that mean something.
+    /// The known attributes.
     private enum Attribute: String {
         case expires
         case maxAge = "max-age"
@@ -126,4 +126,68 @@ package struct SetCookie: Sendable, Hashable {
 extension UInt8 {
     fileprivate static var minus: UInt8 { 0x2D }
     fileprivate static var dot: UInt8 { 0x2E }
+}
+
+extension HeaderFields {
+    /// The cookies of the `Set-Cookie` lines, in their order; lines that have to be ignored are left out.
+    package var setCookies: [SetCookie] {
+        lines.compactMap { matches($0, .setCookie) ? SetCookie(bytes[$0.value]) : nil }
+    }
+}
+
+extension SetCookie {
+    /// The cookies of several `Set-Cookie` lines that an intermediary has joined with commas (RFC 9110 §5.3).
+    ///
+    /// Dates and values have commas of their own. A comma divides where a name and "=" follow it.
+    package static func list(joined text: String) -> [SetCookie] {
+        let bytes = Array(text.utf8)
+        var cookies: [SetCookie] = []
+        var start = 0
+        for index in bytes.indices where bytes[index] == .comma && beginsPair(bytes[(index + 1)...]) {
+            if let cookie = SetCookie(bytes[start..<index]) { cookies.append(cookie) }
+            start = index + 1
+        }
+        if let cookie = SetCookie(bytes[start...]) { cookies.append(cookie) }
+        return cookies
+    }
+
+    private static func beginsPair(_ rest: ArraySlice<UInt8>) -> Bool {
+        let text = rest.drop(while: \.isBlank)
+        guard let end = text.firstIndex(where: { !$0.isTokenByte }), end > text.startIndex else { return false }
+        return text[end...].first { !$0.isBlank } == .equals
+    }
+}
+
+/// A prefix of a cookie's name that restricts the cookie (RFC 6265bis §4.1.3, §5.7 steps 20 to 22).
+package enum CookiePrefix: Sendable, Hashable {
+    /// `__Secure-`: set and sent only over secure connections.
+    case secure
+    /// `__Host-`: also set by and sent to one host alone, with all its paths.
+    case host
+
+    /// The prefix of a name, in any case; nil for a name without one.
+    package init?(_ name: String) {
+        if Self.begins(name, with: "__secure-") {
+            self = .secure
+        } else if Self.begins(name, with: "__host-") {
+            self = .host
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether a cookie meets the restrictions of its prefix. A value without a name must not begin with a prefix.
+    package static func isSatisfied(name: String, value: String, isSecure: Bool, isHostOnly: Bool, path: String) -> Bool
+    {
+        if name.isEmpty { return CookiePrefix(value) == nil }
+        switch CookiePrefix(name) {
+        case nil: return true
+        case .secure: return isSecure
+        case .host: return isSecure && isHostOnly && path == "/"
+        }
+    }
+
+    private static func begins(_ name: String, with prefix: String) -> Bool {
+        name.utf8.count >= prefix.utf8.count && zip(name.utf8, prefix.utf8).allSatisfy { $0.lowercased == $1 }
+    }
 }

@@ -1,4 +1,4 @@
-/// What a digest carries from block to block of 64 bytes, and how it mixes them in.
+/// The state that a digest carries from block to block of 64 bytes, and its compression function.
 protocol BlockDigestState: Sendable {
     /// Whether the message's length follows it with its most significant byte first.
     static var endsBigEndian: Bool { get }

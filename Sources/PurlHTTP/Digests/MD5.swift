@@ -1,4 +1,5 @@
-/// MD5 (RFC 1321) of bytes that come in pieces of any size. Broken as a seal; old servers authenticate with it.
+/// MD5 (RFC 1321) of bytes that come in pieces of any size. Not collision-resistant; old servers authenticate
+/// with it.
 package struct MD5: Sendable {
     private var blocks = BlockDigest<MD5State>()
 
@@ -49,8 +50,8 @@ private struct MD5State: BlockDigestState {
             default: (mixed, word) = (c ^ (b | ~d), (7 * step) % 16)
             }
             let sum = a &+ mixed &+ MD5State.constants[step] &+ words[word]
-            let turn = MD5State.rotations[step / 16 * 4 + step % 4]
-            (a, d, c, b) = (d, c, b, b &+ (sum &<< turn | sum &>> (32 &- turn)))
+            let rotation = MD5State.rotations[step / 16 * 4 + step % 4]
+            (a, d, c, b) = (d, c, b, b &+ (sum &<< rotation | sum &>> (32 &- rotation)))
         }
         self.a &+= a
         self.b &+= b

@@ -1,5 +1,5 @@
-/// SHA-1 (FIPS 180-4) of bytes that come in pieces of any size. Broken as a seal; WebSocket handshakes show with it that
-/// both sides mean the same (RFC 6455 §1.3).
+/// SHA-1 (FIPS 180-4) of bytes that come in pieces of any size. Not collision-resistant; WebSocket handshakes use it
+/// to match a response to its request (RFC 6455 §1.3).
 package struct SHA1: Sendable {
     private var blocks = BlockDigest<SHA1State>()
 
@@ -36,14 +36,14 @@ private struct SHA1State: BlockDigestState {
     private mutating func compress(_ bytes: RawSpan, at start: Int) {
         var words = InlineArray<80, UInt32>(repeating: 0)
         for index in 0..<8 {
-            // The first of the two words lies in the upper half once the bytes are turned round.
+            // After the swap the first of the two words lies in the upper half.
             let pair = bytes.word(at: start + 8 * index).byteSwapped
             words[2 * index] = UInt32(truncatingIfNeeded: pair >> 32)
             words[2 * index + 1] = UInt32(truncatingIfNeeded: pair)
         }
         for index in 16..<80 {
             let sum = words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16]
-            words[index] = SHA1State.turned(sum, 1)
+            words[index] = SHA1State.rotatedLeft(sum, 1)
         }
         var (a, b, c, d, e) = (a, b, c, d, e)
         for step in 0..<80 {
@@ -55,8 +55,8 @@ private struct SHA1State: BlockDigestState {
             case 2: (mixed, constant) = ((b & c) | (d & (b | c)), 0x8F1B_BCDC)
             default: (mixed, constant) = (b ^ c ^ d, 0xCA62_C1D6)
             }
-            let next = SHA1State.turned(a, 5) &+ mixed &+ e &+ constant &+ words[step]
-            (a, b, c, d, e) = (next, a, SHA1State.turned(b, 30), c, d)
+            let next = SHA1State.rotatedLeft(a, 5) &+ mixed &+ e &+ constant &+ words[step]
+            (a, b, c, d, e) = (next, a, SHA1State.rotatedLeft(b, 30), c, d)
         }
         self.a &+= a
         self.b &+= b
@@ -65,7 +65,7 @@ private struct SHA1State: BlockDigestState {
         self.e &+= e
     }
 
-    private static func turned(_ word: UInt32, _ count: UInt32) -> UInt32 {
+    private static func rotatedLeft(_ word: UInt32, _ count: UInt32) -> UInt32 {
         word &<< count | word &>> (32 &- count)
     }
 }

@@ -1,4 +1,4 @@
-/// Bytes as text of 64 harmless characters (RFC 4648 §4).
+/// The encoding of bytes as text of 64 printable ASCII characters (RFC 4648 §4).
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -22,8 +22,8 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text, to the letter of the rule: whole groups, padded, nothing between them, and no bits left
-    /// over that say something else. nil for every other text.
+    /// The bytes that a text encodes; nil unless it is in canonical form: whole groups, padded, without other characters
+    /// between them, and with zeros as the unused bits of the last group.
     package static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         let padding = text.reversed().prefix { $0 == .equals }.count

@@ -1,9 +1,9 @@
 /// The directives of `Cache-Control` in a request or a response (RFC 9111 §5.2, RFC 5861, RFC 8246).
 ///
-/// Seconds are 0 to 2,147,483,648: more than that is taken for that (RFC 9111 §1.2.2). Of a directive that comes
-/// several times the first counts.
+/// Seconds are 0 to 2,147,483,648: a larger number counts as that (RFC 9111 §1.2.2). Of a repeated directive the first
+/// counts.
 package struct CacheControl: Sendable, Hashable {
-    /// How stale a response the client would take.
+    /// How stale a response the client accepts.
     package enum MaxStale: Sendable, Hashable {
         /// However stale.
         case any
@@ -46,7 +46,7 @@ package struct CacheControl: Sendable, Hashable {
     /// `immutable`
     package private(set) var immutable = false
 
-    /// The directives of all lines of `Cache-Control`; unknown ones are passed over.
+    /// The directives of all lines of `Cache-Control`; unknown ones are skipped.
     package init(_ fields: HeaderFields) {
         guard fields.mayContain(.cacheControl) else { return }
         for line in fields.lines where fields.matches(line, .cacheControl) {
@@ -71,7 +71,7 @@ package struct CacheControl: Sendable, Hashable {
         }
     }
 
-    /// The directives that most responses have, when they are written as they are specified.
+    /// Takes a directive that most responses have, in its usual spelling. False for any other.
     private mutating func take(plain element: ArraySlice<UInt8>) -> Bool {
         switch element.count {
         case 8 where element.elementsEqual("no-store".utf8): noStore = true
@@ -106,7 +106,7 @@ package struct CacheControl: Sendable, Hashable {
         }
     }
 
-    /// A number of seconds, the largest one when it does not fit; nil for everything that is no number.
+    /// A number of seconds, the largest one when it does not fit; nil for text that is not a number.
     static func seconds(_ text: String) -> Int64? {
         let digits = Array(text.utf8)
         guard !digits.isEmpty, digits.allSatisfy({ $0.digitValue != nil }) else { return nil }

@@ -2,7 +2,7 @@
 package struct Challenge: Sendable, Hashable {
     /// As it was written; the case of letters does not matter.
     package var scheme: String
-    /// What follows the scheme when it is no parameters: `Negotiate YII=`.
+    /// The text after the scheme when there are no parameters: `Negotiate YII=`.
     package var token68: String?
     /// In the order written.
     package var parameters: [FieldParameter]
@@ -13,10 +13,10 @@ package struct Challenge: Sendable, Hashable {
         self.parameters = parameters
     }
 
-    /// All challenges of the fields of that name, in order. Parts that belong to no challenge are passed over.
+    /// All challenges of the fields of that name, in order. Parts that belong to no challenge are skipped.
     ///
-    /// Commas divide challenges and parameters alike. An element is a parameter when an equals sign follows its first
-    /// word; in every other case that word is a scheme.
+    /// Commas separate challenges as well as parameters. An element is a parameter when an equals sign follows its first
+    /// word; otherwise that word is a scheme.
     package static func all(in fields: HeaderFields, _ name: FieldName) -> [Challenge] {
         var challenges: [Challenge] = []
         for line in fields.lines where fields.matches(line, name) {
@@ -38,13 +38,13 @@ package struct Challenge: Sendable, Hashable {
     /// Whether this is the scheme; the case of letters does not matter.
     package func isScheme(_ name: String) -> Bool { scheme.equalsIgnoringCase(name) }
 
-    /// The value of the first parameter of that name, which is given in small letters.
+    /// The value of the first parameter of that name, which is given in lower case.
     package func parameter(_ name: String) -> String? { parameters.first(named: name) }
 
     /// The protection space within the server; nil when the challenge names none.
     package var realm: String? { parameter("realm") }
 
-    /// An element that begins a challenge: a scheme, and after blanks a token68 or the first parameter.
+    /// Reads an element that begins a challenge: a scheme, and after blanks a token68 or the first parameter.
     private init?(element: ArraySlice<UInt8>) {
         let word = element.prefix(while: \.isTokenByte)
         let rest = element[word.endIndex...]

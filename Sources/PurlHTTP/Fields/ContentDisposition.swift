@@ -1,11 +1,11 @@
 /// The value of `Content-Disposition` (RFC 6266): `attachment; filename="a.txt"`.
 package struct ContentDisposition: Sendable, Hashable {
-    /// In small letters: `inline`, `attachment`, `form-data`.
+    /// In lower case: `inline`, `attachment`, `form-data`.
     package var type: String
-    /// In the order written; those whose name ends with `*` are still coded.
+    /// In the order written; those whose name ends with `*` are still encoded.
     package var parameters: [FieldParameter]
 
-    /// A disposition; a name that is not plain ASCII is written in both forms, so that every recipient gets one.
+    /// A disposition; a file name outside ASCII is written in both forms, since old recipients read only the plain one.
     package init(type: String, filename: String? = nil) {
         self.type = type
         parameters = []
@@ -21,7 +21,7 @@ package struct ContentDisposition: Sendable, Hashable {
         }
     }
 
-    /// nil when there is no type.
+    /// Reads the field's value; nil when there is no type.
     package init?(_ text: String) {
         var scanner = ParameterScanner(text)
         type = scanner.leadingItem().asciiLowercased
@@ -29,7 +29,7 @@ package struct ContentDisposition: Sendable, Hashable {
         parameters = scanner.parameters()
     }
 
-    /// The name the server suggests. It is returned raw and must not be trusted: it may hold slashes and dots.
+    /// The file name that the server suggests. It is unchecked and must not be trusted: it may contain slashes and dots.
     /// `filename*` wins over `filename` (RFC 6266 §4.3) unless it is broken.
     package var filename: String? {
         for parameter in parameters where parameter.name == "filename*" {

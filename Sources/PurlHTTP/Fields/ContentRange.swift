@@ -1,6 +1,6 @@
 /// The value of `Content-Range` in bytes (RFC 9110 §14.4).
 package struct ContentRange: Sendable, Hashable {
-    /// First and last byte enclosed; nil for an unsatisfied range, `bytes */N`.
+    /// First and last byte, both included; nil for an unsatisfied range, `bytes */N`.
     package var bounds: ClosedRange<Int64>?
     /// The length of the whole representation; nil when it is not known, `bytes 0-9/*`.
     package var completeLength: Int64?
@@ -10,7 +10,8 @@ package struct ContentRange: Sendable, Hashable {
         self.completeLength = completeLength
     }
 
-    /// nil for another unit, a broken value, a last byte before the first or not before the complete length.
+    /// Reads the field's value; nil for another unit, a broken value, a last byte before the first or not before the
+    /// complete length.
     package init?(_ text: String) {
         let parts = Array(text.utf8).trimmingBlanks().split(separator: .space, maxSplits: 1)
         guard parts.count == 2, String(decoding: parts[0], as: UTF8.self).equalsIgnoringCase("bytes") else {
@@ -24,7 +25,7 @@ package struct ContentRange: Sendable, Hashable {
         if isComplete, completeLength == nil { return nil }
 
         if halves[0].elementsEqual("*".utf8) {
-            // "*/*" says nothing and is no valid value.
+            // `*/*` is not a valid value.
             guard isComplete else { return nil }
             bounds = nil
             return

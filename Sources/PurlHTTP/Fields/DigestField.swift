@@ -1,8 +1,8 @@
 /// The value of `Content-Digest` and `Repr-Digest` (RFC 9530): a dictionary of algorithms and byte sequences.
 package enum DigestField {
     /// The 32 bytes of the `sha-256` member; nil when there is none, and when the value as a whole is not such a
-    /// dictionary (RFC 9651 §4.2: a field that fails to parse is ignored altogether). Other algorithms are passed
-    /// over; of two members with the same name the last counts.
+    /// dictionary (RFC 9651 §4.2: a field that fails to parse is ignored altogether). Other algorithms are
+    /// skipped; of two members with the same name the last counts.
     package static func sha256(in text: String) -> [UInt8]? {
         var reader = DigestReader(text)
         guard let digest = reader.lastValue(of: "sha-256"), digest.count == 32 else { return nil }
@@ -30,7 +30,7 @@ private struct DigestReader {
             guard position < bytes.count else { break }
             guard take(.comma) else { return nil }
             skip(\.isBlank)
-            // A comma has to have a member behind it.
+            // A comma must be followed by a member.
             guard position < bytes.count else { return nil }
         }
         return found
@@ -66,7 +66,7 @@ private struct DigestReader {
         return Base64.decode(encoded)
     }
 
-    /// `*( ";" *SP key [ "=" bare-item ] )`; they say nothing about the digest. False when they break the grammar.
+    /// `*( ";" *SP key [ "=" bare-item ] )`; they do not concern the digest. False when they break the grammar.
     private mutating func skipParameters() -> Bool {
         while take(.semicolon) {
             skip { $0 == .space }
@@ -83,7 +83,7 @@ private struct DigestReader {
         case .colon: return byteSequence() != nil
         case .quote: return skipString()
         default:
-            // Tokens, numbers, booleans and dates.
+            // Tokens, numbers, Booleans and dates.
             let start = position
             skip { $0.isTokenByte || ":/?@".utf8.contains($0) }
             return position > start

@@ -1,14 +1,14 @@
 /// An entity tag (RFC 9110 §8.8.3): `"abc"` or `W/"abc"`.
 package struct EntityTag: Sendable {
-    /// Whether equality promises no more than the same meaning.
+    /// Whether the tag is weak: equal weak tags mean equivalent, not identical, representations.
     package var isWeak: Bool
-    /// What stands between the quotes.
+    /// The text between the quotes.
     package var opaque: String
 
-    /// nil for everything that is not exactly one entity tag; a tag without quotes is none.
+    /// Reads one entity tag; nil for any other text, also for a tag without quotes.
     package init?(_ text: String) {
         var rest = Array(text.utf8).trimmingBlanks()
-        // Case matters: RFC 9110 has an upper-case W alone.
+        // RFC 9110 §8.8.3: only the upper-case W is allowed.
         isWeak = rest.starts(with: "W/".utf8)
         if isWeak { rest = rest.dropFirst(2) }
         guard rest.count >= 2, rest.first == .quote, rest.last == .quote else { return nil }
@@ -17,14 +17,14 @@ package struct EntityTag: Sendable {
         opaque = String(decoding: rest, as: UTF8.self)
     }
 
-    /// The comparison that says that the bytes are the same: both strong and equal.
+    /// The strong comparison (RFC 9110 §8.8.3.2): true when both tags are strong and equal, so the bytes are the same.
     package func strongMatch(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && weakMatch(other)
     }
 
-    /// The comparison that says that the meaning is the same.
+    /// The weak comparison (RFC 9110 §8.8.3.2): true when the tags are equal, so the representations are equivalent.
     package func weakMatch(_ other: EntityTag) -> Bool {
-        // Byte by byte: texts that Unicode holds for the same are different tags.
+        // Byte by byte: canonically equivalent Unicode texts are different tags.
         opaque.utf8.elementsEqual(other.opaque.utf8)
     }
 }

@@ -1,13 +1,13 @@
 /// The coding of a parameter whose name ends with `*` (RFC 8187): `UTF-8'en'na%C3%AFve`.
 package struct ExtendedValue: Sendable, Hashable {
-    /// The text meant.
+    /// The decoded text.
     package var text: String
 
     package init(text: String) {
         self.text = text
     }
 
-    /// Reads UTF-8 and ISO-8859-1; the language is passed over. nil for another charset, a broken percent code
+    /// Reads UTF-8 and ISO-8859-1; the language is skipped. nil for another charset, a broken percent code
     /// and bytes that are not valid in the charset.
     package init?(_ value: String) {
         let parts = Array(value.utf8).split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
@@ -17,9 +17,7 @@ package struct ExtendedValue: Sendable, Hashable {
             guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
             self.text = text
         } else if charset.equalsIgnoringCase("iso-8859-1") {
-            var text = ""
-            for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
-            self.text = text
+            text = String(latin1: bytes)
         } else {
             return nil
         }
@@ -48,7 +46,7 @@ extension ExtendedValue: CustomStringConvertible {
     package var description: String {
         var coded = "UTF-8''"
         for byte in text.utf8 {
-            // `attr-char`: a token without the three characters that have a meaning here.
+            // `attr-char`: a token character other than `%`, `'` and `*`.
             if byte.isTokenByte, byte != 0x25, byte != 0x27, byte != 0x2A {
                 coded.unicodeScalars.append(Unicode.Scalar(byte))
             } else {

@@ -1,8 +1,8 @@
 /// The fields of a head or of a trailer section: order kept, repeats kept.
 ///
 /// All names and values lie in one byte array; a line is two ranges of it. Parsing therefore makes no `String`
-/// per field, and a look-up compares bytes. Text is made when somebody asks: UTF-8 when the bytes are valid
-/// UTF-8, Latin-1 otherwise.
+/// per field, and a look-up compares bytes. Text is made on request: UTF-8 when the bytes are valid UTF-8,
+/// Latin-1 otherwise.
 package struct HeaderFields: Sendable {
     /// One field line as text.
     package struct Field: Sendable {
@@ -25,12 +25,15 @@ package struct HeaderFields: Sendable {
 
     private(set) var bytes: [UInt8] = []
     private(set) var lines: [Line] = []
-    /// A bit for each of 64 classes of names, set where a line's name is of that class. Most questions are after fields
-    /// that are not there, and this answers most of those.
+    /// A bit for each of 64 classes of names, set when a line's name is of that class. Most look-ups are for absent fields,
+    /// and the bit answers most of those.
     private var classes: UInt64 = 0
 
-    /// No fields.
+    /// Makes an empty section.
     package init() {}
+
+    /// The approximate number of bytes the fields take in memory.
+    package var byteCount: Int { bytes.count }
 
     /// All values of `name` joined with `", "`, or nil when there is none.
     /// Setting replaces every line of that name at the place of the first; nil removes them.
@@ -59,7 +62,7 @@ package struct HeaderFields: Sendable {
         }
     }
 
-    /// The value of every line of that name, in order.
+    /// The value of each line of that name, in order.
     package func values(of name: FieldName) -> [String] {
         guard mayContain(name) else { return [] }
         return lines.compactMap { matches($0, name) ? String(fieldBytes: bytes[$0.value]) : nil }
@@ -88,7 +91,7 @@ package struct HeaderFields: Sendable {
         compact()
     }
 
-    /// Whether the line has that name, whatever the case.
+    /// Whether the line has that name, in any case.
     func matches(_ line: Line, _ name: FieldName) -> Bool {
         let text = name.text.utf8
         guard text.count == line.name.count else { return false }
@@ -110,7 +113,7 @@ package struct HeaderFields: Sendable {
         return Line(name: start..<middle, value: middle..<bytes.count)
     }
 
-    /// The bit of a name's class: its length and its first letter, whatever the case.
+    /// The bit of a name's class: its length and its first letter in either case.
     private static func nameClass(_ length: Int, _ first: UInt8?) -> UInt64 {
         1 &<< UInt64(truncatingIfNeeded: length &* 5 &+ Int((first ?? 0) | 0x20))
     }
@@ -131,7 +134,7 @@ package struct HeaderFields: Sendable {
     }
 }
 
-// MARK: - Growing while a message comes in
+// MARK: - Parsing
 
 extension HeaderFields {
     /// Makes room for a head of ordinary size in one step.
@@ -140,7 +143,7 @@ extension HeaderFields {
         lines.reserveCapacity(lineCount)
     }
 
-    /// Copies a line whose parts lie in `source`, the value after the name. What stands between them comes along:
+    /// Copies a line whose parts lie in `source`, the value after the name. The bytes between them are copied too:
     /// one copy of a few bytes more is cheaper than two.
     mutating func append(from source: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
         classes |= HeaderFields.nameClass(name.count, source[name.lowerBound])
@@ -155,7 +158,7 @@ extension HeaderFields {
     /// Continues the value of the last line with `SP` and the bytes of `range`. False when there is no line yet.
     mutating func extendLast(from source: Span<UInt8>, _ range: Range<Int>) -> Bool {
         guard var last = lines.popLast() else { return false }
-        // The value of the line that came last ends where the bytes end, so it can grow in place.
+        // The value of the last line ends where the bytes end, so it can grow in place.
         if !range.isEmpty {
             if !last.value.isEmpty { bytes.append(.space) }
             bytes.append(source, range)
@@ -195,5 +198,99 @@ extension HeaderFields: Equatable {
     /// The same lines in the same order: names without regard to case, values exactly.
     package static func == (left: HeaderFields, right: HeaderFields) -> Bool {
         left.elementsEqual(right)
+    }
+}
+
+// MARK: - Lists
+
+/// Fields whose value is a comma-separated list (RFC 9110 §5.6.1), spread over any number of lines.
+extension HeaderFields {
+    /// The elements of the list over all lines of that name, trimmed, empty ones dropped.
+    /// A comma inside a quoted string does not divide.
+    package func listElements(of name: FieldName) -> [String] {
+        guard mayContain(name) else { return [] }
+        var elements: [String] = []
+        for line in lines where matches(line, name) {
+            var scanner = ListScanner(line.value)
+            while let element = scanner.next(in: bytes) {
+                elements.append(String(fieldBytes: bytes[element]))
+            }
+        }
+        return elements
+    }
+
+    /// Whether the list holds that element; the case of ASCII letters does not matter.
+    package func hasToken(_ token: String, in name: FieldName) -> Bool {
+        guard mayContain(name) else { return false }
+        for line in lines where matches(line, name) {
+            var scanner = ListScanner(line.value)
+            while let element = scanner.next(in: bytes) {
+                if element.count == token.utf8.count,
+                    zip(bytes[element], token.utf8).allSatisfy({ $0.lowercased == $1.lowercased })
+                {
+                    return true
+                }
+            }
+        }
+        return false
+    }
+}
+
+/// Finds the elements of one comma-separated value.
+struct ListScanner {
+    private var position: Int
+    private let end: Int
+
+    /// A scanner over the bytes in `range`.
+    init(_ range: Range<Int>) {
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    /// The range of the next element without blanks around it; empty elements are skipped. nil at the end.
+    /// A quoted string that is never closed reaches to the end.
+    mutating func next(in bytes: [UInt8]) -> Range<Int>? {
+        while position < end {
+            let start = position
+            var isQuoted = false
+            while position < end, isQuoted || bytes[position] != .comma {
+                if bytes[position] == .quote { isQuoted.toggle() }
+                // Inside quotes a backslash escapes the next byte.
+                if isQuoted, bytes[position] == .backslash, position + 1 < end { position += 1 }
+                position += 1
+            }
+            var lower = start
+            var upper = position
+            position += 1
+            while lower < upper, bytes[lower].isBlank { lower += 1 }
+            while upper > lower, bytes[upper - 1].isBlank { upper -= 1 }
+            if lower < upper { return lower..<upper }
+        }
+        return nil
+    }
+}
+
+// MARK: - Ages and dates
+
+extension HeaderFields {
+    /// `Age` in seconds (RFC 9111 §5.1). Of several values the first counts; nil when there is none or it is broken.
+    package var age: Int64? {
+        listElements(of: .age).first.flatMap { CacheControl.seconds($0) }
+    }
+
+    /// `Date`; nil when there is none or it is broken.
+    package var date: HTTPDate? {
+        values(of: .date).first.flatMap { HTTPDate($0) }
+    }
+
+    /// `Last-Modified`; nil when there is none or it is broken.
+    package var lastModified: HTTPDate? {
+        values(of: .lastModified).first.flatMap { HTTPDate($0) }
+    }
+
+    /// `Expires`; nil when there is none. A broken one, such as `0`, is a moment in the past
+    /// (RFC 9111 §5.3).
+    package var expires: HTTPDate? {
+        values(of: .expires).first.map { HTTPDate($0) ?? HTTPDate(secondsSinceEpoch: 0) }
     }
 }

@@ -1,8 +1,8 @@
 /// A media type (RFC 9110 §8.3.1): `text/html; charset="utf-8"`.
 package struct MediaType: Sendable, Hashable {
-    /// In small letters.
+    /// In lower case.
     package var type: String
-    /// In small letters.
+    /// In lower case.
     package var subtype: String
     /// In the order written.
     package var parameters: [FieldParameter]
@@ -13,7 +13,7 @@ package struct MediaType: Sendable, Hashable {
         self.parameters = parameters
     }
 
-    /// nil when type or subtype is missing or is not a token.
+    /// Reads a media type; nil when type or subtype is missing or is not a token.
     package init?(_ text: String) {
         var scanner = ParameterScanner(text)
         let parts = scanner.leadingItem().utf8.split(separator: 0x2F, omittingEmptySubsequences: false)

@@ -1,8 +1,8 @@
-/// The value of `Vary`: on what besides the target the choice of a response depended (RFC 9110 §12.5.5).
+/// The value of `Vary`: what besides the target the server selected the response by (RFC 9110 §12.5.5).
 package enum VaryList: Sendable, Hashable {
-    /// On something that no field says: no other request is known to get the same response.
+    /// `*`: no other request is known to get the same response.
     case anything
-    /// On these fields of the request; none when there is no `Vary`.
+    /// These fields of the request; none when there is no `Vary`.
     case fields([FieldName])
 
     /// The elements over all lines; one `*` among them is enough.

@@ -1,4 +1,4 @@
-/// Finds the body of a message in input that comes in pieces. It copies nothing: events name places in the input.
+/// Finds the body of a message in input that comes in pieces. It copies no bytes: events carry ranges of the input.
 ///
 /// Theory of operation, the whole transition table:
 /// ```
@@ -37,24 +37,24 @@ package struct BodyDecoder: Sendable {
         trailerReader = TrailerReader(limits: limits)
     }
 
-    /// Whether `.end` has been given.
+    /// Whether `decode` or `endOfStream` has returned `.end`.
     package var isComplete: Bool {
         if case .ended = state { true } else { false }
     }
 
-    /// How many bytes the body still has, where that is all there is to know of it.
+    /// How many bytes of a body of known length are left; nil for chunks, a body until close and a complete body.
     package var plainRemainder: Int64? {
         if case .length(let remaining) = state, remaining > 0 { remaining } else { nil }
     }
 
-    /// Some bytes of the plain remainder have gone another way.
+    /// Counts bytes of the plain remainder that were received without this decoder.
     package mutating func skip(_ count: Int) {
         guard let remaining = plainRemainder, count > 0 else { return }
         state = .length(max(0, remaining - Int64(count)))
     }
 
     /// Takes bytes from `offset` on and moves `offset` past what it took. nil: needs more input, all of this one is
-    /// taken. A body of no bytes gives `.end` at once, on empty input too. After `.end`: nil, takes nothing.
+    /// taken. An empty body gives `.end` at once, on empty input too. After `.end` it returns nil and takes no bytes.
     package mutating func decode(_ input: RawSpan, from offset: inout Int) throws(ParseError) -> BodyEvent? {
         guard offset >= 0 else { return nil }
         let bytes = Span<UInt8>(_bytes: input)
@@ -92,8 +92,8 @@ package struct BodyDecoder: Sendable {
         }
     }
 
-    /// The peer closed. That ends a body that runs until then, and one that is complete; every other throws
-    /// `.prematureEnd`.
+    /// Ends the body because the peer closed the connection. Throws `.prematureEnd` unless the body is complete or runs
+    /// until the close.
     package mutating func endOfStream() throws(ParseError) -> BodyEvent {
         switch state {
         case .untilClose, .ended:
@@ -123,5 +123,132 @@ package struct BodyDecoder: Sendable {
         } else {
             throw .missingChunkEnd
         }
+    }
+}
+
+/// One part of a body that the decoder found.
+package enum BodyEvent: Equatable, Sendable {
+    /// Bytes of the body: offsets in the input of that call.
+    case bytes(Range<Int>)
+    /// The body is complete. Only the chunked coding has trailers.
+    case end(trailers: HeaderFields)
+}
+
+/// Reads the line before a chunk's data: `1*HEXDIG [ chunk-ext ] CRLF` (RFC 9112 §7.1). Extensions are skipped.
+struct ChunkSizeReader: Sendable {
+    private enum Part {
+        /// Before the first digit.
+        case start
+        /// After a digit.
+        case digits
+        /// After the blanks that may stand between the size and an extension.
+        case blanks
+        /// After a semicolon.
+        case extensions
+        /// After CR: only LF may follow.
+        case lineEnd
+    }
+
+    private let limit: Int
+    private var part = Part.start
+    private var size: Int64 = 0
+    private var otherBytes = 0
+
+    /// A reader that allows `limit` bytes in the line besides the significant digits of the size.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// The size once its line is complete; nil when more input is needed. Then the reader starts over.
+    mutating func next(_ input: Span<UInt8>, from offset: inout Int) throws(ParseError) -> Int64? {
+        while offset < input.count {
+            let byte = input[offset]
+            offset += 1
+            if byte == .lineFeed, part == .lineEnd {
+                let result = size
+                self = ChunkSizeReader(limit: limit)
+                return result
+            }
+            try take(byte)
+        }
+        return nil
+    }
+
+    private mutating func take(_ byte: UInt8) throws(ParseError) {
+        switch part {
+        case .start, .digits:
+            if let digit = byte.hexadecimalValue { return try take(digit: digit) }
+            // At least one digit; no sign, no "0x", no blank before it.
+            guard part == .digits else { throw .invalidChunkSize }
+            try takeAfterSize(byte)
+        case .blanks:
+            try takeAfterSize(byte)
+        case .extensions:
+            if byte == .carriageReturn {
+                part = .lineEnd
+            } else {
+                guard byte.isFieldValueByte else { throw .invalidChunkExtension }
+                try countOtherByte()
+            }
+        case .lineEnd:
+            // RFC 9112 §7.1.1 and §2.2: a CR alone has been used to hide what follows.
+            throw .invalidChunkExtension
+        }
+    }
+
+    private mutating func take(digit: Int) throws(ParseError) {
+        part = .digits
+        // Leading zeros do not change the size, so an endless row of them must reach a limit.
+        if size == 0 { try countOtherByte() }
+        guard size <= Int64.max >> 4 else { throw .chunkTooLarge }
+        size = size << 4 | Int64(digit)
+    }
+
+    private mutating func takeAfterSize(_ byte: UInt8) throws(ParseError) {
+        switch byte {
+        case .carriageReturn: part = .lineEnd
+        case .semicolon: part = .extensions
+        case .space, .tab: part = .blanks
+        default: throw .invalidChunkSize
+        }
+        if part != .lineEnd { try countOtherByte() }
+    }
+
+    private mutating func countOtherByte() throws(ParseError) {
+        // The first digit of a size counts too, be it zero or not: hence one more.
+        guard otherBytes <= limit else { throw .chunkExtensionTooLarge }
+        otherBytes += 1
+    }
+}
+
+/// Reads the trailer section after the last chunk: field lines and an empty line (RFC 9112 §7.1.2).
+struct TrailerReader: Sendable {
+    private let maximumFields: Int
+    private var lines: LineReader
+    private var fields = HeaderFields()
+
+    init(limits: HeadLimits) {
+        maximumFields = limits.maximumFields
+        lines = LineReader(limit: limits.maximumTrailerBytes, limitError: .trailersTooLarge)
+    }
+
+    /// The trailers once the empty line has come; nil when more input is needed.
+    mutating func next(_ input: Span<UInt8>, from offset: inout Int) throws(ParseError) -> HeaderFields? {
+        while let line = try lines.next(in: input, from: &offset) {
+            let isEnd =
+                switch line {
+                case .input(let range): try take(input, range)
+                case .held(let bytes): try take(bytes.span, 0..<bytes.count)
+                }
+            if isEnd { return fields }
+        }
+        return nil
+    }
+
+    /// Whether the line was the empty one.
+    private mutating func take(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(ParseError) -> Bool {
+        guard !range.isEmpty else { return true }
+        try fields.parseLine(bytes, range, maximumFields: maximumFields)
+        return false
     }
 }

@@ -1,4 +1,4 @@
-/// How the end of a message's body is found.
+/// How a recipient finds the end of a message's body.
 package enum BodyFraming: Hashable, Sendable {
     /// There is no body.
     case none
@@ -10,12 +10,12 @@ package enum BodyFraming: Hashable, Sendable {
     case untilClose
 }
 
-/// RFC 9112 §6.3, the one place that decides.
+/// RFC 9112 §6.3, decided here alone.
 extension BodyFraming {
     /// The framing of a response to a request with that method.
     /// Throws an error of kind `.framing` when the head leaves the end of the message in doubt.
     package static func ofResponse(_ head: ResponseHead, to method: RequestMethod) throws(ParseError) -> BodyFraming {
-        // Rule 1: no body whatever the fields say.
+        // Rule 1: no body, regardless of the fields.
         if !method.allowsResponseContent || head.isInterim || head.status == 204 || head.status == 304 { return .none }
         // Rule 2: the connection becomes a tunnel.
         if method == .connect, (200...299).contains(head.status) { return .none }
@@ -30,7 +30,7 @@ extension BodyFraming {
         try declared(by: head.fields, version: head.version) ?? .none
     }
 
-    /// What the fields say; nil when they say nothing.
+    /// The framing that the fields declare; nil when they declare none.
     private static func declared(by fields: HeaderFields, version: HTTPVersion) throws(ParseError) -> BodyFraming? {
         guard fields.contains(.transferEncoding) else {
             guard let length = try contentLength(of: fields) else { return nil }
@@ -40,7 +40,7 @@ extension BodyFraming {
         guard version >= .http1_1 else { throw .transferEncodingInOldVersion }
         // Rule 3: both fields present is an attack, not a message.
         guard !fields.contains(.contentLength) else { throw .transferEncodingWithContentLength }
-        // Rule 4: nothing but chunked is understood, and it must be applied once.
+        // Rule 4: only chunked is supported, and it must be applied once.
         let codings = fields.listElements(of: .transferEncoding)
         guard codings.count == 1, fields.hasToken("chunked", in: .transferEncoding) else {
             throw .unsupportedTransferCoding

@@ -1,6 +1,6 @@
 /// Writes the chunked transfer coding (RFC 9112 §7.1).
 package enum ChunkEncoder {
-    /// Appends one whole chunk: size, data and the line end after it. No data, no chunk: an empty one would be the end.
+    /// Appends one whole chunk: size, data and line end. Without data it appends nothing: an empty chunk would end the body.
     package static func appendChunk(_ data: RawSpan, to bytes: inout [UInt8]) {
         guard !data.isEmpty else { return }
         bytes.reserveCapacity(bytes.count + data.byteCount + 20)
@@ -9,7 +9,7 @@ package enum ChunkEncoder {
         bytes.appendLineEnd()
     }
 
-    /// Appends the size line of a chunk whose data, and `CR LF` after it, the caller sends. Nothing for no data.
+    /// Appends the size line of a chunk whose data, and `CR LF` after it, the caller sends. Appends nothing for size 0.
     package static func appendChunkHead(size: Int, to bytes: inout [UInt8]) {
         guard size > 0 else { return }
         bytes.append(contentsOf: String(size, radix: 16).utf8)

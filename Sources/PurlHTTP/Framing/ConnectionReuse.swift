@@ -1,23 +1,23 @@
-/// Whether a connection may carry another exchange after this one (RFC 9112 §9.3), the one place that decides.
+/// Whether a connection may carry another exchange after this one (RFC 9112 §9.3).
 package enum ConnectionReuse {
-    /// The client's side. `requestFields` are those of the request that was answered.
+    /// Decides for the client. `requestFields` are those of the request that the response answers.
     package static func isAllowed(
         after response: ResponseHead, framing: BodyFraming, requestFields: HeaderFields
     ) -> Bool {
-        // A body that ends with the connection takes the connection with it.
+        // The end of the connection is the end of the body.
         guard framing != .untilClose else { return false }
-        // After 101 the connection speaks another protocol.
+        // After 101 the connection carries another protocol.
         guard response.status != 101 else { return false }
         guard !requestFields.hasToken("close", in: .connection) else { return false }
         return isPersistent(response.version, response.fields)
     }
 
-    /// The server's side.
+    /// Decides for the server.
     package static func isAllowed(after request: RequestHead) -> Bool {
         isPersistent(request.version, request.fields)
     }
 
-    /// How many seconds the server says it keeps an idle connection: `Keep-Alive: timeout=N`.
+    /// For how many seconds the server keeps an idle connection: `Keep-Alive: timeout=N`.
     package static func idleTimeout(_ response: ResponseHead) -> Int? {
         guard response.fields.contains(.keepAlive) else { return nil }
         for element in response.fields.listElements(of: .keepAlive) {
@@ -31,9 +31,9 @@ package enum ConnectionReuse {
     }
 
     private static func isPersistent(_ version: HTTPVersion, _ fields: HeaderFields) -> Bool {
-        // `close` wins over everything else.
+        // `close` takes precedence.
         if fields.hasToken("close", in: .connection) { return false }
-        // HTTP/1.0 closes unless both want to go on; 1.1 goes on unless somebody wants to close.
+        // HTTP/1.0 closes unless both sides ask to persist; HTTP/1.1 persists unless one side asks to close.
         return version >= .http1_1 || fields.hasToken("keep-alive", in: .connection)
     }
 }

@@ -1,4 +1,4 @@
-/// Why a head or a trailer section was not written: it would have broken the message it belongs to.
+/// Why a head or a trailer section was not encoded: it would break its message or the method forbids it.
 package enum EncodeError: Error, Hashable, Sendable {
     case invalidMethod
     case invalidTarget
@@ -7,9 +7,9 @@ package enum EncodeError: Error, Hashable, Sendable {
     case invalidVersion
     case invalidFieldName(String)
     case invalidFieldValue(name: String)
-    /// RFC 9110 §9.3.8.
+    /// TRACE with content (RFC 9110 §9.3.8).
     case contentOfTrace
-    /// RFC 9110 §9.3.6: what is asked for is no resource.
+    /// CONNECT requests a tunnel, not a resource (RFC 9110 §9.3.6).
     case tunnel
 }
 

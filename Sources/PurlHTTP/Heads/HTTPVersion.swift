@@ -8,10 +8,10 @@ package struct HTTPVersion: Sendable, Hashable {
         self.minor = minor
     }
 
-    /// Connections close after a message unless both sides say otherwise; no transfer codings.
+    /// Connections close after a message unless both sides ask to persist; no transfer codings.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     package static let http1_0 = HTTPVersion(major: 1, minor: 0)
-    /// What Purl speaks.
+    /// The version that Purl uses.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     package static let http1_1 = HTTPVersion(major: 1, minor: 1)
 }
@@ -28,7 +28,7 @@ extension HTTPVersion: CustomStringConvertible {
 }
 
 extension HTTPVersion {
-    /// Reads the eight bytes `HTTP/1.x` that the range begins with. Every 1.x above 1.1 counts as 1.1
+    /// Reads the eight bytes `HTTP/1.x` at the start of the range. Every 1.x above 1.1 counts as 1.1
     /// (RFC 9110 §2.5).
     init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(ParseError) {
         let start = range.lowerBound

@@ -1,4 +1,4 @@
-/// How much of a head a peer may send before it counts as an attack.
+/// The limits on heads, trailers and chunk extensions; a peer that exceeds one counts as an attacker.
 package struct HeadLimits: Sendable, Hashable {
     /// Bytes of a whole head: empty lines before it, start line, fields and the empty line after them.
     package var maximumBytes: Int
@@ -8,7 +8,7 @@ package struct HeadLimits: Sendable, Hashable {
     package var maximumTrailerBytes: Int
     /// Bytes of one chunk's size line that are not significant digits of the size.
     package var maximumChunkExtensionBytes: Int
-    /// Interim (1xx) heads before the final one. The owner of the connection counts them.
+    /// Interim (1xx) heads before the final one. The connection counts them.
     package var maximumInterimResponses: Int
 
     package init(
@@ -22,6 +22,6 @@ package struct HeadLimits: Sendable, Hashable {
         self.maximumInterimResponses = maximumInterimResponses
     }
 
-    /// The limits Purl uses unless told otherwise.
+    /// The limits Purl uses unless configured otherwise.
     package static let standard = HeadLimits()
 }

@@ -1,8 +1,8 @@
 /// Reads heads of either direction, each a start line, field lines and an empty line, from input in pieces.
 ///
-/// Theory of operation: `LineReader` cuts lines and guards the size. The first line that is not empty is the start
+/// Theory of operation: `LineReader` finds lines and limits their size. The first line that is not empty is the start
 /// line; each further one goes into the fields at once, so that a broken head fails at its first broken line and
-/// nothing is read twice. The empty line ends the head, and the reader is ready for the next.
+/// no byte is read twice. The empty line ends the head, and the reader is ready for the next.
 struct HeadReader<Start: StartLine>: Sendable {
     private let limits: HeadLimits
     private var lines: LineReader
@@ -35,10 +35,10 @@ struct HeadReader<Start: StartLine>: Sendable {
         return nil
     }
 
-    /// Whether the line was the empty one after the fields.
+    /// Takes one line. Returns whether it was the empty one after the fields.
     private mutating func take(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(ParseError) -> Bool {
         guard start != nil else {
-            // RFC 9112 §2.2: empty lines before a start line are passed over.
+            // RFC 9112 §2.2: empty lines before a start line are skipped.
             guard !range.isEmpty else { return false }
             start = try Start(bytes, range)
             fields.reserve(bytes: 384, lines: 12)
@@ -48,4 +48,10 @@ struct HeadReader<Start: StartLine>: Sendable {
         try fields.parseLine(bytes, range, maximumFields: limits.maximumFields)
         return false
     }
+}
+
+/// The first line of a head.
+protocol StartLine: Sendable {
+    /// Reads the line that lies in `range` of `bytes`, its end not included.
+    init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(ParseError)
 }

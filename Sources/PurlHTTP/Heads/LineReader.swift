@@ -1,4 +1,4 @@
-/// Cuts input that comes in pieces into lines, and holds the beginning of a line whose end has not come yet.
+/// Divides input that comes in pieces into lines, and holds the beginning of a line whose end has not come yet.
 ///
 /// A line ends with LF; one CR before it belongs to the end (RFC 9112 §2.2). A line that lies in one piece is not
 /// copied. All lines together may not be longer than the limit, so no more than that is ever held.
@@ -7,7 +7,7 @@ struct LineReader: Sendable {
     enum Line {
         /// It lies in the input.
         case input(Range<Int>)
-        /// It came in several pieces, here put together.
+        /// It came in several pieces, joined here.
         case held([UInt8])
     }
 
@@ -26,13 +26,13 @@ struct LineReader: Sendable {
     /// Whether the beginning of a line is held.
     private var hasPartialLine: Bool { !held.isEmpty }
 
-    /// Starts counting anew for the next section.
+    /// Starts over for the next section.
     mutating func reset() {
         allowance = limit
         held = []
     }
 
-    /// The next line from `offset` on, which moves past what was taken. nil when its end has not come yet.
+    /// The next line from `offset` on; moves `offset` past the bytes taken. nil when its end has not come yet.
     mutating func next(in input: Span<UInt8>, from offset: inout Int) throws(ParseError) -> Line? {
         guard offset >= 0, offset < input.count else { return nil }
         let start = offset
@@ -40,7 +40,7 @@ struct LineReader: Sendable {
         let end = start + window
         let position = input.lineFeed(in: start..<end)
         guard position < end else {
-            // The line needs one more byte at least, so to have used up the limit is to pass it.
+            // The line needs at least one more byte, so a limit that is used up is exceeded.
             guard window < allowance else { throw limitError }
             held.append(input, start..<end)
             allowance -= window

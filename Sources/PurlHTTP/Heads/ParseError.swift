@@ -31,13 +31,13 @@ package enum ParseError: Error, Hashable, Sendable {
 
     case prematureEnd
 
-    /// What a caller needs to know to name the failure.
+    /// The groups of errors, by which a caller chooses the failure's code.
     package enum Kind: Hashable, Sendable {
         /// A start line or a field line breaks the grammar.
         case malformedHead
         /// One of `HeadLimits` was passed.
         case limitExceeded
-        /// It cannot be told safely where the message ends (RFC 9112 §6.3).
+        /// The end of the message cannot be determined safely (RFC 9112 §6.3).
         case framing
         /// The chunked coding is broken.
         case chunk

@@ -1,15 +1,16 @@
-/// A request method (RFC 9110 §9) and what the RFC says about it. Methods are case-sensitive.
+/// A request method (RFC 9110 §9) with its properties. Methods are case-sensitive.
 package struct RequestMethod: Sendable, Hashable {
     /// The method as it goes on the wire.
     package let name: String
 
-    /// A method with the given name. Any text is taken; encoding refuses what is no token.
+    /// A method with the given name. Any text is accepted; encoding rejects what is not a token.
     package init(_ name: String) {
         self.name = name
     }
 }
 
-/// The methods of RFC 9110 §9.3 and RFC 5789. Computed, not stored: a short literal costs nothing, nor does comparing it.
+/// The methods of RFC 9110 §9.3 and RFC 5789. Computed, not stored: a short literal costs no allocation,
+/// nor does comparing it.
 extension RequestMethod {
     /// `CONNECT`
     package static var connect: RequestMethod { "CONNECT" }

@@ -1,18 +1,18 @@
-/// Checks text that comes in pieces (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. It says so at
-/// the first byte that cannot be right, not only at the text's end.
+/// Checks text that comes in pieces (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. It fails at
+/// the first wrong byte, not only at the text's end.
 package struct UTF8Validator: Sendable {
-    /// How many bytes of the character begun are missing.
+    /// How many bytes of the current character are missing.
     private var missing = 0
-    /// What the next of them may be.
+    /// The range of the next of them.
     private var lower: UInt8 = 0x80
     private var upper: UInt8 = 0xBF
 
     package init() {}
 
-    /// No character is only half there.
+    /// Whether the text does not stop inside a character.
     package var isComplete: Bool { missing == 0 }
 
-    /// Takes the next bytes; false when they cannot be text. After that it is of no further use.
+    /// Takes the next bytes; false when they are not valid UTF-8. After that it cannot be used further.
     package mutating func take(_ text: RawSpan) -> Bool {
         let bytes = Span<UInt8>(_bytes: text)
         var position = 0

@@ -1,9 +1,9 @@
-/// What a close frame says (RFC 6455 §5.5.1, §7.4).
+/// The content of a close frame (RFC 6455 §5.5.1, §7.4).
 package struct WebSocketClose: Sendable, Hashable {
     /// The longest reason: a control frame has 125 bytes, and the code takes two.
     package static let longestReason = 123
 
-    /// nil: the frame says nothing.
+    /// nil: the frame is empty.
     package var code: UInt16?
     /// UTF-8.
     package var reason: [UInt8]
@@ -29,7 +29,7 @@ package struct WebSocketClose: Sendable, Hashable {
         self.init(code: code, reason: reason)
     }
 
-    /// The frame's content. A code that must not be sent is left out, and with it the reason. A reason that is too long
+    /// The frame's content. A code that must not be sent is left out together with the reason. A reason that is too long
     /// is cut between two characters; one that is not UTF-8 is left out.
     package var payload: [UInt8] {
         guard let code, WebSocketClose.isAllowed(code) else { return [] }
@@ -53,7 +53,7 @@ package struct WebSocketClose: Sendable, Hashable {
         return []
     }
 
-    /// Whether a close frame may have this code: those that RFC 6455 §7.4.1 and its registry define for it, and those
+    /// Whether a close frame may have this code: those that RFC 6455 §7.4.1 and its registry define, and those
     /// of libraries and programs. 1004, 1005, 1006 and 1015 never go over the wire.
     package static func isAllowed(_ code: UInt16) -> Bool {
         switch code {

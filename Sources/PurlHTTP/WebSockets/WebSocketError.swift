@@ -1,7 +1,6 @@
-/// Why what a peer sent is not the WebSocket protocol, or more than is wanted. The connection has to be failed
-/// (RFC 6455 §7.1.7).
+/// Why bytes from a peer break the WebSocket protocol or a limit. The connection has to be failed (RFC 6455 §7.1.7).
 package enum WebSocketError: Error, Hashable, Sendable {
-    /// RSV1 to RSV3 mean nothing here.
+    /// One of RSV1 to RSV3 is set without an extension that defines it.
     case reservedBits
     case reservedOpcode(UInt8)
     case fragmentedControlFrame
@@ -14,9 +13,9 @@ package enum WebSocketError: Error, Hashable, Sendable {
     case lengthNotShortest
     /// A length of 2 to the power of 63 or more.
     case lengthTooLarge
-    /// A continuation of nothing.
+    /// A continuation frame without a message to continue.
     case unexpectedContinuation
-    /// A new message before the last fragment of the one before.
+    /// A new message before the last fragment of the previous one.
     case missingContinuation
     case invalidText
     /// The message, decoded, has more bytes than this.
@@ -30,7 +29,7 @@ package enum WebSocketError: Error, Hashable, Sendable {
     /// A compressed message stops in the middle of a block.
     case compressionIncomplete
 
-    /// What the close frame says of it (RFC 6455 §7.4.1).
+    /// The code of the close frame that reports this error (RFC 6455 §7.4.1).
     package var closeCode: UInt16 {
         switch self {
         case .reservedBits, .reservedOpcode, .fragmentedControlFrame, .controlFrameTooLong, .maskedFrame,

@@ -1,4 +1,4 @@
-/// The opening handshake (RFC 6455 §4): what a client asks, and whether the answer is one to it.
+/// The opening handshake (RFC 6455 §4): a client's request, and the check of the server's response.
 package struct WebSocketHandshake: Sendable {
     /// What both sides have agreed on.
     package struct Agreement: Sendable, Hashable {
@@ -19,11 +19,13 @@ package struct WebSocketHandshake: Sendable {
     private let protocols: [String]
     private let offers: [PermessageDeflateOffer]
 
+    /// Adds the handshake to a request.
+    ///
     /// - Parameters:
     ///   - nonce: 16 random bytes, new for each request (§4.1 item 7).
-    ///   - head: The request's head; gets the fields of the handshake. Its `Sec-WebSocket-Protocol` says between which
-    ///     subprotocols a server may choose. The user's own `Sec-WebSocket-Extensions` is left as it is, and an empty one
-    ///     says that nothing is to be offered.
+    ///   - head: The request's head; gets the fields of the handshake. Its `Sec-WebSocket-Protocol` lists the
+    ///     subprotocols that the server may choose from. The user's own `Sec-WebSocket-Extensions` is left as it is; an
+    ///     empty one means that no extension is offered.
     package init(nonce: [UInt8], addingTo head: inout RequestHead) {
         key = Base64.encode(nonce)
         var fields = head.fields
@@ -41,7 +43,7 @@ package struct WebSocketHandshake: Sendable {
         head.fields = fields
     }
 
-    /// The checks of §4.1 on a response with the status 101.
+    /// Checks a response with the status 101 by the rules of §4.1.
     package func check(_ response: ResponseHead) throws(WebSocketHandshakeError) -> Agreement {
         let fields = response.fields
         guard fields.values(of: .upgrade).joined(separator: ", ").equalsIgnoringCase("websocket") else {
@@ -63,21 +65,21 @@ package struct WebSocketHandshake: Sendable {
         let chosen = fields.values(of: .secWebSocketProtocol)
         guard let first = chosen.first else { return nil }
         guard chosen.count == 1, protocols.contains(first) else {
-            throw .unaskedProtocol(chosen.joined(separator: ", "))
+            throw .unrequestedProtocol(chosen.joined(separator: ", "))
         }
         return first
     }
 
     private func compression(_ fields: HeaderFields) throws(WebSocketHandshakeError) -> PermessageDeflate? {
-        guard let answers = WebSocketExtension.all(in: fields) else {
-            throw .badExtension(fields[.secWebSocketExtensions] ?? "")
+        guard let accepted = WebSocketExtension.all(in: fields) else {
+            throw .invalidExtension(fields[.secWebSocketExtensions] ?? "")
         }
-        guard let answer = answers.first else { return nil }
-        guard answers.count == 1, answer.name == PermessageDeflate.name, !offers.isEmpty else {
-            throw .unaskedExtension(answers.map(\.name).joined(separator: ", "))
+        guard let response = accepted.first else { return nil }
+        guard accepted.count == 1, response.name == PermessageDeflate.name, !offers.isEmpty else {
+            throw .unofferedExtension(accepted.map(\.name).joined(separator: ", "))
         }
-        guard let agreed = offers.lazy.compactMap({ $0.agreement(answeredBy: answer) }).first else {
-            throw .badExtension(fields[.secWebSocketExtensions] ?? "")
+        guard let agreed = offers.lazy.compactMap({ $0.agreement(with: response) }).first else {
+            throw .invalidExtension(fields[.secWebSocketExtensions] ?? "")
         }
         return agreed
     }
@@ -86,13 +88,14 @@ package struct WebSocketHandshake: Sendable {
 // MARK: - The server's side
 
 extension WebSocketHandshake {
-    /// Judges a client's request (§4.2.1) and answers it (§4.2.2).
+    /// Checks a client's request (§4.2.1) and makes the response to it (§4.2.2).
     ///
     /// - Parameters:
-    ///   - protocols: Those the server speaks, the best first.
-    ///   - wishes: What the server wants of compression; nil: none.
-    package static func answer(
-        _ request: RequestHead, protocols: [String] = [], compression wishes: PermessageDeflate? = nil
+    ///   - request: The client's request.
+    ///   - protocols: The subprotocols that the server supports, the preferred one first.
+    ///   - preferences: The compression that the server prefers; nil: none.
+    package static func response(
+        to request: RequestHead, protocols: [String] = [], compression preferences: PermessageDeflate? = nil
     ) throws(WebSocketHandshakeError) -> (head: ResponseHead, agreement: Agreement) {
         let fields = request.fields
         guard request.method == .get, request.version >= .http1_1 else { throw .notGET }
@@ -112,11 +115,44 @@ extension WebSocketHandshake {
             head.fields.append(.secWebSocketProtocol, chosen)
         }
         let offers = (WebSocketExtension.all(in: fields) ?? []).lazy.compactMap { PermessageDeflateOffer($0) }
-        if let wishes, let offer = offers.first {
-            let (agreed, answer) = offer.accept(wishes)
+        if let preferences, let offer = offers.first {
+            let (agreed, response) = offer.accept(preferences)
             agreement.compression = agreed
-            head.fields.append(.secWebSocketExtensions, answer)
+            head.fields.append(.secWebSocketExtensions, response)
         }
         return (head, agreement)
+    }
+}
+
+/// Why a request or a response is not a valid WebSocket handshake (RFC 6455 §4.1, §4.2).
+package enum WebSocketHandshakeError: Error, Hashable, Sendable {
+    case notGET
+    case upgradeMissing
+    case connectionMissing
+    case wrongVersion
+    case wrongKey
+    case wrongAccept
+    /// A subprotocol that was not requested, or several.
+    case unrequestedProtocol(String)
+    /// Extensions that were not offered, or one twice.
+    case unofferedExtension(String)
+    /// Parameters that were not offered, or do not exist.
+    case invalidExtension(String)
+}
+
+extension WebSocketHandshakeError: CustomStringConvertible {
+    /// One sentence for people.
+    package var description: String {
+        switch self {
+        case .notGET: "The request is not an HTTP/1.1 GET."
+        case .upgradeMissing: "“Upgrade” is not “websocket”."
+        case .connectionMissing: "“Connection” does not contain “upgrade”."
+        case .wrongVersion: "“Sec-WebSocket-Version” is not 13."
+        case .wrongKey: "“Sec-WebSocket-Key” is not 16 bytes in base64."
+        case .wrongAccept: "“Sec-WebSocket-Accept” is missing or does not belong to the key."
+        case .unrequestedProtocol(let name): "The subprotocol “\(name)” was not requested."
+        case .unofferedExtension(let name): "The extension “\(name)” was not offered."
+        case .invalidExtension(let text): "“\(text)” does not match the extensions that were offered."
+        }
     }
 }

@@ -1,11 +1,11 @@
-/// Makes messages of the bytes a peer sends (RFC 6455 §5, §6.2), from input that comes in pieces.
+/// Reads messages from the bytes a peer sends (RFC 6455 §5, §6.2), from input that comes in pieces.
 ///
-/// Theory of operation: a frame's header is read and judged first, then its content is taken as it comes. What belongs
-/// to a message is appended to `message`: unmasked, decompressed, and checked at once, so that a broken text or a message
-/// that is too big fails at its first wrong byte, whatever the header promised. Control frames have a place of their
-/// own, since they may come between the fragments of a message. After an error the reader is of no further use.
+/// Theory of operation: a frame's header is read and checked first, then its content is taken as it comes. The content of
+/// a message is appended to `message`: unmasked, decompressed, and checked at once, so that a broken text or a message
+/// that is too big fails at its first wrong byte, whatever length the header declares. Control frames are kept apart,
+/// since they may come between the fragments of a message. After an error the reader cannot be used further.
 package struct WebSocketReader: Sendable {
-    /// One thing that was read.
+    /// One message or control frame.
     package enum Event: Sendable, Hashable {
         case message(WebSocketMessage)
         case ping([UInt8])
@@ -21,12 +21,12 @@ package struct WebSocketReader: Sendable {
         var validator = UTF8Validator()
     }
 
-    /// No more than so much is set aside on the strength of a header.
+    /// How many bytes are allocated at most because a header declares them.
     private static let trusted: Int64 = 1 << 16
-    /// RFC 7692 §7.2.2: what the sender left out.
+    /// The bytes that the sender left out (RFC 7692 §7.2.2).
     private static let flush: [UInt8] = [0, 0, 0xFF, 0xFF]
 
-    /// How many bytes a message, decoded, may have. A change counts from the next bytes on.
+    /// How many bytes a message, decoded, may have. A change applies to the bytes taken after it.
     package var maximumMessageSize: Int
 
     private var headers: WebSocketFrameHeaderReader
@@ -35,7 +35,7 @@ package struct WebSocketReader: Sendable {
     private var position: Int64 = 0
     private var message: Unfinished?
     private var control: [UInt8] = []
-    /// Masked bytes that are about to be decompressed.
+    /// Bytes to decompress, with the mask removed.
     private var unmasked: [UInt8] = []
     private let keepsWindow: Bool
     private let mayBeCompressed: Bool
@@ -51,10 +51,10 @@ package struct WebSocketReader: Sendable {
         keepsWindow = compression?.peerKeepsWindow(of: role) ?? false
     }
 
-    /// Whether a message or a frame has been begun and not ended.
+    /// Whether a message or a frame has begun and not ended.
     package var hasPartialMessage: Bool { message != nil || frame != nil }
 
-    /// Takes bytes from `offset` on and moves it past what it took. nil when all are taken and nothing is complete.
+    /// Takes bytes from `offset` on and moves it past what it took. nil when all are taken and no event is complete.
     package mutating func next(_ input: RawSpan, from offset: inout Int) throws(WebSocketError) -> Event? {
         while true {
             if frame == nil {
@@ -143,7 +143,7 @@ package struct WebSocketReader: Sendable {
         return .message(.binary(whole.bytes))
     }
 
-    /// The bytes of the message from `start` on are new.
+    /// Checks the bytes of the message from `start` on, which are new.
     private mutating func check(from start: Int) throws(WebSocketError) {
         guard let message else { return }
         guard message.bytes.count <= maximumMessageSize else { throw .messageTooBig(limit: maximumMessageSize) }
@@ -167,7 +167,7 @@ package struct WebSocketReader: Sendable {
         do throws(DecodeError) {
             var rest = bytes
             while true {
-                // One byte more than allowed is enough to know.
+                // One byte more than allowed shows that the message is too big.
                 let room = max(0, maximumMessageSize - taken.bytes.count)
                 let limit = room == Int.max ? room : room + 1
                 let count = try decoder.decode(rest, into: &taken.bytes, limit: limit)
@@ -190,7 +190,21 @@ package struct WebSocketReader: Sendable {
         inflater?.continueAfterEnd()
         try decompress(RawSpan(_elements: WebSocketReader.flush.span))
         guard inflater?.isBetweenBlocks == true else { throw .compressionIncomplete }
-        // RFC 7692 §7.1.1: without context takeover nothing is referred to any more.
+        // RFC 7692 §7.1.1: without context takeover later messages do not refer to this one.
         if !keepsWindow { inflater = nil }
+    }
+}
+
+/// A whole message.
+package enum WebSocketMessage: Sendable, Hashable {
+    /// Valid UTF-8.
+    case text([UInt8])
+    case binary([UInt8])
+
+    /// How many bytes it has.
+    package var count: Int {
+        switch self {
+        case .text(let bytes), .binary(let bytes): bytes.count
+        }
     }
 }

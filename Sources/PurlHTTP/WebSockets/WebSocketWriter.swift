@@ -1,17 +1,17 @@
-/// Makes frames of messages (RFC 6455 §6.1), a portion at a time, so that a large message needs little memory.
+/// Writes messages as frames (RFC 6455 §6.1), a portion at a time, so that a large message needs little memory.
 ///
 /// A message that is not compressed is one frame. A compressed one becomes a frame for each portion that is compressed
 /// at once, since the length of a frame stands before it.
 package struct WebSocketWriter: Sendable {
     /// How many bytes of a message are masked or compressed at once.
     package static let portion = 65_536
-    /// Shorter messages would grow.
+    /// The size from which messages are compressed: shorter ones would grow.
     private static let worthCompressing = 16
 
     private let role: WebSocketRole
     private let compression: PermessageDeflate?
     private var encoder: DeflateEncoder?
-    /// What is being written is a frame of this key, or a message in several frames.
+    /// The masking key of the current frame.
     private var key: UInt32?
     private var compressed: [UInt8] = []
     private var isCompressing = false
@@ -58,7 +58,7 @@ package struct WebSocketWriter: Sendable {
     /// Whether a frame is complete after a portion that was not the last, so that a control frame may come between.
     package var isBetweenFrames: Bool { isCompressing }
 
-    /// Appends a control frame; of more than 125 bytes of content the rest is left out.
+    /// Appends a control frame; content beyond 125 bytes is left out.
     package mutating func write(
         _ opcode: WebSocketOpcode, _ payload: [UInt8], makeKey: () -> UInt32, into output: inout [UInt8]
     ) {

@@ -314,8 +314,8 @@ final class Connection {
     /// Answers a WebSocket handshake; a request that is none gets a 400.
     private func upgrade(to script: WebSocketScript, _ traits: ReplyTraits, _ request: PendingRequest) {
         do {
-            let handshake = try WebSocketHandshake.answer(
-                request.head, protocols: script.subprotocols, compression: script.compression?.parameters)
+            let handshake = try WebSocketHandshake.response(
+                to: request.head, protocols: script.subprotocols, compression: script.compression?.parameters)
             var head = handshake.head
             for field in traits.fields { head.fields.append(FieldName(field.name), field.value) }
             for (name, value) in traits.replacements { head.fields[name] = value }

@@ -16,9 +16,9 @@ struct BasicCredentialsTests {
     }
 
     @Test(
-        "What would be read as something else is refused",
+        "A user or password that the server would misread is rejected",
         arguments: [("a:b", "c"), ("a\n", "b"), ("a", "b\u{0}"), ("a", "\u{7F}"), (":", "")])
-    func refuses(user: String, password: String) {
+    func rejects(user: String, password: String) {
         #expect(BasicCredentials(user: user, password: password) == nil)
     }
 }

@@ -32,7 +32,7 @@ struct DigestResponseTests {
         ),
     ]
 
-    @Test("The example of the rule with every algorithm, and the request after it", arguments: examples)
+    @Test("The RFC's examples are computed with each algorithm, also for the next request", arguments: examples)
     func answers(algorithm: String, first: String, second: String) throws {
         var response = DigestResponse(
             try example(algorithm: algorithm), user: "Mufasa", password: "Circle of Life")
@@ -47,7 +47,7 @@ struct DigestResponseTests {
         #expect(response.nonceCount == 2)
     }
 
-    @Test("The example of RFC 2617: no algorithm means MD5 and is not named")
+    @Test("The example of RFC 2617 is computed: no algorithm means MD5 and is not named")
     func rfc2617() throws {
         var response = DigestResponse(
             try challenge(
@@ -62,7 +62,7 @@ struct DigestResponseTests {
                 + #"qop=auth, nc=00000001, cnonce="0a4f113b""#)
     }
 
-    @Test("The example of RFC 2069: without qop neither count nor client nonce is sent")
+    @Test("The example of RFC 2069 is computed: without qop neither count nor client nonce is sent")
     func rfc2069() throws {
         var response = DigestResponse(
             try challenge(#"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093""#),
@@ -81,7 +81,7 @@ struct DigestResponseTests {
         ("SHA-256-sess", "30bc0742357e535c85094121d22cf826b794be0667e19537beb7b28f2251c274", true),
     ]
 
-    @Test("Without qop a session still has to name its nonce", arguments: withoutQuality)
+    @Test("Without qop a session still sends its client nonce", arguments: withoutQuality)
     func noQuality(algorithm: String, proof: String, namesNonce: Bool) throws {
         var response = DigestResponse(
             try example(algorithm: algorithm, qop: ""), user: "Mufasa", password: "Circle of Life")
@@ -92,7 +92,7 @@ struct DigestResponseTests {
         #expect(!value.contains("qop="))
     }
 
-    @Test("A session keeps its first nonce; without one every request has its own")
+    @Test("A session keeps its first client nonce; without a session each request has its own")
     func sessionNonce() throws {
         for (algorithm, kept) in [("MD5-sess", true), ("SHA-256-sess", true), ("MD5", false), ("SHA-256", false)] {
             var response = DigestResponse(try example(algorithm: algorithm), user: "a", password: "b")
@@ -129,7 +129,7 @@ struct DigestResponseTests {
         ("a\r\nB: c", "stale=true", #"username="aB: c""#),
     ]
 
-    @Test("Names that a quoted string cannot hold, and those that could break out of it", arguments: names)
+    @Test("User names that a quoted string cannot contain are escaped or extended", arguments: names)
     func userNames(user: String, parameter: String, expected: String) throws {
         var response = DigestResponse(
             try challenge("Digest realm=r, nonce=n, \(parameter)"), user: user, password: "p")
@@ -137,7 +137,7 @@ struct DigestResponseTests {
         #expect(value.hasPrefix("Digest \(expected), realm="))
     }
 
-    @Test("What a server says besides is understood")
+    @Test("The other parameters of a challenge are read")
     func flags() throws {
         let full = try challenge(
             "Digest realm=r, nonce=n, stale=TRUE, userhash=True, charset=utf-8, qop=AUTH, opaque=\"\"")
@@ -155,16 +155,36 @@ struct DigestResponseTests {
         "Digest realm=r, nonce=n, qop=auth-int", "Digest realm=r, nonce=n, algorithm=\"\"", "Digest abc=",
     ]
 
-    @Test("What cannot be answered is refused", arguments: refused)
-    func refuses(text: String) {
+    @Test("A challenge that cannot be answered is rejected", arguments: refused)
+    func rejects(text: String) {
         #expect(DigestChallenge.first(in: Challenge.all(in: ["WWW-Authenticate": text], .wwwAuthenticate)) == nil)
     }
 
-    @Test("Of several challenges the first that can be answered is")
+    @Test("Of several challenges the first that can be answered counts")
     func preference() throws {
         let chosen = try challenge(
             "Digest realm=r, nonce=1, algorithm=SHA-512-256, Basic realm=r, Digest realm=r, nonce=2, algorithm=SHA-256, "
                 + "Digest realm=r, nonce=3, algorithm=MD5")
         #expect(chosen.nonce == "2")
+    }
+
+    static let information: [(values: [String], nonce: String?)] = [
+        ([], nil),
+        ([""], nil),
+        ([#"nextnonce="n""#], "n"),
+        ([#"rspauth="a", cnonce="b", nc=00000001, qop=auth, NextNonce = "n, \"m\"""#], #"n, "m""#),
+        ([#"rspauth="a""#, "nextnonce=n"], "n"),
+        ([#"nextnonce="first", nextnonce="second""#], "first"),
+        (["nextnonce"], nil),
+        ([#"Digest nextnonce="n""#], nil),
+    ]
+
+    @Test("Authentication-Info names the next nonce", arguments: information.indices)
+    func nextNonce(index: Int) {
+        let (values, nonce) = Self.information[index]
+        var fields = HeaderFields()
+        for value in values { fields.append(.authenticationInfo, value) }
+        #expect(AuthenticationInfo(fields, .authenticationInfo).nextNonce == nonce)
+        #expect(AuthenticationInfo(fields, .proxyAuthenticationInfo).nextNonce == nil)
     }
 }

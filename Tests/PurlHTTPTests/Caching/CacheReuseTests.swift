@@ -39,14 +39,14 @@ struct CacheReuseTests {
         ("max-age=60", "only-if-cached, no-cache", 1_000, .unsatisfiable),
     ]
 
-    @Test("What the response and the request say decides", arguments: table)
+    @Test("The directives of response and request decide", arguments: table)
     func decides(response: String, request: String?, now: Int64, expected: CacheReuse) {
         var fields = HeaderFields()
         fields[.cacheControl] = request
         #expect(Self.stored(response).reuse(for: fields, at: now) == expected)
     }
 
-    @Test("Another variant is of no use")
+    @Test("Another variant is not used")
     func variants() {
         let response = cached(
             ["Cache-Control": "max-age=60", "Vary": "Accept", "ETag": "\"1\""], request: ["Accept": "a"])
@@ -67,7 +67,7 @@ struct CacheReuseTests {
         (["ETag": "a", "Last-Modified": "yesterday"], [:]),
     ]
 
-    @Test("The server is asked with the validators there are", arguments: validators)
+    @Test("The server is asked with the validators of the stored response", arguments: validators)
     func validation(fields: HeaderFields, expected: HeaderFields) {
         #expect(cached(fields).validationFields == expected)
         #expect(
@@ -87,7 +87,7 @@ struct CacheReuseTests {
         ("max-age=60, stale-if-error=10", "no-cache", 1_001, false),
     ]
 
-    @Test("In place of an error a stale response may do (RFC 5861 §4)", arguments: errors)
+    @Test("A stale response may replace an error (RFC 5861 §4)", arguments: errors)
     func staleIfError(response: String, request: String?, now: Int64, expected: Bool) {
         var fields = HeaderFields()
         fields[.cacheControl] = request

@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-@Suite("Storing and forgetting (RFC 9111 §3 and §4.4)")
+@Suite("Storing and invalidating (RFC 9111 §3 and §4.4)")
 struct CacheStorageTests {
     static let storing: [(RequestMethod, HeaderFields, Int, HeaderFields, Bool)] = [
         ("GET", [:], 200, [:], true),
@@ -31,7 +31,7 @@ struct CacheStorageTests {
         ("get", [:], 200, [:], false),
     ]
 
-    @Test("What a private cache may store", arguments: storing)
+    @Test("A private cache stores what method, status and directives allow", arguments: storing)
     func mayStore(method: RequestMethod, request: HeaderFields, status: Int, fields: HeaderFields, expected: Bool) {
         #expect(
             CacheStorage.mayStore(method: method, requestFields: request, status: status, fields: fields) == expected)
@@ -54,12 +54,12 @@ struct CacheStorageTests {
         ("get", 200, true), ("POST", 400, false), ("DELETE", 500, false), ("POST", 100, false),
     ]
 
-    @Test("A method that may have changed something makes stored responses invalid", arguments: methods)
+    @Test("A successful unsafe method invalidates stored responses", arguments: methods)
     func invalidation(method: RequestMethod, status: Int, expected: Bool) {
         #expect(CacheStorage.invalidates(method: method, status: status) == expected)
     }
 
-    @Test("So do the references it names")
+    @Test("Location and Content-Location are invalidated too")
     func references() {
         #expect(CacheStorage.invalidatedReferences(by: [:]).isEmpty)
         #expect(
@@ -84,16 +84,16 @@ struct CacheValidationTests {
         ([:], [:], true),
     ]
 
-    @Test("A 304 speaks of the response with its validator", arguments: confirmations)
+    @Test("A 304 confirms the response with its validator", arguments: confirmations)
     func confirms(stored: HeaderFields, notModified: HeaderFields, expected: Bool) {
         #expect(cached(stored).isConfirmed(by: notModified) == expected)
     }
 
-    @Test("Its fields take the place of the stored ones, those of the content and of the connection aside")
+    @Test("The fields of a 304 replace the stored ones except those of the content and of the connection")
     func update() {
         let stored = cached([
             "Date": date(1_000), "ETag": "\"1\"", "Content-Length": "100", "Content-Encoding": "gzip", "X": "1",
-            "x": "2", "Y": "stays", "Age": "50", "Cache-Control": "max-age=10",
+            "x": "2", "Y": "stays", "The first valid Age counts": "50", "Cache-Control": "max-age=10",
         ])
         let updated = stored.updated(
             by: [
@@ -115,7 +115,7 @@ struct CacheValidationTests {
         #expect(updated.isFresh(at: 2_030))
     }
 
-    @Test("A 304 without a date confirms too")
+    @Test("A 304 without a date confirms a response")
     func updateWithoutDate() {
         let stored = cached(["Date": date(1_000), "Cache-Control": "max-age=10"])
         let updated = stored.updated(by: [:], requestTime: 5_000, responseTime: 5_000)

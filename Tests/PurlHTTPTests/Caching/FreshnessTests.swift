@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-/// A response that came at second 1,000 of a day and was made then too, unless the fields say something else.
+/// A response that was generated and received at second 1,000, unless the arguments differ.
 func cached(
     _ fields: HeaderFields, status: Int = 200, request: HeaderFields = [:], sent: Int64 = 1_000, came: Int64 = 1_000
 ) -> CachedResponse {
@@ -34,7 +34,7 @@ struct FreshnessTests {
         (["Last-Modified": "x"], 200, 0),
     ]
 
-    @Test("How long a response is fresh", arguments: lifetimes)
+    @Test("Directives, Expires and the last modification give the lifetime", arguments: lifetimes)
     func lifetime(fields: HeaderFields, status: Int, expected: Int64) {
         #expect(cached(fields, status: status).freshnessLifetime == expected)
     }
@@ -42,25 +42,25 @@ struct FreshnessTests {
     static let ages: [(HeaderFields, sent: Int64, came: Int64, now: Int64, Int64)] = [
         ([:], 1_000, 1_000, 1_000, 0),
         ([:], 1_000, 1_000, 1_060, 60),
-        // The time the request took counts, as nobody knows when the answer was made.
+        // The time the request took counts, since the response may have been generated at its beginning.
         ([:], 990, 1_000, 1_060, 70),
         (["Date": date(1_000)], 1_000, 1_000, 1_060, 60),
         (["Date": date(900)], 1_000, 1_000, 1_060, 160),
-        // A server whose clock is ahead makes nothing younger.
+        // A server whose clock is ahead does not make the response younger.
         (["Date": date(5_000)], 1_000, 1_000, 1_060, 60),
-        (["Date": date(1_000), "Age": "30"], 990, 1_000, 1_060, 100),
-        (["Date": date(900), "Age": "30"], 990, 1_000, 1_060, 160),
-        (["Age": "x"], 1_000, 1_000, 1_060, 60),
+        (["Date": date(1_000), "The first valid Age counts": "30"], 990, 1_000, 1_060, 100),
+        (["Date": date(900), "The first valid Age counts": "30"], 990, 1_000, 1_060, 160),
+        (["The first valid Age counts": "x"], 1_000, 1_000, 1_060, 60),
         // A clock that was set back.
-        (["Age": "30"], 1_000, 1_000, 500, 30),
-        (["Age": "30"], 1_000, 500, 500, 30),
+        (["The first valid Age counts": "30"], 1_000, 1_000, 500, 30),
+        (["The first valid Age counts": "30"], 1_000, 500, 500, 30),
         // Absurd times.
-        (["Age": "99999999999"], .min, .max, .max, .max),
+        (["The first valid Age counts": "99999999999"], .min, .max, .max, .max),
         ([:], .max, .min, .max, .max),
         ([:], 0, .max, .min, .max),
     ]
 
-    @Test("How old a response is", arguments: ages)
+    @Test("Date, Age and the times of the exchange give the age", arguments: ages)
     func age(fields: HeaderFields, sent: Int64, came: Int64, now: Int64, expected: Int64) {
         #expect(cached(fields, sent: sent, came: came).currentAge(at: now) == expected)
     }

@@ -61,7 +61,7 @@ struct BrokenCodingTests {
         ),
     ]
 
-    @Test("A broken block is refused, however it is cut", arguments: blocks)
+    @Test("A broken block is rejected, however it is cut", arguments: blocks)
     func brokenBlocks(name: String, block: BitWriter, error: DecodeError) {
         // Empty stored blocks in front keep the bytes from being taken for a zlib header.
         let start: [UInt8] = [0, 0, 0, 0xFF, 0xFF]
@@ -72,7 +72,7 @@ struct BrokenCodingTests {
         }
     }
 
-    @Test("A single distance code of one bit is what encoders send, and is taken")
+    @Test("A single distance code of one bit is accepted")
     func singleDistance() {
         // Literal 0 has code 0, the end 10, length 3 has 11; distance 1 has code 0.
         let block = Self.dynamic(258, 1, [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2])
@@ -108,12 +108,12 @@ struct BrokenCodingTests {
         ("deflate", damaged(zlib, at: -4, 1), .checksumMismatch),
     ]
 
-    @Test("What surrounds the compressed bytes is checked, however it is cut", arguments: wrappings)
+    @Test("Headers and trailers around the compressed bytes are checked, however they are cut", arguments: wrappings)
     func brokenWrapping(coding: String, bytes: [UInt8], error: DecodeError) {
         for pieces in everySplit(of: bytes) { #expect(decoded([coding], pieces).error == error) }
     }
 
-    @Test("A gzip body with one changed bit is refused, or means the same", arguments: [1, 3, 4])
+    @Test("A gzip body with one changed bit is rejected, or decoded to the same content", arguments: [1, 3, 4])
     func everyBit(index: Int) {
         let sample = CodedSample.short[index]
         for place in sample.coded.indices {
@@ -124,7 +124,7 @@ struct BrokenCodingTests {
         }
     }
 
-    @Test("Damaged bodies fail alike however they are cut, and do no harm", arguments: UInt64(0)..<12)
+    @Test("Damaged bodies fail alike however they are cut", arguments: UInt64(0)..<12)
     func damage(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for sample in CodedSample.short where !sample.codings.isEmpty {

@@ -9,7 +9,7 @@ struct ContentDecoderTests {
         for pieces in everySplit(of: sample.coded) { #expect(decoded(sample.codings, pieces) == expected) }
     }
 
-    @Test("A long body is decoded, in pieces of any size and as much at a time as wanted", arguments: CodedSample.long)
+    @Test("A long body is decoded in pieces of any size and with any limit", arguments: CodedSample.long)
     func long(sample: CodedSample) {
         let coded = sample.coded
         let expected = Decoded(content: sample.expected)
@@ -21,14 +21,14 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("No call gives more than its limit, and nothing is lost by it", arguments: CodedSample.short, [1, 2, 7, 200])
+    @Test("No call gives more than its limit, and no byte is lost", arguments: CodedSample.short, [1, 2, 7, 200])
     func limits(sample: CodedSample, limit: Int) {
         #expect(decoded(sample.codings, [sample.coded], limit: limit) == Decoded(content: sample.expected))
         #expect(
             decoded(sample.codings, sample.coded.map { [$0] }, limit: limit) == Decoded(content: sample.expected))
     }
 
-    @Test("A limit of nothing takes nothing")
+    @Test("A limit of 0 takes no bytes")
     func noLimit() throws {
         var decoder = try #require(ContentDecoder(codings: ["gzip"]))
         var output: [UInt8] = []
@@ -36,10 +36,10 @@ struct ContentDecoderTests {
         #expect(decoder.stoppedAtLimit)
     }
 
-    /// Those after whose first complete end nothing else counts.
+    /// The samples without bytes after their first complete end.
     static let single = CodedSample.short.filter { !$0.name.contains("after it") && !$0.name.contains("three") }
 
-    @Test("A body that stops before its end is truncated", arguments: single + CodedSample.long.prefix(1))
+    @Test("A body that stops before its end fails as truncated", arguments: single + CodedSample.long.prefix(1))
     func truncated(sample: CodedSample) {
         guard ContentDecoder(codings: sample.codings)?.isIdentity == false else { return }
         let coded = sample.coded
@@ -50,7 +50,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("Of several gzip members each must be whole")
+    @Test("Each of several gzip members must be complete")
     func truncatedMember() throws {
         let member = try #require(CodedSample.short.first).coded
         for count in 2..<member.count {
@@ -60,7 +60,7 @@ struct ContentDecoderTests {
     }
 
     @Test(
-        "A body of no bytes is complete, whatever its coding",
+        "An empty body is complete in any coding",
         arguments: [["gzip"], ["deflate"], ["gzip", "deflate"], []])
     func empty(codings: [String]) {
         #expect(decoded(codings, []) == Decoded())
@@ -72,12 +72,12 @@ struct ContentDecoderTests {
         Array(repeating: "gzip", count: 6),
     ]
 
-    @Test("Unknown codings, and too many of them, are refused", arguments: unknown)
-    func refuses(codings: [String]) {
+    @Test("Unknown codings, and too many codings, are rejected", arguments: unknown)
+    func rejects(codings: [String]) {
         #expect(ContentDecoder(codings: codings) == nil)
     }
 
-    @Test("A small body that means very much comes out in small parts")
+    @Test("A decompression bomb is decoded in small parts")
     func bomb() throws {
         // Three million zeros, compressed twice.
         let coded = try #require(
@@ -100,7 +100,7 @@ struct ContentDecoderTests {
         #expect(largest == 50_000)
     }
 
-    @Test("What was not taken out yet is missed at the end")
+    @Test("A body whose bytes were not all delivered fails at the end")
     func unfinished() throws {
         let sample = try #require(CodedSample.short.first)
         var decoder = try #require(ContentDecoder(codings: sample.codings))
@@ -110,7 +110,7 @@ struct ContentDecoderTests {
         #expect(throws: DecodeError.truncated) { try decoder.finish() }
     }
 
-    @Test("A copy goes its own way")
+    @Test("A copy is independent of the original")
     func copies() throws {
         let sample = try #require(CodedSample.short.first { $0.name == "dynamic codes" })
         let coded = sample.coded
@@ -125,7 +125,7 @@ struct ContentDecoderTests {
         #expect(left == sample.expected)
     }
 
-    @Test("Every error says in a sentence what is wrong, and none says the same as another")
+    @Test("Each error has a sentence of its own")
     func descriptions() {
         let errors: [DecodeError] = [
             .truncated, .invalidHeader, .headerChecksumMismatch, .presetDictionary, .invalidBlockType,

@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-@Suite("Compressing (RFC 1951)")
+@Suite("Deflate compression (RFC 1951)")
 struct DeflateEncoderTests {
     /// What a decoder makes of the compressed bytes.
     func restored(_ bytes: [UInt8], limit: Int = .max) throws -> [UInt8] {
@@ -29,7 +29,7 @@ struct DeflateEncoderTests {
         ("a", [0x4A, 0x04, 0x0C, 0x00]),
     ]
 
-    @Test("Known bytes", arguments: exact)
+    @Test("Known texts compress to known bytes", arguments: exact)
     func knownBytes(text: String, expected: [UInt8]) {
         #expect(compressed([text.bytes]) == expected)
     }
@@ -39,7 +39,7 @@ struct DeflateEncoderTests {
         [UInt8](repeating: 7, count: 70_000), Array(0...255), CodedSample.noise(300) + CodedSample.noise(299),
     ]
 
-    @Test("Everything comes back", arguments: contents)
+    @Test("Any content survives compression", arguments: contents)
     func roundTrip(content: [UInt8]) throws {
         let whole = compressed([content])
         #expect(try restored(whole) == content)
@@ -53,7 +53,7 @@ struct DeflateEncoderTests {
         }
     }
 
-    @Test("Repetitions of every length come back", arguments: [1, 2, 3, 5, 8, 9, 17, 257])
+    @Test("Repetitions of every length survive compression", arguments: [1, 2, 3, 5, 8, 9, 17, 257])
     func lengths(distance: Int) throws {
         for length in Array(1...20) + [34, 35, 66, 67, 130, 131, 226, 227, 257, 258, 259, 260, 261, 516, 517] {
             let start = CodedSample.noise(distance)
@@ -67,7 +67,7 @@ struct DeflateEncoderTests {
         let reach = 1 << bits
         let mark = CodedSample.noise(64)
         for (gap, isFound) in [(reach - 64, true), (reach - 63, false)] {
-            // A filling in which nothing of the mark occurs.
+            // A filling that shares no bytes with the mark.
             let start = mark + [UInt8](repeating: 0x61, count: gap)
             let output = compressed([start + mark], windowBits: bits)
             #expect(try restored(output) == start + mark)
@@ -75,7 +75,7 @@ struct DeflateEncoderTests {
         }
     }
 
-    @Test("More than the window slides through")
+    @Test("Content larger than the window survives compression")
     func sliding() throws {
         let content = (0..<3).flatMap { _ in CodedSample.words(50_000) }
         let output = compressed([content])
@@ -83,7 +83,7 @@ struct DeflateEncoderTests {
         #expect(output.count < content.count / 3)
     }
 
-    @Test("After a flush everything so far can be read, and messages may refer to those before")
+    @Test("After a flush all bytes so far can be decoded, and messages may refer to earlier ones")
     func messages() throws {
         var encoder = DeflateEncoder()
         var decoder = DeflateDecoder()
@@ -102,7 +102,7 @@ struct DeflateEncoderTests {
         #expect(sizes[2] < sizes[0])
     }
 
-    @Test("After a reset nothing before is referred to")
+    @Test("After a reset no earlier bytes are referred to")
     func reset() throws {
         var encoder = DeflateEncoder()
         var first: [UInt8] = []
@@ -116,7 +116,7 @@ struct DeflateEncoderTests {
         #expect(try restored(second) == "hello, world".bytes)
     }
 
-    @Test("Random messages come back", arguments: UInt64(0)..<8)
+    @Test("Random messages survive compression", arguments: UInt64(0)..<8)
     func random(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var encoder = DeflateEncoder(windowBits: Int.random(in: 8...15, using: &random))

@@ -1,14 +1,14 @@
 import PurlHTTP
 import Testing
 
-@Suite("The dates of cookies (RFC 6265bis §5.1.1)")
+@Suite("Cookie dates (RFC 6265bis §5.1.1)")
 struct CookieDateTests {
     static let read: [(String, Int64)] = [
         ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
         ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
         ("Sun Nov  6 08:49:37 1994", 784_111_777),
         ("Sun, 06-Nov-1994 08:49:37 GMT", 784_111_777),
-        // Any order, any delimiter, any zone, which counts for nothing.
+        // Any order, any delimiter, any zone, which is ignored.
         ("1994 nov 6 8:49:37", 784_111_777),
         ("08:49:37 06 November 1994 +0500", 784_111_777),
         ("6/nov/1994;08:49:37", 784_111_777),
@@ -28,7 +28,7 @@ struct CookieDateTests {
         ("29 Feb 2024 00:00:00", 1_709_164_800),
     ]
 
-    @Test("Whatever holds a time, a day, a month and a year is a date", arguments: read)
+    @Test("Any text with a time, a day, a month and a year is a date", arguments: read)
     func reads(text: String, seconds: Int64) {
         #expect(CookieDate.read(text)?.secondsSinceEpoch == seconds)
     }
@@ -46,8 +46,8 @@ struct CookieDateTests {
         ("06 No 1994 08:49:37", "month"), ("06 Noß 1994 08:49:37", "month"),
     ]
 
-    @Test("A date that lacks a part, or that no calendar has, is none", arguments: refused)
-    func refuses(text: String, rule: String) {
+    @Test("A date that lacks a part or does not exist is rejected", arguments: refused)
+    func rejects(text: String, rule: String) {
         #expect(CookieDate.read(text) == nil, "\(rule)")
     }
 }

@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-@Suite("Which hosts and paths a cookie covers")
+@Suite("Hosts, paths and name prefixes of cookies (RFC 6265bis)")
 struct CookieMatchingTests {
     static let domains: [(domain: String, host: String, covers: Bool, rule: String)] = [
         ("a.example", "a.example", true, "§5.1.3, identical"),
@@ -30,7 +30,7 @@ struct CookieMatchingTests {
         ("/run/a.sock", "x./run/a.sock", false, "a local socket"),
     ]
 
-    @Test("Domain matching (RFC 6265bis §5.1.3)", arguments: domains)
+    @Test("A domain covers a host (RFC 6265bis §5.1.3)", arguments: domains)
     func domain(domain: String, host: String, covers: Bool, rule: String) {
         #expect(CookieDomain.covers(domain, host: host) == covers, "\(rule)")
     }
@@ -50,7 +50,7 @@ struct CookieMatchingTests {
         ("/a", "/A", false), ("/a/b", "/a", false), ("/%61", "/a", false), ("a", "/a", false),
     ]
 
-    @Test("Path matching (RFC 6265bis §5.1.4)", arguments: paths)
+    @Test("A path covers the path of a request (RFC 6265bis §5.1.4)", arguments: paths)
     func path(path: String, request: String, covers: Bool) {
         #expect(CookiePath.covers(path, request: request) == covers)
     }
@@ -59,7 +59,7 @@ struct CookieMatchingTests {
         ("", "/"), ("/", "/"), ("/a", "/"), ("/a/", "/a"), ("/a/b", "/a"), ("/a/b/", "/a/b"), ("a/b", "/"), ("//", "/"),
     ]
 
-    @Test("The path of a cookie that names none (RFC 6265bis §5.1.4)", arguments: standardPaths)
+    @Test("A cookie without a path gets the request's (RFC 6265bis §5.1.4)", arguments: standardPaths)
     func standard(request: String, expected: String) {
         #expect(CookiePath.standard(for: request) == expected)
     }
@@ -72,7 +72,7 @@ struct CookieMatchingTests {
         var path = "/"
     }
 
-    static let promises: [(Promise, isKept: Bool, rule: String)] = [
+    static let promises: [(Promise, isSatisfied: Bool, rule: String)] = [
         (Promise(name: "a", isSecure: false), true, "no promise"),
         (Promise(name: "__Secure-a"), true, "§5.7 step 20"),
         (Promise(name: "__Secure-a", isHostOnly: false, path: "/x"), true, "§5.7 step 20"),
@@ -89,11 +89,11 @@ struct CookieMatchingTests {
         (Promise(value: "x__host-a", isSecure: false), true, "no promise"),
     ]
 
-    @Test("What a name promises is kept (RFC 6265bis §4.1.3)", arguments: promises)
-    func prefix(promise: Promise, isKept: Bool, rule: String) {
+    @Test("A cookie meets the restrictions of its name's prefix (RFC 6265bis §4.1.3)", arguments: promises)
+    func prefix(promise: Promise, isSatisfied: Bool, rule: String) {
         #expect(
-            CookiePrefix.isKept(
+            CookiePrefix.isSatisfied(
                 name: promise.name, value: promise.value, isSecure: promise.isSecure, isHostOnly: promise.isHostOnly,
-                path: promise.path) == isKept, "\(rule)")
+                path: promise.path) == isSatisfied, "\(rule)")
     }
 }

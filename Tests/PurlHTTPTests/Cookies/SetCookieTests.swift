@@ -20,7 +20,7 @@ struct SetCookieTests {
         ("ä=ö", "ä", "ö", "bytes outside ASCII are bytes"),
     ]
 
-    @Test("Name and value", arguments: pairs)
+    @Test("Name and value are divided at the first equals sign", arguments: pairs)
     func pair(text: String, name: String, value: String, rule: String) throws {
         let cookie = try #require(SetCookie(text))
         #expect(cookie.name == name, "\(rule)")
@@ -37,12 +37,12 @@ struct SetCookieTests {
         ("a=b; Domain=bücher.example", "§5.7 step 8"),
     ]
 
-    @Test("What is ignored as a whole", arguments: ignored)
+    @Test("A broken field is ignored as a whole", arguments: ignored)
     func ignores(text: String, rule: String) {
         #expect(SetCookie(text) == nil, "\(rule)")
     }
 
-    @Test("Name and value have 4096 bytes together")
+    @Test("Name and value have at most 4096 bytes together")
     func largest() {
         #expect(SetCookie("ab=" + String(repeating: "x", count: 4094))?.value.utf8.count == 4094)
         #expect(SetCookie("ab=" + String(repeating: "x", count: 4095)) == nil)
@@ -53,7 +53,7 @@ struct SetCookieTests {
         ("a=b; Max-Age=60", .seconds(60), "§5.6.2"),
         ("a=b; max-AGE = 60 ", .seconds(60), "§5.6, names have no case"),
         ("a=b; Max-Age=0", .seconds(0), "§5.6.2"),
-        ("a=b; Max-Age=-60", .seconds(0), "§5.6.2, nothing and less are the same"),
+        ("a=b; Max-Age=-60", .seconds(0), "§5.6.2, zero and less are the same"),
         ("a=b; Max-Age=99999999999999999999999", .seconds(.max), "§5.6.2"),
         ("a=b; Max-Age=-99999999999999999999999", .seconds(0), "§5.6.2"),
         ("a=b; Max-Age=+60", .session, "§5.6.2 step 1"),
@@ -62,7 +62,7 @@ struct SetCookieTests {
         ("a=b; Max-Age=", .session, "§5.6.2"),
         ("a=b; Max-Age", .session, "§5.6.2"),
         ("a=b; Max-Age=\"60\"", .session, "§5.6.2"),
-        ("a=b; Max-Age=60; Max-Age=x", .seconds(60), "§5.6.2, what is ignored replaces nothing"),
+        ("a=b; Max-Age=60; Max-Age=x", .seconds(60), "§5.6.2, an ignored attribute does not replace another"),
         ("a=b; Max-Age=60; Max-Age=61", .seconds(61), "§5.7 step 6, the last"),
         ("a=b; Expires=Sun, 06 Nov 1994 08:49:37 GMT", .until(HTTPDate(secondsSinceEpoch: 784_111_777)), "§5.6.1"),
         ("a=b; Expires=soon", .session, "§5.6.1"),
@@ -74,7 +74,7 @@ struct SetCookieTests {
         ),
     ]
 
-    @Test("How long it is kept", arguments: lifetimes)
+    @Test("Max-Age and Expires give the lifetime", arguments: lifetimes)
     func lifetime(text: String, lifetime: SetCookie.Lifetime, rule: String) {
         #expect(SetCookie(text)?.lifetime == lifetime, "\(rule)")
     }
@@ -91,7 +91,7 @@ struct SetCookieTests {
         ("a=b; Domain=" + String(repeating: "x", count: 1025), "", "§5.6 step 6, too long"),
     ]
 
-    @Test("Domain", arguments: domains)
+    @Test("Domain is read in lower case without its leading dot", arguments: domains)
     func domain(text: String, domain: String, rule: String) {
         #expect(SetCookie(text)?.domain == domain, "\(rule)")
     }
@@ -107,7 +107,7 @@ struct SetCookieTests {
         ("a=b; Path=/" + String(repeating: "x", count: 1024), nil, "§5.6, too long"),
     ]
 
-    @Test("Path", arguments: paths)
+    @Test("Path is read as written", arguments: paths)
     func path(text: String, path: String?, rule: String) {
         #expect(SetCookie(text)?.path == path, "\(rule)")
     }
@@ -127,7 +127,7 @@ struct SetCookieTests {
         ("a=b; Secured; Partitioned; =Secure; ; Priority=High", false, false, .unstated, "§5.6, unknown"),
     ]
 
-    @Test("Secure, HttpOnly, SameSite", arguments: attributes)
+    @Test("Secure, HttpOnly and SameSite are read", arguments: attributes)
     func flags(text: String, secure: Bool, httpOnly: Bool, sameSite: SetCookie.SameSite, rule: String) throws {
         let cookie = try #require(SetCookie(text))
         #expect(cookie.isSecure == secure, "\(rule)")
@@ -151,12 +151,12 @@ struct SetCookieTests {
         ("", []),
     ]
 
-    @Test("Lines that were joined with commas are taken apart where another pair begins", arguments: joined)
+    @Test("Lines joined with commas are divided where another pair begins", arguments: joined)
     func takesApart(text: String, expected: [String]) {
         #expect(SetCookie.list(joined: text).map { "\($0.name)=\($0.value)" } == expected)
     }
 
-    @Test("Every line of a head counts, in order, whatever the case of its name")
+    @Test("Each Set-Cookie line of a head is read, in order, in any case")
     func lines() {
         var fields = HeaderFields()
         fields.append("Set-Cookie", "a=1, 2")
@@ -165,5 +165,26 @@ struct SetCookieTests {
         fields.append("SET-COOKIE", "b=2; Path=/")
         #expect(fields.setCookies.map(\.name) == ["a", "b"])
         #expect(fields.setCookies.map(\.value) == ["1, 2", "2"])
+    }
+
+    @Test("Pieces of cookies in any order are read or ignored without a trap", arguments: UInt64(0)..<4)
+    func anyPieces(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let pieces = [
+            "a", "=", ";", ",", " ", "\t", "Expires=", "Max-Age=", "Domain=", "Path=", "Secure", "HttpOnly",
+            "SameSite=", "-",
+            "9", "99999999999", ":", "Nov", "1994", "08:49:37", ".", "/", "\u{0}", "é", "🍪", "__Host-", "GMT", "[",
+            "::1",
+        ]
+        for _ in 0..<5_000 {
+            let text = (0..<Int.random(in: 0..<12, using: &generator))
+                .compactMap { _ in pieces.randomElement(using: &generator) }.joined()
+            let cookie = SetCookie(text)
+            if let cookie { #expect(cookie.name.utf8.count + cookie.value.utf8.count > 0) }
+            _ = SetCookie.list(joined: text)
+            _ = CookieDate.read(text)
+            _ = CookieDomain.covers(text, host: "x." + text)
+            _ = CookiePath.covers(text, request: CookiePath.standard(for: text))
+        }
     }
 }

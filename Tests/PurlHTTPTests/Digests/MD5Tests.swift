@@ -22,7 +22,7 @@ struct MD5Tests {
         ),
     ]
 
-    @Test("The examples of the rule, however they are cut", arguments: vectors)
+    @Test("The RFC's examples have their digests, however they are cut", arguments: vectors)
     func knownVectors(text: String, expected: String) {
         for pieces in everySplit(of: text.bytes) { #expect(digest(pieces) == expected) }
     }
@@ -46,7 +46,7 @@ struct MD5Tests {
         (1000, "a24f1e3ef66950e1327f210e3997ba2c"),
     ]
 
-    @Test("Every length around the borders of a block", arguments: lengths)
+    @Test("Messages of every length around the borders of a block have their digests", arguments: lengths)
     func blockBorders(count: Int, expected: String) {
         let message = (0..<count).map { UInt8($0 % 251) }
         #expect(digest([message]) == expected)
@@ -55,7 +55,7 @@ struct MD5Tests {
     }
 
     @Test("After the digest a new message begins")
-    func startsAnew() {
+    func startsOver() {
         var hash = MD5()
         hash.update("something".bytes.span.bytes)
         _ = hash.finalize()

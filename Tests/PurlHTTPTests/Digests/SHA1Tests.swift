@@ -16,18 +16,20 @@ struct SHA1Tests {
         ("The quick brown fox jumps over the lazy dog", "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"),
     ]
 
-    @Test("Known digests, however the message is cut", arguments: vectors)
+    @Test("Known messages have their known digests, however they are cut", arguments: vectors)
     func knownVectors(text: String, expected: String) {
         for pieces in everySplit(of: text.bytes) { #expect(digest(pieces) == expected) }
     }
 
-    @Test("A million letters")
+    @Test("A million letters have their known digest")
     func million() {
         let piece = [UInt8](repeating: 0x61, count: 10_000)
         #expect(digest([[UInt8]](repeating: piece, count: 100)) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f")
     }
 
-    @Test("Lengths around a block", arguments: [54, 55, 56, 57, 63, 64, 65, 119, 120, 128])
+    @Test(
+        "Messages of lengths around a block's have the same digest however they are cut",
+        arguments: [54, 55, 56, 57, 63, 64, 65, 119, 120, 128])
     func lengths(count: Int) {
         let message = CodedSample.noise(count)
         var first = SHA1()

@@ -28,7 +28,7 @@ struct SHA256Tests {
         for pieces in everySplit(of: text.bytes) { #expect(digest(pieces) == expected) }
     }
 
-    @Test("A million times a")
+    @Test("A million letters have their known digest")
     func million() {
         let piece = [UInt8](repeating: 0x61, count: 1_000)
         #expect(
@@ -76,7 +76,7 @@ struct SHA256Tests {
         (1000, "4e4c294b331f7a2099a379bec34b9f9fc03dc46ab465d998f4d683da53487e6d"),
     ]
 
-    @Test("Every length around the borders of a block", arguments: lengths)
+    @Test("Messages of every length around the borders of a block have their digests", arguments: lengths)
     func blockBorders(count: Int, expected: String) {
         let message = (0..<count).map { UInt8($0 % 251) }
         #expect(digest([message]) == expected)
@@ -95,7 +95,7 @@ struct SHA256Tests {
     }
 
     @Test("After the digest a new message begins")
-    func startsAnew() {
+    func startsOver() {
         var hash = SHA256()
         hash.update("something".bytes.span.bytes)
         _ = hash.finalize()
@@ -103,7 +103,7 @@ struct SHA256Tests {
         #expect(SHA256.hexadecimal(hash.finalize()) == Self.vectors[1].1)
     }
 
-    @Test("A copy goes its own way")
+    @Test("A copy is independent of the original")
     func copies() {
         var first = SHA256()
         first.update("a".bytes.span.bytes)
@@ -114,7 +114,7 @@ struct SHA256Tests {
         #expect(SHA256.hexadecimal(second.finalize()) == digest(["ax".bytes]))
     }
 
-    @Test("Hexadecimal digits are small and two for each byte")
+    @Test("Hexadecimal has two lower-case digits for each byte")
     func hexadecimal() {
         #expect(SHA256.hexadecimal([0x00, 0x0F, 0xA0, 0xFF]) == "000fa0ff")
         #expect(SHA256.hexadecimal([]) == "")

@@ -8,13 +8,13 @@ struct Base64Tests {
         ("foobar", "Zm9vYmFy"), ("\u{FB}\u{3FF}", "w7vPvw=="),
     ]
 
-    @Test("The examples of the rule in both directions", arguments: vectors)
+    @Test("The RFC's examples are encoded and decoded", arguments: vectors)
     func examples(plain: String, coded: String) {
         #expect(Base64.encode(plain.utf8) == coded)
         #expect(Base64.decode(coded.utf8) == plain.bytes)
     }
 
-    @Test("All bytes come back")
+    @Test("All bytes survive encoding and decoding")
     func roundTrip() {
         for count in 0..<60 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 83 &+ count) }
@@ -24,12 +24,12 @@ struct Base64Tests {
     }
 
     @Test(
-        "Everything that is not written exactly so is refused",
+        "Any text that is not canonical base64 is rejected",
         arguments: [
             "Z", "Zg", "Zg=", "Zg===", "=", "====", "Z===", "Zm9vYg", "Zh==", "Zm9=", "Zm9v=", "Zg==Zg==", " Zg==",
             "Zg==\n", "Zm\r\n", "Zm-_", "Zm9é", "Z=g=", "Zm9v\u{0}===",
         ])
-    func refuses(text: String) {
+    func rejects(text: String) {
         #expect(Base64.decode(text.utf8) == nil)
     }
 }

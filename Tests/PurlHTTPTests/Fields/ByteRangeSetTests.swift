@@ -11,21 +11,21 @@ struct ByteRangeSetTests {
         ("bytes=0-9223372036854775807", [.bounds(0...Int64.max)], "bytes=0-9223372036854775807"),
     ]
 
-    @Test("A set is read and written", arguments: accepted)
+    @Test("A set of ranges is read and written", arguments: accepted)
     func accepts(text: String, ranges: [ByteRangeSpec], written: String) {
         #expect(ByteRangeSet(text)?.ranges == ranges)
         #expect(ByteRangeSet(ranges).description == written)
     }
 
     @Test(
-        "Everything else is no set",
+        "Any other text is not a set of ranges",
         arguments: [
             "", "bytes", "bytes=", "bytes=,", "bytes=-", "bytes=a-b", "bytes=9-0", "bytes=--5", "bytes=+1-2", "bytes=1",
             "bytes=0-9,x", "bytes=0-9-10", "bytes=0 -9", "items=0-9", "0-9", "=0-9", "bytes =0-9", "bytes 0-9",
             "bytes=99999999999999999999-", "bytes=0-99999999999999999999", "bytes=-99999999999999999999",
             "bytes=99999999999999999999-5", "bytes=x-5", "bytes=5-x",
         ])
-    func refuses(text: String) {
+    func rejects(text: String) {
         #expect(ByteRangeSet(text) == nil)
     }
 
@@ -47,12 +47,12 @@ struct ByteRangeSetTests {
         ("bytes=5-6,100-,0-1", 100, [5..<7, 0..<2]),
     ]
 
-    @Test("Ranges are cut to what there is; those with nothing are left out", arguments: resolved)
+    @Test("Ranges are cut to the representation, and those outside it are left out", arguments: resolved)
     func resolves(text: String, length: Int64, ranges: [Range<Int64>]) throws {
         #expect(try #require(ByteRangeSet(text)).resolve(against: length) == ranges)
     }
 
-    @Test("Ranges made by hand may be absurd and do no harm")
+    @Test("Absurd ranges are resolved without a trap")
     func absurdRanges() {
         let set = ByteRangeSet([.from(-1), .bounds(-5...5), .suffix(-1), .suffix(.min), .from(.min)])
         #expect(set.resolve(against: 100).isEmpty)

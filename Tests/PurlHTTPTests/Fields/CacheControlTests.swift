@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Cache-Control, Age, Expires and Vary (RFC 9111 §5)")
 struct CacheControlTests {
-    @Test("No directive says nothing")
+    @Test("Fields without a directive set none")
     func empty() {
         #expect(CacheControl([:]) == CacheControl(["Cache-Control": "x, y=1, =, \"\""]))
         #expect(CacheControl([:]).maxAge == nil)
@@ -18,7 +18,7 @@ struct CacheControlTests {
         ("s-maxage=5", nil), ("x-max-age=5", nil), ("x=\"max-age=5, max-age=6\"", nil),
     ]
 
-    @Test("Seconds", arguments: numbers)
+    @Test("Seconds are read up to their maximum; a broken `max-age` is 0", arguments: numbers)
     func maxAge(text: String, expected: Int64?) {
         #expect(CacheControl(["Cache-Control": text]).maxAge == expected)
     }
@@ -28,12 +28,12 @@ struct CacheControlTests {
         ("max-stale=, max-stale=7", .seconds(7)), ("no-store", nil),
     ]
 
-    @Test("How stale may be", arguments: stale)
+    @Test("max-stale is read with and without seconds", arguments: stale)
     func maxStale(text: String, expected: CacheControl.MaxStale?) {
         #expect(CacheControl(["Cache-Control": text]).maxStale == expected)
     }
 
-    @Test("All directives over several lines")
+    @Test("All directives are read over several lines")
     func all() {
         let control = CacheControl([
             "Cache-Control": "No-Cache=\"Set-Cookie, X\", no-store,, no-transformer, only-if-cached",
@@ -50,7 +50,7 @@ struct CacheControlTests {
         #expect(control.staleWhileRevalidate == 4)
     }
 
-    @Test("Pragma speaks for requests without Cache-Control alone")
+    @Test("Pragma counts only in requests without Cache-Control")
     func pragma() {
         #expect(CacheControl(request: ["Pragma": "x, No-Cache"]).noCache)
         #expect(!CacheControl(request: ["Pragma": "no-cache", "Cache-Control": "max-age=5"]).noCache)
@@ -62,7 +62,7 @@ struct CacheControlTests {
         (["99999999999999999999"], 2_147_483_648),
     ]
 
-    @Test("Age", arguments: ages)
+    @Test("The first valid Age counts", arguments: ages)
     func age(values: [String], expected: Int64?) {
         var fields = HeaderFields()
         for value in values { fields.append(.age, value) }
@@ -73,7 +73,7 @@ struct CacheControlTests {
         (nil, nil), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("0", 0), ("-1", 0), ("", 0), ("tomorrow", 0),
     ]
 
-    @Test("Expires, where a broken date is in the past", arguments: expiries)
+    @Test("A broken Expires is in the past", arguments: expiries)
     func expires(value: String?, expected: Int64?) {
         var fields = HeaderFields()
         fields[.expires] = value
@@ -98,7 +98,7 @@ struct CacheControlTests {
         ("accept", ["Accept": "a,b"], ["Accept": " a , b"], true),
     ]
 
-    @Test("Vary decides by the fields it names", arguments: variants)
+    @Test("Vary compares the fields that it names", arguments: variants)
     func vary(value: String?, original: HeaderFields, new: HeaderFields, expected: Bool) {
         var fields = HeaderFields()
         fields[.vary] = value

@@ -56,7 +56,7 @@ struct ChallengeTests {
                 Challenge(scheme: "Basic", parameters: parameters(["realm": "x"])),
             ]
         ),
-        // What is no parameter because nothing follows the equals sign.
+        // A token68, since no value follows the equals sign.
         (["Negotiate YIIabc=="], [Challenge(scheme: "Negotiate", token68: "YIIabc==")]),
         (["Negotiate a="], [Challenge(scheme: "Negotiate", token68: "a=")]),
         (["Negotiate a-._~+/9"], [Challenge(scheme: "Negotiate", token68: "a-._~+/9")]),
@@ -84,7 +84,7 @@ struct ChallengeTests {
         (["Negotiate abc, realm=x"], [Challenge(scheme: "Negotiate", token68: "abc")]),
     ]
 
-    @Test("Challenges and their parameters are told apart", arguments: table)
+    @Test("A list is divided into challenges and their parameters", arguments: table)
     func reads(lines: [String], expected: [Challenge]) {
         for name in [FieldName.wwwAuthenticate, .proxyAuthenticate] {
             var fields: HeaderFields = ["Server": "x"]
@@ -94,7 +94,7 @@ struct ChallengeTests {
         #expect(Challenge.all(in: ["WWW-Authenticate": "Basic"], .proxyAuthenticate).isEmpty)
     }
 
-    @Test("Names are compared without case, and the first of two parameters counts")
+    @Test("Names compare without regard to case, and the first of two parameters counts")
     func lookup() throws {
         let challenge = try #require(
             Challenge.all(in: ["WWW-Authenticate": "bAsIc Realm=a, REALM=b"], .wwwAuthenticate).first)
@@ -104,7 +104,7 @@ struct ChallengeTests {
         #expect(challenge.parameter("charset") == nil)
     }
 
-    @Test("A value in Latin-1 is text too")
+    @Test("A value that is not UTF-8 is read as Latin-1")
     func latin1() throws {
         var parser = ResponseHeadParser()
         var offset = 0
@@ -113,7 +113,7 @@ struct ChallengeTests {
         #expect(Challenge.all(in: head.fields, .wwwAuthenticate).first?.realm == "é")
     }
 
-    @Test("Damaged challenges do no harm", arguments: UInt64(0)..<8)
+    @Test("Damaged challenges are read without a trap", arguments: UInt64(0)..<8)
     func damage(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for (lines, _) in Self.table {

@@ -20,7 +20,7 @@ struct ContentDispositionTests {
         ("attachment; filename*=iso-8859-1'en'%A3%20rates", "£ rates"),
         ("attachment; filename*=\"UTF-8''a%20b\"", "a b"),
         ("attachment; filename*=UTF-8''", ""),
-        // A broken filename* counts for nothing.
+        // A broken filename* is ignored.
         ("attachment; filename=a.txt; filename*=UTF-8''%C3", "a.txt"),
         ("attachment; filename=a.txt; filename*=UTF-8''%C", "a.txt"),
         ("attachment; filename=a.txt; filename*=UTF-8''%ZZ", "a.txt"),
@@ -39,14 +39,15 @@ struct ContentDispositionTests {
         ("attachment; file name=a.txt", nil),
     ]
 
-    @Test("The name of the file", arguments: names)
+    @Test("The file name is read from `filename*`, else from `filename`", arguments: names)
     func filename(text: String, name: String?) throws {
         #expect(try #require(ContentDisposition(text)).filename == name)
     }
 
     @Test(
-        "Without a type it is none", arguments: ["", " ", ";filename=a", "a b; filename=c", "\"x\"", "filename=\"a\""])
-    func refuses(text: String) {
+        "A value without a type is rejected",
+        arguments: ["", " ", ";filename=a", "a b; filename=c", "\"x\"", "filename=\"a\""])
+    func rejects(text: String) {
         #expect(ContentDisposition(text) == nil)
     }
 
@@ -68,7 +69,7 @@ struct ContentDispositionTests {
         ("a'b*c%\u{1}é", "attachment; filename=\"a'b*c%_\"; filename*=UTF-8''a%27b%2Ac%25%01%C3%A9"),
     ]
 
-    @Test("A disposition is written so that it is read as it was meant", arguments: written)
+    @Test("A disposition that is written is read with the same file name", arguments: written)
     func writes(filename: String?, text: String) {
         let disposition = ContentDisposition(type: "attachment", filename: filename)
         #expect(disposition.description == text)

@@ -24,7 +24,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "Everything else is no range",
+        "Any other text is not a range",
         arguments: [
             "", "bytes", "bytes ", "0-9/100", "bytes=0-9/100", "items 0-9/100", "bytes 0-9", "bytes 0-9/", "bytes /100",
             "bytes */*", "bytes 9-0/100", "bytes 0-100/100", "bytes 0-9/9", "bytes -9/100", "bytes 0-/100",
@@ -32,7 +32,7 @@ struct ContentRangeTests {
             "bytes 0 - 9/100",
             "bytes 0x0-9/100", "bytes 0-9/99999999999999999999", "bytes 0-99999999999999999999/*", "bytes 0-9-10/100",
         ])
-    func refuses(text: String) {
+    func rejects(text: String) {
         #expect(ContentRange(text) == nil)
     }
 }

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Digest fields (RFC 9530)")
 struct DigestFieldTests {
-    /// SHA-256 of nothing.
+    /// SHA-256 of no bytes.
     static let empty = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
     static let emptyHex = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     static let zeros = "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:"
 
     @Test(
-        "The sha-256 member is found among others, with parameters, with blanks around",
+        "The sha-256 member is found among others, with parameters and with blanks around it",
         arguments: [
             empty, " \(empty) ", "\(empty);a", "\(empty);a=1; b=\"x\\\"y\";c=?1;d=:AA==:;e=tok/en",
             "sha-512=:AAAA:,\(empty)", "\(empty)\t,  md5=::", "unixsum=:AQ==:, \(empty), *x.y_z-1=:AQ==:",
@@ -26,7 +26,7 @@ struct DigestFieldTests {
     }
 
     @Test(
-        "Everything else says nothing",
+        "Any other value has no sha-256 digest",
         arguments: [
             "", " ", "sha-256", "sha-256=", "sha-256=?1", "sha-256=47DEQpj8HBSa", "SHA-256=:AAAA:", "sha-512=:AAAA:",
             // Broken base64: unpadded, stray bits, another alphabet, a blank in the middle, no end, padding inside.
@@ -44,7 +44,7 @@ struct DigestFieldTests {
             "\(empty);", "\(empty);A", "\(empty);a=", "\(empty);a=\"x", "\(empty);a=\"x\\", "=:AA==:, \(empty)",
             ",\(empty)", "sha-256 =:AAAA:", "(sha-256)",
         ])
-    func nothing(text: String) {
+    func rejects(text: String) {
         #expect(DigestField.sha256(in: text) == nil)
     }
 }

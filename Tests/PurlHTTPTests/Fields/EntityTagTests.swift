@@ -8,7 +8,7 @@ struct EntityTagTests {
         (" \"a,b\\c\" ", false, "a,b\\c"), ("\"é\"", false, "é"), ("\"W/\"", false, "W/"),
     ]
 
-    @Test("A tag is read, and written as it was", arguments: accepted)
+    @Test("A tag is read, and written unchanged", arguments: accepted)
     func accepts(text: String, isWeak: Bool, opaque: String) throws {
         let tag = try #require(EntityTag(text))
         #expect(tag.isWeak == isWeak)
@@ -17,12 +17,12 @@ struct EntityTagTests {
     }
 
     @Test(
-        "Everything else is no tag",
+        "Any other text is not an entity tag",
         arguments: [
             "", "abc", "\"", "\"abc", "abc\"", "'abc'", "w/\"abc\"", "W/abc", "W/", "W/\"", "W /\"a\"", "\"a\"b\"",
             "\"a\", \"b\"", "\"a b\"", "\"a\tb\"", "\"a\u{0}\"", "\"a\u{7F}\"", "*",
         ])
-    func refuses(text: String) {
+    func rejects(text: String) {
         #expect(EntityTag(text) == nil)
     }
 
@@ -35,7 +35,7 @@ struct EntityTagTests {
         ("\"a\"", "\"A\"", false, false),
     ]
 
-    @Test("Strong and weak comparison", arguments: comparisons)
+    @Test("Tags compare strongly and weakly", arguments: comparisons)
     func comparison(left: String, right: String, strong: Bool, weak: Bool) throws {
         let (left, right) = (try #require(EntityTag(left)), try #require(EntityTag(right)))
         #expect(left.strongMatch(right) == strong)
@@ -43,7 +43,7 @@ struct EntityTagTests {
         #expect(left.weakMatch(right) == weak)
     }
 
-    @Test("Texts that only look alike are different tags")
+    @Test("Canonically equivalent texts are different tags")
     func canonicalEquivalence() throws {
         let composed = try #require(EntityTag("\"\u{E9}\""))
         let decomposed = try #require(EntityTag("\"e\u{301}\""))

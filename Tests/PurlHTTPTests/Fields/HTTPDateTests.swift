@@ -17,7 +17,7 @@ struct HTTPDateTests {
         ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
         ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
-        // A wrong name of the day does no harm.
+        // A wrong name of the day is ignored.
         ("Mon, 06 Nov 1994 08:49:37 GMT", 784_111_777),
     ]
 
@@ -41,8 +41,8 @@ struct HTTPDateTests {
         "Sun, 06 Nov 1994 08:49:37 GMT" + String(repeating: "x", count: 1_000),
     ]
 
-    @Test("Everything else is no date", arguments: refused)
-    func refuses(text: String) {
+    @Test("Any other text is not a date", arguments: refused)
+    func rejects(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 
@@ -73,7 +73,7 @@ struct HTTPDateTests {
         }
     }
 
-    @Test("The ends of what a number can hold are written without harm", arguments: [Int64.min, .max])
+    @Test("The smallest and the largest number of seconds are written without a trap", arguments: [Int64.min, .max])
     func extremes(seconds: Int64) {
         #expect(HTTPDate(secondsSinceEpoch: seconds).description.hasSuffix(" GMT"))
     }
@@ -92,7 +92,7 @@ struct HTTPDateTests {
         ("Sunday, 29-Feb-00 00:00:00 GMT", "Mon, 01 Jan 2024 00:00:00 GMT", "Tue, 29 Feb 2000 00:00:00 GMT"),
     ]
 
-    @Test("A year of two digits is not more than 50 years ahead", arguments: shortYears)
+    @Test("A year of two digits is at most 50 years ahead", arguments: shortYears)
     func twoDigitYears(text: String, now: String?, expected: String) {
         #expect(HTTPDate(text, now: now.flatMap { HTTPDate($0) })?.description == expected)
     }

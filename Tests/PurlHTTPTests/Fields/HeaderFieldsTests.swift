@@ -5,7 +5,7 @@ import Testing
 struct HeaderFieldsTests {
     let fields: HeaderFields = ["Accept": "a", "X": "1", "ACCEPT": "b", "Y": "2"]
 
-    @Test("Names are the same whatever the case")
+    @Test("Names compare without regard to case")
     func names() {
         #expect(FieldName("ETag") == FieldName.etag)
         #expect(FieldName("ETag").hashValue == FieldName("eTAG").hashValue)
@@ -17,7 +17,7 @@ struct HeaderFieldsTests {
         #expect(fields["accept"] == fields["ACCEPT"])
     }
 
-    @Test("Order, spelling and repeats are kept")
+    @Test("Order, spelling and repeated fields are kept")
     func order() {
         #expect(fields.map(\.name) == ["Accept", "X", "ACCEPT", "Y"])
         #expect(fields.map(\.value) == ["a", "1", "b", "2"])
@@ -26,7 +26,7 @@ struct HeaderFieldsTests {
         #expect(HeaderFields().isEmpty)
     }
 
-    @Test("All values of a name are joined, or given one by one")
+    @Test("The values of a name are given joined or one by one")
     func values() {
         #expect(fields[.accept] == "a, b")
         #expect(fields.values(of: .accept) == ["a", "b"])
@@ -37,7 +37,7 @@ struct HeaderFieldsTests {
         #expect(!fields.contains("z"))
     }
 
-    @Test("Setting replaces all lines at the place of the first")
+    @Test("Setting a field replaces all its lines at the place of the first")
     func setting() {
         var fields = fields
         fields[.accept] = "c"
@@ -51,7 +51,7 @@ struct HeaderFieldsTests {
         #expect(fields == ["Accept": "c", "Y": "2", "Z": ""])
     }
 
-    @Test("Appending adds a line, removing takes all of a name")
+    @Test("Appending adds a line, and removing drops all lines of a name")
     func appending() {
         var fields = fields
         fields.append("x", "3")
@@ -63,7 +63,7 @@ struct HeaderFieldsTests {
         #expect(fields.isEmpty)
     }
 
-    @Test("Equal means the same lines in the same order, names without regard to case")
+    @Test("Sections are equal when they have the same lines in the same order, names without regard to case")
     func equality() {
         #expect(HeaderFields() == [:])
         #expect(["A": "1"] as HeaderFields == ["a": "1"])
@@ -74,7 +74,7 @@ struct HeaderFieldsTests {
         #expect(["A": "1", "A": "2"] as HeaderFields != ["A": "1, 2"])
     }
 
-    @Test("Fields that came from the wire can be changed like others")
+    @Test("Parsed fields can be changed like others")
     func changingParsedFields() throws {
         let text = "HTTP/1.1 200 OK\r\nA:  1\r\n 2\r\nB: 3\r\nA: 4\r\n\r\n"
         var fields = try #require(responseHeads([text.bytes]).found.first?.fields)
@@ -107,7 +107,7 @@ struct HeaderFieldsTests {
         #expect(fields.listElements(of: "list") == elements)
     }
 
-    @Test("A token is found in any line, whatever the case, and only as a whole element")
+    @Test("A token is found in any line and any case, and only as a whole element")
     func tokens() {
         let fields: HeaderFields = ["Connection": "Keep-Alive, Upgrade", "connection": "TE", "Other": "close"]
         #expect(fields.hasToken("upgrade", in: .connection))
@@ -118,7 +118,7 @@ struct HeaderFieldsTests {
         #expect(!fields.hasToken("", in: .connection))
     }
 
-    @Test("Setting a field again and again keeps what was set last")
+    @Test("Setting a field repeatedly keeps the last value")
     func settingAgain() {
         var fields = fields
         for number in 0..<1_000 { fields["X"] = String(number) }

@@ -15,7 +15,7 @@ struct MediaTypeTests {
         ("text/html; charset=a; charset=b", "text/html", "a", "text/html; charset=a; charset=b"),
     ]
 
-    @Test("A type is read and written", arguments: accepted)
+    @Test("A media type is read and written", arguments: accepted)
     func accepts(text: String, essence: String, charset: String?, written: String) throws {
         let type = try #require(MediaType(text))
         #expect(type.essence == essence)
@@ -25,11 +25,11 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "Everything else is no type",
+        "Any other text is not a media type",
         arguments: [
             "", "text", "text/", "/html", "text/html/x", "te xt/html", "text /html", "text/ht ml", ";", "a/b,c/d",
         ])
-    func refuses(text: String) {
+    func rejects(text: String) {
         #expect(MediaType(text) == nil)
     }
 }

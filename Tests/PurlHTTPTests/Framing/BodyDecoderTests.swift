@@ -1,10 +1,10 @@
 import PurlHTTP
 import Testing
 
-@Suite("Bodies without a coding")
+@Suite("Bodies without a transfer coding")
 struct BodyDecoderTests {
     @Test(
-        "No bytes: the end comes at once, on empty input too", arguments: [BodyFraming.none, .length(0), .length(-1)])
+        "An empty body ends at once, on empty input too", arguments: [BodyFraming.none, .length(0), .length(-1)])
     func empty(framing: BodyFraming) throws {
         var decoder = BodyDecoder(framing)
         var offset = 0
@@ -15,7 +15,7 @@ struct BodyDecoderTests {
         #expect(body(framing, [], atEnd: true).found == [Body(trailers: [:])])
     }
 
-    @Test("A length: exactly that many bytes")
+    @Test("A body with a length has exactly that many bytes")
     func length() {
         for pieces in everySplit(of: "hellonext".bytes) {
             #expect(body(.length(5), pieces).found == [Body(content: "hello", trailers: [:], leftOver: 4)])
@@ -28,7 +28,7 @@ struct BodyDecoderTests {
         }
     }
 
-    @Test("Until close: everything, and the end when the peer closes")
+    @Test("A body until close ends when the peer closes")
     func untilClose() {
         for pieces in everySplit(of: "hello".bytes) {
             #expect(body(.untilClose, pieces).found == [Body(content: "hello")])
@@ -37,7 +37,7 @@ struct BodyDecoderTests {
         #expect(body(.untilClose, [], atEnd: true).found == [Body(trailers: [:])])
     }
 
-    @Test("What is left of a plain body may go another way, in part or whole")
+    @Test("The rest of a plain body may bypass the decoder, in part or whole")
     func skipping() throws {
         var decoder = BodyDecoder(.length(10))
         var offset = 0
@@ -50,14 +50,14 @@ struct BodyDecoderTests {
         #expect(try decoder.decode([UInt8]().span.bytes, from: &offset) == .end(trailers: [:]))
     }
 
-    @Test("Of other bodies nobody knows what is left", arguments: [BodyFraming.none, .chunked, .untilClose])
+    @Test("Other bodies have no known remainder", arguments: [BodyFraming.none, .chunked, .untilClose])
     func noPlainRemainder(framing: BodyFraming) {
         var decoder = BodyDecoder(framing)
         decoder.skip(1)
         #expect(decoder.plainRemainder == nil)
     }
 
-    @Test("Events name places in the input, and the end follows the last byte")
+    @Test("Events carry ranges of the input, and the end follows the last byte")
     func events() throws {
         var decoder = BodyDecoder(.length(5))
         let input = "..hello..".bytes
@@ -72,7 +72,7 @@ struct BodyDecoderTests {
         #expect(try decoder.endOfStream() == .end(trailers: [:]))
     }
 
-    @Test("An offset outside the input takes nothing", arguments: [-1, 100, Int.min, Int.max])
+    @Test("An offset outside the input takes no bytes", arguments: [-1, 100, Int.min, Int.max])
     func strangeOffsets(offset: Int) throws {
         for framing in [BodyFraming.length(5), .chunked, .untilClose] {
             var decoder = BodyDecoder(framing)

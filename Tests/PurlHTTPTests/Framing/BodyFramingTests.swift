@@ -1,14 +1,14 @@
 import PurlHTTP
 import Testing
 
-@Suite("Where a body ends (RFC 9112 §6.3)")
+@Suite("Body framing (RFC 9112 §6.3)")
 struct BodyFramingTests {
     static let bodiless: [(method: RequestMethod, status: Int)] = [
         ("HEAD", 200), ("HEAD", 404), ("GET", 100), ("GET", 101), ("GET", 103), ("GET", 199), ("GET", 204),
         ("GET", 304), ("POST", 204), ("CONNECT", 200), ("CONNECT", 299),
     ]
 
-    @Test("Rules 1 and 2: no body, whatever the fields say", arguments: bodiless)
+    @Test("Rules 1 and 2: the response has no body, regardless of the fields", arguments: bodiless)
     func noBody(exchange: (method: RequestMethod, status: Int)) throws {
         let sections: [HeaderFields] = [
             [:], ["Content-Length": "5"], ["Content-Length": "x"], ["Transfer-Encoding": "chunked"],
@@ -34,14 +34,14 @@ struct BodyFramingTests {
         (["Content-Length": "5,05", "Content-Length": "5"], .length(5)),
     ]
 
-    @Test("Rules 3 to 6: the fields say it", arguments: declared)
-    func saidByFields(fields: HeaderFields, framing: BodyFraming) throws {
+    @Test("Rules 3 to 6: the fields declare the framing", arguments: declared)
+    func declaredByFields(fields: HeaderFields, framing: BodyFraming) throws {
         #expect(try BodyFraming.ofResponse(ResponseHead(status: 200, fields: fields), to: "GET") == framing)
         #expect(try BodyFraming.ofResponse(ResponseHead(status: 500, fields: fields), to: "CONNECT") == framing)
         #expect(try BodyFraming.ofRequest(RequestHead(method: "POST", target: "/", fields: fields)) == framing)
     }
 
-    @Test("Rules 7 and 8: without a word a request has no body, and a response lasts until the end")
+    @Test("Rules 7 and 8: without these fields a request has no body, and a response lasts until the close")
     func undeclared() throws {
         #expect(try BodyFraming.ofRequest(RequestHead(method: "POST", target: "/")) == .none)
         #expect(try BodyFraming.ofResponse(ResponseHead(status: 200), to: "GET") == .untilClose)
@@ -86,8 +86,8 @@ struct BodyFramingTests {
         (["Content-Length": "5", "Content-Length": "5, 50"], .conflictingContentLengths),
     ]
 
-    @Test("A message whose end is in doubt is refused in both directions", arguments: doubtful)
-    func refuses(fields: HeaderFields, error: ParseError) {
+    @Test("A message whose end is ambiguous is rejected in both directions", arguments: doubtful)
+    func rejects(fields: HeaderFields, error: ParseError) {
         #expect(error.kind == .framing)
         #expect(throws: error) { try BodyFraming.ofResponse(ResponseHead(status: 200, fields: fields), to: "GET") }
         #expect(throws: error) {
@@ -95,7 +95,7 @@ struct BodyFramingTests {
         }
     }
 
-    @Test("HTTP/1.0 has no transfer codings")
+    @Test("A transfer coding in HTTP/1.0 is rejected")
     func oldVersion() {
         let fields: HeaderFields = ["Transfer-Encoding": "chunked"]
         let response = ResponseHead(version: .http1_0, status: 200, fields: fields)

@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-@Suite("Writing chunks")
+@Suite("Encoding chunks (RFC 9112 §7.1)")
 struct ChunkEncoderTests {
     @Test("Chunks, the last chunk and trailers are written byte for byte")
     func wholeBody() throws {
@@ -14,14 +14,14 @@ struct ChunkEncoderTests {
                 == "5\r\nhello\r\n1a\r\nxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n0\r\nA: 1\r\n\r\n")
     }
 
-    @Test("The head of a chunk stands alone")
+    @Test("The size line of a chunk is written alone")
     func chunkHead() {
         var bytes: [UInt8] = []
         ChunkEncoder.appendChunkHead(size: 65_536, to: &bytes)
         #expect(String(decoding: bytes, as: UTF8.self) == "10000\r\n")
     }
 
-    @Test("No data is no chunk: an empty one would end the body")
+    @Test("No chunk is written without data: an empty one would end the body")
     func emptyChunk() {
         var bytes: [UInt8] = []
         ChunkEncoder.appendChunk([UInt8]().span.bytes, to: &bytes)
@@ -39,7 +39,7 @@ struct ChunkEncoderTests {
         #expect(bytes == "before".bytes)
     }
 
-    @Test("What was written is decoded again as it was", arguments: [1, 15, 16, 255, 256, 4_096, 70_000])
+    @Test("Encoded chunks are decoded to the same bytes", arguments: [1, 15, 16, 255, 256, 4_096, 70_000])
     func roundTrip(size: Int) throws {
         let data = String(repeating: "z", count: size)
         var bytes: [UInt8] = []

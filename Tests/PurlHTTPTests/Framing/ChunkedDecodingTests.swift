@@ -22,7 +22,7 @@ struct ChunkedDecodingTests {
         ("5\r\nhello\r\n0\r\nA: 1\r\n 2\r\nB:\r\nA: 3\r\n\r\n", "hello", ["A": "1 2", "B": "", "A": "3"]),
     ]
 
-    @Test("A valid body is decoded and nothing after it is taken", arguments: accepted)
+    @Test("A valid body is decoded, and no byte after it is taken", arguments: accepted)
     func accepts(text: String, content: String, trailers: HeaderFields) {
         for pieces in everySplit(of: (text + "next").bytes) {
             #expect(
@@ -30,7 +30,7 @@ struct ChunkedDecodingTests {
         }
     }
 
-    @Test("A body that stops before its end is premature", arguments: accepted.map(\.0))
+    @Test("A body that stops before its end fails as premature", arguments: accepted.map(\.0))
     func stops(text: String) {
         for count in 0..<text.utf8.count {
             #expect(body(.chunked, [Array(text.bytes[..<count])], atEnd: true).error == .prematureEnd)
@@ -73,8 +73,8 @@ struct ChunkedDecodingTests {
         ("0\r\nHTTP/1.1 200 OK\r\n\r\n", "", .invalidFieldName),
     ]
 
-    @Test("A broken body is refused, after what was sound before", arguments: refused)
-    func refuses(text: String, content: String, error: ParseError) {
+    @Test("A broken body is rejected after its valid part", arguments: refused)
+    func rejects(text: String, content: String, error: ParseError) {
         for pieces in everySplit(of: text.bytes) {
             let outcome = body(.chunked, pieces)
             #expect(outcome.error == error)
@@ -82,7 +82,7 @@ struct ChunkedDecodingTests {
         }
     }
 
-    @Test("The largest size is taken, its data only waited for")
+    @Test("The largest chunk size is accepted before its data arrive")
     func largestChunk() {
         #expect(body(.chunked, ["7FFFFFFFFFFFFFFF\r\nabc".bytes]) == Outcome(found: [Body(content: "abc")]))
     }

@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-@Suite("Keeping a connection (RFC 9112 §9.3)")
+@Suite("Connection reuse (RFC 9112 §9.3)")
 struct ConnectionReuseTests {
     static let responses: [(ResponseHead, BodyFraming, HeaderFields, Bool)] = [
         (ResponseHead(status: 200), .length(5), [:], true),
@@ -25,7 +25,7 @@ struct ConnectionReuseTests {
         (ResponseHead(status: 101, fields: ["Connection": "upgrade"]), .none, [:], false),
     ]
 
-    @Test("After a response", arguments: responses)
+    @Test("A client reuses the connection after a response as version, framing and fields allow", arguments: responses)
     func afterResponse(head: ResponseHead, framing: BodyFraming, requestFields: HeaderFields, isAllowed: Bool) {
         #expect(ConnectionReuse.isAllowed(after: head, framing: framing, requestFields: requestFields) == isAllowed)
     }
@@ -39,7 +39,7 @@ struct ConnectionReuseTests {
         (.http1_0, ["Connection": "keep-alive", "Connection": "close"], false),
     ]
 
-    @Test("After a request", arguments: requests)
+    @Test("A server reuses the connection after a request as version and fields allow", arguments: requests)
     func afterRequest(version: HTTPVersion, fields: HeaderFields, isAllowed: Bool) {
         let head = RequestHead(method: "GET", target: "/", version: version, fields: fields)
         #expect(ConnectionReuse.isAllowed(after: head) == isAllowed)
@@ -58,7 +58,7 @@ struct ConnectionReuseTests {
         (["Keep-Alive": "xtimeout=5"], nil),
     ]
 
-    @Test("How long the server keeps it", arguments: timeouts)
+    @Test("Keep-Alive gives the idle time-out in seconds", arguments: timeouts)
     func idleTimeout(fields: HeaderFields, seconds: Int?) {
         #expect(ConnectionReuse.idleTimeout(ResponseHead(status: 200, fields: fields)) == seconds)
     }

@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-@Suite("Writing heads")
+@Suite("Encoding heads")
 struct HeadEncodingTests {
     func encoded(_ head: RequestHead) throws(EncodeError) -> String {
         var bytes: [UInt8] = []
@@ -31,7 +31,7 @@ struct HeadEncodingTests {
         #expect(try encoded(ResponseHead(version: .http1_0, status: 299)) == "HTTP/1.0 299 \r\n\r\n")
     }
 
-    @Test("What was written is read again as it was")
+    @Test("An encoded head is read as the same head")
     func roundTrip() throws {
         let request = RequestHead(method: "PUT", target: "*", fields: ["Host": "h", "X": "a\tb", "Y": "grün"])
         #expect(requestHeads([try encoded(request).bytes]) == Outcome(found: [request]))
@@ -39,7 +39,7 @@ struct HeadEncodingTests {
         #expect(responseHeads([try encoded(response).bytes]) == Outcome(found: [response]))
     }
 
-    @Test("Encoding appends to what is there")
+    @Test("Encoding appends to the bytes")
     func appends() throws {
         var bytes = "before".bytes
         try RequestHead(method: "GET", target: "/").encode(into: &bytes)
@@ -74,7 +74,7 @@ struct HeadEncodingTests {
         (RequestHead(method: "GET", target: "/", fields: ["A": "\u{7F}"]), .invalidFieldValue(name: "A")),
     ]
 
-    @Test("A request that could be taken for two is not written", arguments: splittingRequests)
+    @Test("A request that could be read as two is not encoded", arguments: splittingRequests)
     func requestSplitting(head: RequestHead, error: EncodeError) {
         var bytes = "before".bytes
         #expect(throws: error) { try head.encode(into: &bytes) }
@@ -91,14 +91,14 @@ struct HeadEncodingTests {
         (ResponseHead(status: 200, fields: ["A": "\r\n\r\n<html>"]), .invalidFieldValue(name: "A")),
     ]
 
-    @Test("A response that could be taken for two is not written", arguments: splittingResponses)
+    @Test("A response that could be read as two is not encoded", arguments: splittingResponses)
     func responseSplitting(head: ResponseHead, error: EncodeError) {
         var bytes = "before".bytes
         #expect(throws: error) { try head.encode(into: &bytes) }
         #expect(bytes == "before".bytes)
     }
 
-    @Test("Every error says in a sentence what is wrong")
+    @Test("Each error has a sentence of its own")
     func descriptions() {
         let errors: [EncodeError] = [
             .invalidMethod, .invalidTarget, .invalidStatus, .invalidReason, .invalidVersion, .invalidFieldName("\n"),

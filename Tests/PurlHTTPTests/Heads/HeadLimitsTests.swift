@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Limits of heads")
 struct HeadLimitsTests {
-    @Test("A head may be exactly as large as the limit, and no byte larger")
+    @Test("A head may be exactly as large as the limit")
     func exactSize() {
         let text = "\r\nHTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\r\n"
         for pieces in everySplit(of: text.bytes) {
@@ -24,7 +24,7 @@ struct HeadLimitsTests {
         ("HTTP/1.1 200 OK\r\n", "A: 1\r\n"),
     ]
 
-    @Test("An endless head fails at the limit however it comes in", arguments: endless, [1, 7, 1_000])
+    @Test("An endless head fails at the limit in pieces of any size", arguments: endless, [1, 7, 1_000])
     func endlessHeads(head: (start: String, again: String), pieceSize: Int) {
         var limits = HeadLimits(maximumBytes: 4_096)
         limits.maximumFields = 1_000
@@ -46,7 +46,7 @@ struct HeadLimitsTests {
         #expect(taken <= 4_096 + pieceSize)
     }
 
-    @Test("There may be exactly as many fields as the limit, repeats counted")
+    @Test("A head may have exactly as many fields as the limit, repeated ones counted")
     func fieldCount() {
         let limits = HeadLimits(maximumFields: 3)
         let three = "HTTP/1.1 200 OK\r\nA: 1\r\nA: 2\r\n 2\r\nB: 3\r\n"
@@ -58,15 +58,15 @@ struct HeadLimitsTests {
         }
     }
 
-    @Test("Each head counts anew")
-    func eachHeadCountsAnew() {
+    @Test("Each head is counted from zero")
+    func eachHeadCountsFromZero() {
         let text = String(repeating: "HTTP/1.1 100 Continue\r\nA: 1\r\n\r\n", count: 20)
         let limits = HeadLimits(maximumBytes: 40, maximumFields: 1)
         #expect(responseHeads([text.bytes], limits: limits).found.count == 20)
         #expect(responseHeads(text.bytes.map { [$0] }, limits: limits).found.count == 20)
     }
 
-    @Test("Absurd limits refuse everything and break nothing", arguments: [0, -1, Int.min])
+    @Test("Absurd limits reject every head without a trap", arguments: [0, -1, Int.min])
     func absurdLimits(limit: Int) {
         let limits = HeadLimits(
             maximumBytes: limit, maximumFields: limit, maximumTrailerBytes: limit, maximumChunkExtensionBytes: limit)
@@ -74,7 +74,7 @@ struct HeadLimitsTests {
         #expect(body(.chunked, ["0\r\n\r\n".bytes], limits: limits).error?.kind == .limitExceeded)
     }
 
-    @Test("The largest limits overflow nothing")
+    @Test("The largest limits do not overflow")
     func largestLimits() {
         let limits = HeadLimits(
             maximumBytes: .max, maximumFields: .max, maximumTrailerBytes: .max, maximumChunkExtensionBytes: .max)

@@ -44,14 +44,14 @@ struct RequestHeadParserTests {
         ("GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", .invalidFieldValue),
     ]
 
-    @Test("A broken head is refused", arguments: refused)
-    func refuses(text: String, error: ParseError) {
+    @Test("A broken head is rejected", arguments: refused)
+    func rejects(text: String, error: ParseError) {
         for pieces in everySplit(of: text.bytes) {
             #expect(requestHeads(pieces) == Outcome(error: error))
         }
     }
 
-    @Test("Requests sent one after the other are read one by one")
+    @Test("Pipelined requests are read one by one")
     func pipelined() {
         let text = "GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n"
         for pieces in everySplit(of: text.bytes) {

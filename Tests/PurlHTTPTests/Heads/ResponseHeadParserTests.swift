@@ -80,20 +80,20 @@ struct ResponseHeadParserTests {
         ("HTTP/1.1 200 OK\r\n\t\r\n\r\n", .foldWithoutField),
     ]
 
-    @Test("A broken head is refused", arguments: refused)
-    func refuses(text: String, error: ParseError) {
+    @Test("A broken head is rejected", arguments: refused)
+    func rejects(text: String, error: ParseError) {
         #expect(error.kind == .malformedHead)
         for pieces in everySplit(of: text.bytes) {
             #expect(responseHeads(pieces) == Outcome(error: error))
         }
     }
 
-    @Test("A broken line is refused before the head is complete")
-    func refusesEarly() {
+    @Test("A broken line is rejected before the head is complete")
+    func rejectsEarly() {
         #expect(responseHeads(["HTTP/1.1 200 OK\r\nbroken line\r\n".bytes]).error == .spaceBeforeColon)
     }
 
-    @Test("Several heads in a row are read one by one, and nothing after a head is taken")
+    @Test("Several heads in a row are read one by one, and no byte after a head is taken")
     func severalHeads() throws {
         let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\n"
         let heads = [ResponseHead(status: 100), ResponseHead(status: 200, fields: ["A": "1"])]
@@ -106,7 +106,7 @@ struct ResponseHeadParserTests {
         #expect(offset == 25)
     }
 
-    @Test("A parser starts where it is told to")
+    @Test("A parser starts at the given offset")
     func offsets() throws {
         let bytes = "garbageHTTP/1.1 204 No Content\r\n\r\nrest".bytes
         var parser = ResponseHeadParser()
@@ -124,7 +124,7 @@ struct ResponseHeadParserTests {
         #expect(ResponseHead(status: status).isInterim == isInterim)
     }
 
-    @Test("Field bytes that are not UTF-8 are Latin-1")
+    @Test("Field bytes that are not UTF-8 are read as Latin-1")
     func latin1() throws {
         let bytes = "HTTP/1.1 200 OK\r\nA: caf".bytes + [0xE9] + "\r\nB: café\r\n\r\n".bytes
         for pieces in everySplit(of: bytes) {
@@ -132,5 +132,16 @@ struct ResponseHeadParserTests {
             #expect(fields?["a"] == "café")
             #expect(fields?["b"] == "café")
         }
+    }
+
+    @Test(
+        "A status has its standard phrase",
+        arguments: [
+            (100, "Continue"), (200, "OK"), (206, "Partial Content"), (304, "Not Modified"), (404, "Not Found"),
+            (416, "Range Not Satisfiable"), (503, "Service Unavailable"), (299, ""), (0, ""), (-1, ""),
+        ])
+    func standardReason(status: Int, reason: String) {
+        #expect(ResponseHead.standardReason(for: status) == reason)
+        #expect(ResponseHead(status: status).reason == reason)
     }
 }

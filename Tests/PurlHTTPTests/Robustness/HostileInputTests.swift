@@ -52,17 +52,17 @@ struct HostileInputTests {
         ("HTTP/3.0 200 OK\r\n\r\n", "malformedHead"),
     ]
 
-    @Test("A response meant to confuse is refused or read in the only safe way", arguments: responses)
+    @Test("An ambiguous response is rejected or read in the only safe way", arguments: responses)
     func answered(text: String, expected: String) {
         #expect(outcome(of: text.bytes) == expected)
     }
 
-    @Test("A body after a response without one is not taken for it")
+    @Test("Bytes after a response without a body are not its body")
     func bodyAfterNoContent() {
         #expect(outcome(of: "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello".bytes) == "complete: ")
     }
 
-    @Test("Every error says in a sentence what is wrong, and none says the same as another")
+    @Test("Each error has a sentence of its own")
     func descriptions() {
         let errors: [ParseError] = [
             .malformedStartLine, .malformedVersion, .unsupportedVersion, .malformedStatus, .invalidReason,

@@ -1,11 +1,11 @@
 import PurlHTTP
 import Testing
 
-@Suite("Damaged input does no harm")
+@Suite("Damaged input")
 struct MutationTests {
     static let seeds = Array(UInt64(0)..<16)
 
-    @Test("Damaged responses mean the same however they are cut", arguments: seeds)
+    @Test("A damaged response is read the same however it is cut", arguments: seeds)
     func responses(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let sound =
@@ -31,7 +31,7 @@ struct MutationTests {
         #expect(again.found == [head])
     }
 
-    @Test("Damaged requests mean the same however they are cut", arguments: seeds)
+    @Test("A damaged request is read the same however it is cut", arguments: seeds)
     func requests(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let sound = "GET /a?b=c HTTP/1.1\r\nHost: localhost:80\r\nRange: bytes=0-\r\n\r\nHEAD / HTTP/1.0\n\n"
@@ -41,7 +41,7 @@ struct MutationTests {
         }
     }
 
-    @Test("Damaged chunks mean the same however they are cut", arguments: seeds)
+    @Test("Damaged chunks are read the same however they are cut", arguments: seeds)
     func chunks(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let sound = "5\r\nhello\r\n1a;x=\"y\"\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nA: 1\r\n 2\r\n\r\n"
@@ -49,7 +49,7 @@ struct MutationTests {
             let bytes = random.mutated(sound.bytes)
             let pieces = random.pieces(of: bytes)
             var (whole, cut) = (body(.chunked, [bytes]), body(.chunked, pieces))
-            // After an error nobody looks at what is left over.
+            // After an error the remaining bytes do not count.
             if whole.error != nil {
                 whole.found[0].leftOver = 0
                 cut.found[0].leftOver = 0
@@ -58,7 +58,7 @@ struct MutationTests {
         }
     }
 
-    @Test("A damaged field value is refused, or is written so that it means the same again", arguments: seeds)
+    @Test("A damaged field value is rejected, or written so that it is read as the same value", arguments: seeds)
     func values(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
@@ -78,7 +78,7 @@ struct MutationTests {
     private func expectRoundTrip<Value: Equatable & CustomStringConvertible>(
         _ sound: String, _ random: inout SeededGenerator, _ read: (String) -> Value?
     ) {
-        // Controls never get into a field value: the head parser refuses them.
+        // Controls never get into a field value: the head parser rejects them.
         let damaged = random.mutated(sound.bytes).filter { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }
         guard let value = read(String(decoding: damaged, as: UTF8.self)) else { return }
         #expect(read(value.description) == value)

@@ -7,18 +7,18 @@ struct CloseFrameTests {
 
     func payload(_ code: UInt16, _ reason: [UInt8] = []) -> [UInt8] { [UInt8(code >> 8), UInt8(code & 0xFF)] + reason }
 
-    @Test("Without content it has no code")
+    @Test("A close frame without content has no code")
     func empty() {
         #expect(closing([]) == WebSocketOutcome([.close(WebSocketClose())]))
     }
 
-    @Test("Half a code is refused")
+    @Test("Half a code is rejected")
     func half() {
         #expect(closing([3]).error == .closeTooShort)
     }
 
     @Test(
-        "Codes that may be sent",
+        "Registered and private codes are accepted",
         arguments: [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999]
             as [UInt16])
     func allowed(code: UInt16) {
@@ -28,14 +28,14 @@ struct CloseFrameTests {
     }
 
     @Test(
-        "Codes that must not be sent",
+        "Codes that must not be sent are rejected",
         arguments: [0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535] as [UInt16])
     func forbidden(code: UInt16) {
         #expect(closing(payload(code)).error == .invalidCloseCode(code))
         #expect(WebSocketClose(code: code, reason: "why".bytes).payload.isEmpty)
     }
 
-    @Test("A reason that is not UTF-8 is refused", arguments: [[0xFF], [0xCE], [0xED, 0xA0, 0x80]] as [[UInt8]])
+    @Test("A reason that is not UTF-8 is rejected", arguments: [[0xFF], [0xCE], [0xED, 0xA0, 0x80]] as [[UInt8]])
     func reasons(reason: [UInt8]) {
         #expect(closing(payload(1000, reason)).error == .invalidCloseReason)
         #expect(WebSocketError.invalidCloseReason.closeCode == 1007)

@@ -1,7 +1,7 @@
 import PurlHTTP
 import Testing
 
-@Suite("Agreeing on permessage-deflate (RFC 7692 §7.1)")
+@Suite("Negotiating permessage-deflate (RFC 7692 §7.1)")
 struct DeflateNegotiationTests {
     typealias Agreed = PermessageDeflate
 
@@ -44,11 +44,11 @@ struct DeflateNegotiationTests {
         ("permessage-deflate", "x-webkit-deflate-frame", nil),
     ]
 
-    @Test("What a client makes of an answer", arguments: answers)
+    @Test("A client accepts a response that matches its offer, and no other", arguments: answers)
     func client(offer: String, answer: String, agreed: PermessageDeflate?) throws {
         let offered = try #require(WebSocketExtension(offer).flatMap { PermessageDeflateOffer($0) })
         let answered = try #require(WebSocketExtension(answer))
-        #expect(offered.agreement(answeredBy: answered) == agreed)
+        #expect(offered.agreement(with: answered) == agreed)
     }
 
     static let badOffers = [
@@ -58,7 +58,7 @@ struct DeflateNegotiationTests {
         "other",
     ]
 
-    @Test("Offers that a server passes over", arguments: badOffers)
+    @Test("A server ignores invalid offers", arguments: badOffers)
     func badOffer(offer: String) throws {
         #expect(try PermessageDeflateOffer(#require(WebSocketExtension(offer))) == nil)
     }
@@ -84,11 +84,22 @@ struct DeflateNegotiationTests {
         ),
     ]
 
-    @Test("What a server answers, and that the client understands the same by it", arguments: accepted)
+    @Test("A server's response gives the client the same agreement", arguments: accepted)
     func server(offer: String, wishes: PermessageDeflate, answer: String) throws {
         let offered = try #require(WebSocketExtension(offer).flatMap { PermessageDeflateOffer($0) })
         let result = offered.accept(wishes)
-        #expect(result.answer == answer)
-        #expect(try offered.agreement(answeredBy: #require(WebSocketExtension(answer))) == result.agreed)
+        #expect(result.response == answer)
+        #expect(try offered.agreement(with: #require(WebSocketExtension(answer))) == result.agreed)
+    }
+
+    @Test("A damaged extension is rejected, or written and read as the same", arguments: Array(UInt64(0)..<16))
+    func damaged(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let sound = "permessage-deflate; server_no_context_takeover; client_max_window_bits=\"10\""
+        for _ in 0..<300 {
+            let text = String(decoding: random.mutated(sound.bytes), as: UTF8.self)
+            guard let read = WebSocketExtension(text), let offer = PermessageDeflateOffer(read) else { continue }
+            #expect(WebSocketExtension(offer.description).flatMap { PermessageDeflateOffer($0) } == offer)
+        }
     }
 }

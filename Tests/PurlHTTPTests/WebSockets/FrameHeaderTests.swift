@@ -43,11 +43,11 @@ struct FrameHeaderTests {
         ("125 in two bytes", [0x82, 0x7E, 0x00, 0x7D], .lengthNotShortest),
         ("65,535 in eight bytes", [0x82, 0x7F, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], .lengthNotShortest),
         ("a length of 64 bits", [0x82, 0x7F, 0x80, 0, 0, 0, 0, 0, 0, 0], .lengthTooLarge),
-        ("a continuation of nothing", [0x80, 0x00], .unexpectedContinuation),
+        ("a continuation frame without a message", [0x80, 0x00], .unexpectedContinuation),
     ]
 
-    @Test("A header that breaks a rule is refused at its first wrong byte", arguments: broken)
-    func refusals(name: String, bytes: [UInt8], error: WebSocketError) {
+    @Test("A header that breaks a rule is rejected at its first wrong byte", arguments: broken)
+    func rejects(name: String, bytes: [UInt8], error: WebSocketError) {
         let outcome = webSocketEvents((bytes + [0, 0, 0]).map { [$0] })
         #expect(outcome.error == error)
         #expect(outcome.bytesBeforeError == bytes.count)
@@ -57,7 +57,7 @@ struct FrameHeaderTests {
         #expect(error.closeCode == 1002)
     }
 
-    @Test("A server wants masks")
+    @Test("A server rejects unmasked frames")
     func unmasked() {
         #expect(webSocketEvents([frame(1, "a".bytes)], role: .server).error == .unmaskedFrame)
         #expect(
@@ -65,7 +65,7 @@ struct FrameHeaderTests {
                 == WebSocketOutcome([.text("a")]))
     }
 
-    @Test("Nothing is set aside for a length that is too big")
+    @Test("No memory is allocated for a length that is too big")
     func giantLengths() {
         let header: [UInt8] = [0x82, 0x7F, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
         #expect(webSocketEvents([header]).error == .messageTooBig(limit: 1 << 20))

@@ -16,13 +16,13 @@ struct HandshakeTests {
         return (handshake, head)
     }
 
-    @Test("The examples of the rule")
+    @Test("The RFC's examples are accepted")
     func examples() {
         #expect(client().handshake.key == "dGhlIHNhbXBsZSBub25jZQ==")
         #expect(WebSocketHandshake.accept("dGhlIHNhbXBsZSBub25jZQ==") == Self.sampleAccept)
     }
 
-    @Test("What a client asks")
+    @Test("A request carries the fields of the handshake")
     func request() {
         let head = client(["Upgrade": "h2c", "Connection": "close"], protocols: ["chat", "superchat"]).head
         #expect(head.fields.values(of: .upgrade) == ["websocket"])
@@ -33,7 +33,7 @@ struct HandshakeTests {
         #expect(head.fields.values(of: .secWebSocketExtensions) == ["permessage-deflate; client_max_window_bits"])
     }
 
-    @Test("The user's own extensions rule, and none means none")
+    @Test("The user's own extensions take precedence, and an empty field means none")
     func ownExtensions() {
         let own = "permessage-deflate; server_no_context_takeover"
         #expect(client(["Sec-WebSocket-Extensions": own]).head.fields[.secWebSocketExtensions] == own)
@@ -48,8 +48,8 @@ struct HandshakeTests {
         return ResponseHead(status: 101, fields: fields)
     }
 
-    @Test("An answer in any case, among other things")
-    func goodAnswers() throws {
+    @Test("A response is accepted in any case and among other elements")
+    func validResponses() throws {
         #expect(try client().handshake.check(response()) == WebSocketHandshake.Agreement())
         let strange = response {
             $0[.upgrade] = "WebSocket"
@@ -58,7 +58,7 @@ struct HandshakeTests {
         #expect(try client().handshake.check(strange) == WebSocketHandshake.Agreement())
     }
 
-    static let badAnswers: [(FieldName, String?, WebSocketHandshakeError)] = [
+    static let invalidResponses: [(FieldName, String?, WebSocketHandshakeError)] = [
         (.upgrade, nil, .upgradeMissing),
         (.upgrade, "h2c", .upgradeMissing),
         (.connection, nil, .connectionMissing),
@@ -66,26 +66,26 @@ struct HandshakeTests {
         (.secWebSocketAccept, nil, .wrongAccept),
         (.secWebSocketAccept, "", .wrongAccept),
         (.secWebSocketAccept, "S3PPLMBITXAQ9KYGZZHZRBK+XOO=", .wrongAccept),
-        (.secWebSocketProtocol, "other", .unaskedProtocol("other")),
-        (.secWebSocketProtocol, "CHAT", .unaskedProtocol("CHAT")),
-        (.secWebSocketProtocol, "chat, chat2", .unaskedProtocol("chat, chat2")),
-        (.secWebSocketExtensions, "x-other", .unaskedExtension("x-other")),
+        (.secWebSocketProtocol, "other", .unrequestedProtocol("other")),
+        (.secWebSocketProtocol, "CHAT", .unrequestedProtocol("CHAT")),
+        (.secWebSocketProtocol, "chat, chat2", .unrequestedProtocol("chat, chat2")),
+        (.secWebSocketExtensions, "x-other", .unofferedExtension("x-other")),
         (
             .secWebSocketExtensions, "permessage-deflate, permessage-deflate",
-            .unaskedExtension("permessage-deflate, permessage-deflate")
+            .unofferedExtension("permessage-deflate, permessage-deflate")
         ),
-        (.secWebSocketExtensions, "permessage-deflate; =", .badExtension("permessage-deflate; =")),
-        (.secWebSocketExtensions, "permessage-deflate; x", .badExtension("permessage-deflate; x")),
+        (.secWebSocketExtensions, "permessage-deflate; =", .invalidExtension("permessage-deflate; =")),
+        (.secWebSocketExtensions, "permessage-deflate; x", .invalidExtension("permessage-deflate; x")),
     ]
 
-    @Test("Answers that are none", arguments: badAnswers)
-    func refusals(name: FieldName, value: String?, error: WebSocketHandshakeError) {
+    @Test("A response that breaks a rule is rejected", arguments: invalidResponses)
+    func rejects(name: FieldName, value: String?, error: WebSocketHandshakeError) {
         let handshake = client(protocols: ["chat", "chat2"]).handshake
         #expect(throws: error) { try handshake.check(response { $0[name] = value }) }
         #expect(!error.description.isEmpty)
     }
 
-    @Test("One of the subprotocols asked for, also where the user wrote the field himself")
+    @Test("A requested subprotocol is accepted, also one in the user's own field")
     func subprotocols() throws {
         let chosen = response { $0[.secWebSocketProtocol] = "chat2" }
         #expect(try client(protocols: ["chat", "chat2"]).handshake.check(chosen).subprotocol == "chat2")
@@ -93,22 +93,24 @@ struct HandshakeTests {
         #expect(try own.check(chosen).subprotocol == "chat2")
     }
 
-    @Test("Compression that nobody offered is refused")
-    func unaskedCompression() {
+    @Test("Compression that was not offered is rejected")
+    func unofferedCompression() {
         let handshake = client(["Sec-WebSocket-Extensions": ""]).handshake
         let answer = response { $0[.secWebSocketExtensions] = "permessage-deflate" }
-        #expect(throws: WebSocketHandshakeError.unaskedExtension("permessage-deflate")) { try handshake.check(answer) }
+        #expect(throws: WebSocketHandshakeError.unofferedExtension("permessage-deflate")) {
+            try handshake.check(answer)
+        }
     }
 
     // MARK: The server
 
-    @Test("A server's answer is one that the client takes")
+    @Test("A client accepts a server's response")
     func bothSides() throws {
         let (handshake, head) = client(protocols: ["a", "b"])
-        let plain = try WebSocketHandshake.answer(head, protocols: ["x"])
+        let plain = try WebSocketHandshake.response(to: head, protocols: ["x"])
         #expect(plain.agreement == WebSocketHandshake.Agreement())
         #expect(try handshake.check(plain.head) == plain.agreement)
-        let full = try WebSocketHandshake.answer(head, protocols: ["b", "a"], compression: PermessageDeflate())
+        let full = try WebSocketHandshake.response(to: head, protocols: ["b", "a"], compression: PermessageDeflate())
         #expect(
             full.agreement == WebSocketHandshake.Agreement(subprotocol: "b", compression: PermessageDeflate()))
         #expect(try handshake.check(full.head) == full.agreement)
@@ -123,13 +125,13 @@ struct HandshakeTests {
         (.secWebSocketKey, "c2hvcnQ=", .wrongKey),
     ]
 
-    @Test("Requests that are no handshakes", arguments: badRequests)
+    @Test("A request that is not a handshake is rejected", arguments: badRequests)
     func badRequest(name: FieldName, value: String?, error: WebSocketHandshakeError) {
         var head = client().head
         head.fields[name] = value
-        #expect(throws: error) { try WebSocketHandshake.answer(head) }
+        #expect(throws: error) { try WebSocketHandshake.response(to: head) }
         head = client().head
         head.method = "POST"
-        #expect(throws: WebSocketHandshakeError.notGET) { try WebSocketHandshake.answer(head) }
+        #expect(throws: WebSocketHandshakeError.notGET) { try WebSocketHandshake.response(to: head) }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Masking (RFC 6455 §5.3)")
 struct MaskingTests {
-    @Test("The example of the rule")
+    @Test("The RFC's example is masked")
     func example() {
         var writer = WebSocketWriter(role: .client)
         #expect(
@@ -13,7 +13,7 @@ struct MaskingTests {
         #expect(written("Hello".bytes, isText: true, by: &server) == [0x81, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F])
     }
 
-    @Test("Word by word means the same as byte by byte, at every length and offset")
+    @Test("Masking word by word equals masking byte by byte, at every length and offset")
     func words() {
         let key: [UInt8] = [0x9A, 0x01, 0xFE, 0x57]
         let word = key.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -32,7 +32,7 @@ struct MaskingTests {
         }
     }
 
-    @Test("Every frame has a key of its own, and each is undone", arguments: [0, 1, 125, 126, 65_535, 65_536, 200_001])
+    @Test("Each frame has a key of its own, and each is undone", arguments: [0, 1, 125, 126, 65_535, 65_536, 200_001])
     func keys(size: Int) {
         var writer = WebSocketWriter(role: .client)
         var keys: [UInt32] = []

@@ -29,11 +29,11 @@ struct MessageCompressionTests {
             "two blocks",
             frame(1, [0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00], rsv: 4), ["Hello"]
         ),
-        ("nothing", frame(1, [0x00], rsv: 4), [""]),
+        ("an empty message", frame(1, [0x00], rsv: 4), [""]),
         ("not compressed, in between", frame(1, "plain".bytes) + frame(1, hello, rsv: 4), ["plain", "Hello"]),
     ]
 
-    @Test("The examples of the rule, however the input is cut", arguments: examples)
+    @Test("The RFC's examples are read, however the input is cut", arguments: examples)
     func known(name: String, bytes: [UInt8], texts: [String]) {
         for pieces in everySplit(of: bytes) {
             #expect(
@@ -48,7 +48,7 @@ struct MessageCompressionTests {
         PermessageDeflate(serverNoContextTakeover: true, clientMaxWindowBits: 12),
     ]
 
-    @Test("Everything comes back, and control frames may come between", arguments: settings)
+    @Test("Messages survive compression, with control frames between them", arguments: settings)
     func roundTrip(agreed: PermessageDeflate) {
         let contents = [
             [], "a".bytes, "Hello".bytes, CodedSample.words(100), CodedSample.words(100), CodedSample.words(65_536),
@@ -73,7 +73,7 @@ struct MessageCompressionTests {
         #expect(webSocketEvents(pieces, role: .server, compression: agreed) == WebSocketOutcome(expected))
     }
 
-    @Test("With context takeover the second message is the smaller")
+    @Test("With context takeover the second message is smaller")
     func takeover() {
         for (agreed, isSmaller) in [
             (PermessageDeflate(), true), (PermessageDeflate(serverNoContextTakeover: true), false),
@@ -85,7 +85,7 @@ struct MessageCompressionTests {
         }
     }
 
-    @Test("A server that has agreed not to refer back must not")
+    @Test("A server that agreed to no context takeover must not refer to earlier messages")
     func noTakeover() {
         let bytes = frame(1, Self.hello, rsv: 4) + frame(1, [0xF2, 0x00, 0x11, 0x00, 0x00], rsv: 4)
         let outcome = webSocketEvents([bytes], compression: PermessageDeflate(serverNoContextTakeover: true))
@@ -93,7 +93,7 @@ struct MessageCompressionTests {
         #expect(outcome.error == .compression(.distanceTooFar))
     }
 
-    @Test("A bomb goes off at the limit of the decoded message")
+    @Test("A decompression bomb fails at the limit of the decoded message")
     func bombs() {
         var writer = WebSocketWriter(role: .server, compression: PermessageDeflate())
         let zeros = [UInt8](repeating: 0, count: 1_000_000)
@@ -114,7 +114,7 @@ struct MessageCompressionTests {
         ("text that is none", [0x4A, 0xF9, 0x0F, 0x00, 0x00], .invalidText),
     ]
 
-    @Test("Damage is refused", arguments: broken)
+    @Test("A damaged compressed message is rejected", arguments: broken)
     func damage(name: String, bytes: [UInt8], error: WebSocketError) {
         let outcome = webSocketEvents([frame(1, bytes, rsv: 4)], compression: PermessageDeflate())
         #expect(outcome.found.isEmpty)
@@ -122,7 +122,7 @@ struct MessageCompressionTests {
         if error != .invalidText { #expect(outcome.error == error) }
     }
 
-    @Test("A message that stops in the middle of a block is refused")
+    @Test("A message that stops in the middle of a block is rejected")
     func unfinished() {
         // A block without compression that promises more than there is: the flush that was left out fills it.
         let outcome = webSocketEvents(
@@ -130,7 +130,7 @@ struct MessageCompressionTests {
         #expect(outcome.error == .compressionIncomplete)
     }
 
-    @Test("A continuation must not have the bit")
+    @Test("A continuation with the compression bit is rejected")
     func bitOfContinuation() {
         let bytes = frame(1, Array(Self.hello[..<3]), fin: false, rsv: 4) + frame(0, Array(Self.hello[3...]), rsv: 4)
         #expect(webSocketEvents([bytes], compression: PermessageDeflate()).error == .reservedBits)

@@ -9,7 +9,7 @@ struct MessageTests {
         ("bytes", frame(2, [0, 255]), [.binary([0, 255])]),
         ("two fragments", frame(1, "Hel".bytes, fin: false) + frame(0, "lo".bytes), [.text("Hello")]),
         (
-            "fragments of nothing",
+            "empty fragments",
             frame(1, fin: false) + frame(0, fin: false) + frame(0, "x".bytes, fin: false) + frame(0),
             [.text("x")]
         ),
@@ -21,7 +21,7 @@ struct MessageTests {
             "a close between fragments", frame(2, [1], fin: false) + frame(8),
             [.close(WebSocketClose())]
         ),
-        ("an unasked pong", frame(0xA, "x".bytes), [.pong("x".bytes)]),
+        ("an unsolicited pong", frame(0xA, "x".bytes), [.pong("x".bytes)]),
         ("a character across fragments", frame(1, [0xE2, 0x82], fin: false) + frame(0, [0xAC]), [.text("€")]),
         (
             "126 bytes, then one", frame(2, [UInt8](repeating: 7, count: 126)) + frame(2, [8]),
@@ -29,7 +29,7 @@ struct MessageTests {
         ),
     ]
 
-    @Test("Messages come out the same however the input is cut", arguments: streams)
+    @Test("Messages are read the same however the input is cut", arguments: streams)
     func cuts(name: String, bytes: [UInt8], events: [WebSocketReader.Event]) {
         for pieces in everySplit(of: bytes) { #expect(webSocketEvents(pieces) == WebSocketOutcome(events)) }
     }
@@ -40,7 +40,7 @@ struct MessageTests {
         ("one continuation too many", frame(1, "a".bytes) + frame(0, "b".bytes), .unexpectedContinuation),
     ]
 
-    @Test("Fragments out of order are refused", arguments: disorders)
+    @Test("Fragments out of order are rejected", arguments: disorders)
     func disorder(name: String, bytes: [UInt8], error: WebSocketError) {
         for pieces in everySplit(of: bytes) { #expect(webSocketEvents(pieces).error == error) }
     }
@@ -58,14 +58,14 @@ struct MessageTests {
         ),
     ]
 
-    @Test("A message's limit counts all its fragments", arguments: sizes)
+    @Test("The limit of a message counts all its fragments", arguments: sizes)
     func limits(name: String, bytes: [UInt8], isAllowed: Bool) {
         let outcome = webSocketEvents([bytes], limit: 300)
         #expect(outcome.error == (isAllowed ? nil : .messageTooBig(limit: 300)))
         #expect(WebSocketError.messageTooBig(limit: 1).closeCode == 1009)
     }
 
-    @Test("A reader knows whether it stands between messages")
+    @Test("A reader knows whether a message has begun")
     func partial() throws {
         var reader = WebSocketReader(role: .client, maximumMessageSize: 10)
         #expect(!reader.hasPartialMessage)
@@ -75,7 +75,7 @@ struct MessageTests {
         #expect(reader.hasPartialMessage)
     }
 
-    @Test("A large message is written in portions, with nothing lost", arguments: [65_535, 65_536, 65_537, 300_000])
+    @Test("A large message is written completely in portions", arguments: [65_535, 65_536, 65_537, 300_000])
     func portions(size: Int) {
         var writer = WebSocketWriter(role: .client)
         let content = CodedSample.words(size)
@@ -90,5 +90,23 @@ struct MessageTests {
         var output: [UInt8] = []
         writer.write(.ping, [UInt8](repeating: 1, count: 126), makeKey: { 0 }, into: &output)
         #expect(output == [0x89, 125] + [UInt8](repeating: 1, count: 125))
+    }
+
+    @Test("Damaged frames are read the same however they are cut", arguments: Array(UInt64(0)..<16))
+    func damaged(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var writer = WebSocketWriter(role: .server, compression: PermessageDeflate())
+        let sound =
+            frame(1, "Hel".bytes, fin: false) + frame(9, "p".bytes) + frame(0, "lo €".bytes)
+            + written(CodedSample.words(200), isText: true, by: &writer) + frame(2, [UInt8](repeating: 3, count: 130))
+            + written(CodedSample.words(200), isText: true, by: &writer) + frame(8, [3, 232] + "bye".bytes)
+        for _ in 0..<300 {
+            let bytes = random.mutated(sound)
+            let whole = webSocketEvents([bytes], limit: 1_000, compression: PermessageDeflate())
+            let cut = webSocketEvents(random.pieces(of: bytes), limit: 1_000, compression: PermessageDeflate())
+            #expect(cut.found == whole.found)
+            // Which fault of damaged compression is met first depends on how much is decoded at once.
+            #expect((cut.error == nil) == (whole.error == nil))
+        }
     }
 }

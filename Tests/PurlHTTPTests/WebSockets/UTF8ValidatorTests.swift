@@ -1,9 +1,9 @@
 import PurlHTTP
 import Testing
 
-@Suite("Text that comes in pieces (RFC 3629)")
+@Suite("UTF-8 in pieces (RFC 3629)")
 struct UTF8ValidatorTests {
-    @Test("Every scalar is text, and no other bytes are what the standard library does not take for text")
+    @Test("Each scalar is valid, and other bytes are valid only where the standard library accepts them")
     func everyScalar() {
         var text = ""
         for value in stride(from: UInt32(0), through: 0x10FFFF, by: 7) {
@@ -15,7 +15,7 @@ struct UTF8ValidatorTests {
         #expect(validator.isComplete)
     }
 
-    @Test("All sequences of up to four awkward bytes are judged as the standard library does")
+    @Test("All sequences of up to four critical bytes are valid only where the standard library accepts them")
     func awkwardBytes() {
         let bytes: [UInt8] = [
             0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
@@ -51,7 +51,7 @@ struct UTF8ValidatorTests {
         ("far beyond", [0xF8], 1),
     ]
 
-    @Test("A text message fails at its first wrong byte, in whatever fragment", arguments: early)
+    @Test("A text message fails at its first wrong byte, in any fragment", arguments: early)
     func failFast(name: String, text: [UInt8], count: Int) {
         let whole = frame(1, text + [UInt8](repeating: 0x61, count: 20))
         let outcome = webSocketEvents(whole.map { [$0] })
@@ -65,7 +65,7 @@ struct UTF8ValidatorTests {
         #expect(WebSocketError.invalidText.closeCode == 1007)
     }
 
-    @Test("A text must not end in the middle of a character")
+    @Test("A text that ends in the middle of a character is rejected")
     func unfinished() {
         #expect(webSocketEvents([frame(1, [0xE2, 0x82])]).error == .invalidText)
         #expect(webSocketEvents([frame(1, [0xE2, 0x82], fin: false)]).error == nil)

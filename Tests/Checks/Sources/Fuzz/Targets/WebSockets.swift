@@ -59,7 +59,8 @@ extension FuzzTarget {
         }
 
         do throws(WebSocketHandshakeError) {
-            let (head, agreement) = try WebSocketHandshake.answer(request, protocols: protocols, compression: wishes)
+            let (head, agreement) = try WebSocketHandshake.response(
+                to: request, protocols: protocols, compression: wishes)
             agreement.compression?.requireSound()
             requireSame(try handshake.check(head), agreement, "both ends agree on the same")
         } catch {
