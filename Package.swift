@@ -15,7 +15,7 @@ let package = Package(
         .target(name: "PurlHTTP", swiftSettings: [.strictMemorySafety()]),
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
-        .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
+        .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .executableTarget(
             name: "PurlCommand", dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlHTTP", "PurlIO"]),

@@ -2,7 +2,7 @@ import ExampleStage
 import Foundation
 import PurlTesting
 
-/// Begun, paused, continued, cut off, killed, and finished by the next process.
+/// A download that is begun, paused, continued, cut off, killed, and finished by the next process.
 @MainActor
 func story() async throws {
     let folder = try StoryFolder()
@@ -11,41 +11,41 @@ func story() async throws {
     let server = try LoopbackServer()
     let film = GeneratedContent(size: 1_000_000)
     let served = Reply.generated(film).entityTag("\"v1\"")
-    let (gate, told) = (Gate(), Gate())
+    let (gate, eventsDelivered) = (Gate(), Gate())
     let url = server.route(
         "/film",
         .sequence([
             served.stalled(afterBytes: 300_000, until: gate).cut(afterBytes: 600_000),
-            // So that the kill comes when the answer is there and its first byte is not.
+            // The process is killed between the response and its first byte.
             served.stalled(afterBytes: 0),
-            // The new download may be faster than the news of the old one. Here it is not.
-            served.delayed(until: told),
+            // The new task could be faster than the events of the old one. Here it is not.
+            served.delayed(until: eventsDelivered),
         ]))
 
-    screen.say("(launched)")
+    screen.print("(launched)")
     var child = try Child([url.absoluteString, folder.url.path], on: screen)
     child.type("b")
-    await screen.heard("  |   30 %")
+    await screen.waitFor("  |   30 %")
     child.type("b")
-    await screen.heard("  | begin: found the download there is")
+    await screen.waitFor("  | begin: found the existing download")
     child.type("p")
-    await screen.heard("  | paused")
+    await screen.waitFor("  | paused")
     child.type("c")
-    await screen.heard("  | continued")
+    await screen.waitFor("  | continued")
     gate.open()
-    await screen.heard("  | going on at byte 600000")
+    await screen.waitFor("  | resuming at byte 600000")
     await child.kill()
-    screen.say("(killed, and launched again)")
+    screen.print("(killed, and launched again)")
     child = try Child([url.absoluteString, folder.url.path, "woken"], on: screen)
-    await screen.heard("  | the session has told everything")
-    told.open()
+    await screen.waitFor("  | all events delivered")
+    eventsDelivered.open()
     await child.end()
-    screen.say("(the system has been called)")
+    screen.print("(the system's handler was called)")
 
-    screen.say("")
-    let asked = server.requests.map { $0.fields["Range"] ?? "all of it" }
-    screen.say("The server was asked for \(asked.joined(separator: ", "))")
+    screen.print("")
+    let ranges = server.requests.map { $0.fields["Range"] ?? "the whole file" }
+    screen.print("Requests: \(ranges.joined(separator: ", "))")
     let files = folder.names.filter { !$0.hasPrefix(".") }
     let isSame = try files.count == 1 && film.matches(fileAt: folder.url.appendingPathComponent(files[0]))
-    screen.say("One file, and it is what the server has: \(isSame ? "yes" : "no")")
+    screen.print("One file, identical to the server's: \(isSame ? "yes" : "no")")
 }

@@ -14,18 +14,18 @@ let screen = Screen()
 let downloads = BackgroundDownloads(documents: URL(fileURLWithPath: arguments[1], isDirectory: true)) { count, total in
     DispatchQueue.main.async { screen.show(count, of: total) }
 } onMessage: { message in
-    DispatchQueue.main.async { screen.say(message) }
+    DispatchQueue.main.async { screen.print(message) }
 }
 if isWoken {
-    // What a mobile system does for a program that it starts because a session has news.
+    // What a mobile system passes to a program that it launches for a session's events.
     downloads.keep({ exit(0) }, forSession: "films")
 }
 let center = NotificationCenter.default
-// Without a queue: with the main queue whoever posts would wait for it, while `begin` waits there for whoever posts.
+// Without a queue: with the main queue the poster would wait for it, while `begin` waits there for the poster.
 let observer = center.addObserver(forName: BackgroundDownloads.didFinish, object: nil, queue: nil) { note in
     let hasFile = note.userInfo?["file"] != nil
     DispatchQueue.main.async {
-        screen.say(hasFile ? "notification: finished" : "notification: failed")
+        screen.print(hasFile ? "notification: finished" : "notification: failed")
         if !isWoken { exit(hasFile ? 0 : 1) }
     }
 }
@@ -35,9 +35,9 @@ onTypedLine { line in
     case "b": downloads.begin(url)
     case "p": downloads.pause()
     case "c": downloads.continue()
-    // The download will be there at the next launch.
+    // The next launch restores the download.
     case "q", nil: exit(0)
-    default: screen.say("b begins, p pauses, c continues, q quits")
+    default: screen.print("b begins, p pauses, c continues, q quits")
     }
 }
 runMainQueue()

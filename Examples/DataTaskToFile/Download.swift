@@ -1,18 +1,18 @@
 import Foundation
 
-/// What the screen needs of a download, whichever way it is made.
+/// A download as the screen uses it, with each of the implementations.
 @MainActor
 protocol Download: AnyObject {
-    /// What to show: bytes so far and, where known, in all.
+    /// Called with the bytes received and, if known, the total.
     var onProgress: (_ received: Int64, _ total: Int64?) -> Void { get set }
-    /// What to say.
+    /// Called with messages.
     var onMessage: (String) -> Void { get set }
-    /// Nothing more will come.
+    /// Called when the session is closed.
     var onEnd: () -> Void { get set }
 
-    /// What is on disk.
+    /// The bytes on disk.
     var size: Int64 { get }
-    /// What was to come, as far as anybody has said.
+    /// The length of the whole file, if it is known.
     var total: Int64? { get }
 
     func start()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The two ways to append to a file.
+/// Appends to a file through a `FileHandle` or an `OutputStream`.
 enum FileAppender {
     case handle(FileHandle)
     case stream(OutputStream)
@@ -9,7 +9,7 @@ enum FileAppender {
         case handle, stream
     }
 
-    /// Opens the file at its end, and makes it when it is not there.
+    /// Opens the file at its end, and creates it if it does not exist.
     init(_ way: Way, _ file: URL) throws {
         switch way {
         case .handle:
@@ -34,7 +34,7 @@ enum FileAppender {
         case .handle(let handle):
             try handle.write(contentsOf: data)
         case .stream(let stream):
-            // A stream may take less than it is given: go on until it has everything.
+            // A stream may accept fewer bytes than it is given.
             var rest = [UInt8](data)[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBufferPointer { bytes in

@@ -1,9 +1,9 @@
 import Foundation
 import Purl
 
-/// A data task whose bytes are appended to a file as they come, by hand: quitting at any moment loses nothing.
+/// A data task whose bytes are appended to a file by hand as they arrive: quitting at any time loses no bytes.
 ///
-/// All of it runs on the main queue; the session is told to call its delegate there.
+/// Everything runs on the main queue, where the session calls its delegate.
 @MainActor
 final class FileDownload: NSObject, Download {
     var onProgress: (_ received: Int64, _ total: Int64?) -> Void = { _, _ in }
@@ -11,17 +11,17 @@ final class FileDownload: NSObject, Download {
     var onEnd: () -> Void = {}
 
     private let url: URL
-    let file: URL
-    let way: FileAppender.Way
+    private let file: URL
+    private let way: FileAppender.Way
 
-    /// The truth is what is on disk, now and after every launch.
-    var size: Int64
+    /// The length of the file on disk.
+    private(set) var size: Int64
     var total: Int64? { record?.total }
-    var record: PartialRecord?
+    private var record: PartialRecord?
 
-    var session: URLSession?
-    var task: URLSessionDataTask?
-    var appender: FileAppender?
+    private var session: URLSession?
+    private var task: URLSessionDataTask?
+    private var appender: FileAppender?
 
     init(_ url: URL, to file: URL, way: FileAppender.Way) {
         self.url = url
@@ -36,18 +36,18 @@ final class FileDownload: NSObject, Download {
 
     func start() {
         guard task == nil else { return }
-        // A finished file asked for again would be answered with 416, and an empty range is nothing to ask for.
-        if size > 0, size == total { return finish("complete: nothing to ask for") }
+        // A range request for a complete file would be answered with 416.
+        if size > 0, size == total { return finish("already complete: no request") }
         var request = URLRequest(url: url)
         if size > 0, let validator = record?.validator {
             request.setValue("bytes=\(size)-", forHTTPHeaderField: "Range")
-            // "… if it is still this version. Otherwise send me the whole."
+            // The server sends the whole file if it has another version.
             request.setValue(validator, forHTTPHeaderField: "If-Range")
-            onMessage("asking for bytes=\(size)-")
+            onMessage("requesting bytes=\(size)-")
         } else {
-            onMessage("asking for the whole")
+            onMessage("requesting the whole file")
         }
-        // Made when it is first needed, and once.
+        // Created once, when first needed.
         let session = session ?? URLSession(configuration: .default, delegate: self, delegateQueue: .main)
         self.session = session
         task = session.dataTask(with: request)
@@ -69,14 +69,115 @@ final class FileDownload: NSObject, Download {
 
     func cancel() { task?.cancel() }
 
-    /// A session keeps its delegate until it is invalidated, so waiting for `deinit` would be waiting for ever.
+    /// A session retains its delegate until it is invalidated, so `deinit` would never be called.
     func close() {
         guard let session else { return onEnd() }
         session.invalidateAndCancel()
     }
 
-    func finish(_ message: String) {
+    private func finish(_ message: String) {
         onMessage(message)
         close()
+    }
+}
+
+/// The delegate methods, in the order of the calls, on the main queue. `MainActor.assumeIsolated` tells the compiler, and stops
+/// the program if that were not true.
+extension FileDownload: URLSessionDataDelegate {
+    /// Called once, with the head of the response, before any byte of the body is read.
+    nonisolated func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        MainActor.assumeIsolated {
+            do {
+                completionHandler(try prepare(for: response) ? .allow : .cancel)
+            } catch {
+                onMessage("cannot write: \(error.localizedDescription)")
+                completionHandler(.cancel)
+            }
+        }
+    }
+
+    /// Prepares the file for the body; false when no byte of it may be kept.
+    private func prepare(for response: URLResponse) throws -> Bool {
+        guard let response = response as? HTTPURLResponse else { return false }
+        switch RangeResponse(response, size: size, record: record) {
+        case .rest(let total):
+            onMessage("206: appending the rest")
+            record?.total = total
+        case .whole(let total):
+            onMessage(
+                size > 0
+                    ? "200: the whole file follows, so the file on disk is emptied first"
+                    : "200: the whole file follows")
+            try empty()
+            let tag = response.value(forHTTPHeaderField: "ETag")
+            // A weak tag does not promise the same bytes.
+            record = PartialRecord(total: total, validator: tag?.hasPrefix("W/") == true ? nil : tag)
+        case .nothingLeft:
+            onMessage("416: no bytes are missing")
+            record?.total = size
+            try record?.save(for: file)
+            return false
+        case .wrongPart:
+            onMessage("\(response.statusCode) with another range than requested: nothing is kept")
+            try empty()
+            return false
+        case .notTheFile(let status):
+            onMessage("\(status): the file stays as it is")
+            return false
+        }
+        try record?.save(for: file)
+        appender = try FileAppender(way, file)
+        onProgress(size, total)
+        return true
+    }
+
+    /// Removes the record first, so that it never describes another version than the file has.
+    private func empty() throws {
+        PartialRecord.remove(for: file)
+        record = nil
+        if size > 0 { try Data().write(to: file) }
+        size = 0
+    }
+
+    /// Called repeatedly. While it runs, the session reads only a limited number of bytes ahead.
+    nonisolated func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        MainActor.assumeIsolated {
+            do {
+                try appender?.append(data)
+                size += Int64(data.count)
+                onProgress(size, total)
+            } catch {
+                onMessage("cannot write: \(error.localizedDescription)")
+                dataTask.cancel()
+            }
+        }
+    }
+
+    /// The last call about the task.
+    nonisolated func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        MainActor.assumeIsolated {
+            appender?.close()
+            appender = nil
+            self.task = nil
+            if error == nil {
+                // Without a Content-Length the total is known only now.
+                record?.total = size
+                try? record?.save(for: file)
+            }
+            if size == total { return finish("finished") }
+            onMessage((error as? URLError)?.code == .cancelled ? "stopped" : "the connection was lost")
+        }
+    }
+
+    /// The last call of all: the session has released its delegate.
+    nonisolated func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        MainActor.assumeIsolated {
+            self.session = nil
+            onMessage("session closed")
+            onEnd()
+        }
     }
 }

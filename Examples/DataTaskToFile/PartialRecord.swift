@@ -1,11 +1,10 @@
 import Foundation
 
-/// What the bytes of a partial file do not tell: kept in a small file beside it.
+/// The total and the version of a partial file, kept in a small file beside it.
 struct PartialRecord: Codable {
-    /// The length of the whole, for the progress at the next launch. A server need not say it.
+    /// The length of the whole file, if the server has sent it.
     var total: Int64?
-    /// The strong entity tag of the version that the bytes are of. Without one nobody can tell whether the rest, asked
-    /// for tomorrow, fits to them.
+    /// The strong entity tag of the bytes' version. Without one a later range request could return another version's bytes.
     var validator: String?
 
     static func load(for file: URL) -> PartialRecord? {

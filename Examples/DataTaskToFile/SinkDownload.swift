@@ -1,10 +1,10 @@
 import Foundation
 import Purl
 
-/// The same once more, with a task that writes to a sink: no `Range`, no record, no case to get wrong.
+/// The same with a task that writes to a sink: without `Range`, record or special cases in the program.
 ///
-/// The task asks the sink what it holds, asks the server for the rest of that version, starts over by itself when
-/// there is another one, and keeps the file locked and its record true. It writes off the main queue.
+/// The task reads from the sink what is on disk, requests the rest of that version, starts over when the version has changed,
+/// keeps the file locked and the record up to date, and writes off the main queue.
 @MainActor
 final class SinkDownload: NSObject, URLSessionDataDelegate, Download {
     var onProgress: (_ received: Int64, _ total: Int64?) -> Void = { _, _ in }
@@ -13,7 +13,7 @@ final class SinkDownload: NSObject, URLSessionDataDelegate, Download {
 
     private let url: URL
     private let file: URL
-    /// What is on disk, read from the record that the sink keeps beside the file.
+    /// The bytes on disk, according to the record that the sink keeps beside the file.
     var size: Int64 { record?.bytesReceived ?? 0 }
     var total: Int64? { record?.totalBytes }
     private var record: ResumeRecord? { ResumeRecord(contentsOf: file.appendingPathExtension("resume")) }
@@ -33,7 +33,7 @@ final class SinkDownload: NSObject, URLSessionDataDelegate, Download {
         self.session = session
         task = session.dataTask(with: url, writingTo: FileHandleSink(fileAt: file))
         task?.resume()
-        // The bytes do not pass here. A bar that looks at the count ten times a second is all that eyes can follow.
+        // The bytes go straight to the file, so the bar reads the task's count ten times a second.
         timer = .scheduledTimer(withTimeInterval: 0.1, repeats: true) { _ in
             MainActor.assumeIsolated { self.showProgress() }
         }
@@ -66,15 +66,14 @@ final class SinkDownload: NSObject, URLSessionDataDelegate, Download {
 
     // MARK: Delegate
 
-    /// Only to hear whether it goes on: the counts begin where the bytes on disk end. Not called when the file turns
-    /// out to be complete.
+    /// Only shows where the task resumes: its counts start at the bytes on disk. Not called when the file is complete.
     nonisolated func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         MainActor.assumeIsolated {
             let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-            onMessage("\(status), from byte \(dataTask.countOfBytesReceived) on")
+            onMessage("\(status), from byte \(dataTask.countOfBytesReceived)")
             showProgress()
             completionHandler(.allow)
         }
@@ -87,7 +86,7 @@ final class SinkDownload: NSObject, URLSessionDataDelegate, Download {
             self.task = nil
             switch (error as? URLError)?.code {
             case nil:
-                onMessage(task.response == nil ? "complete: nothing was asked for" : "finished")
+                onMessage(task.response == nil ? "already complete: no request" : "finished")
                 close()
             case .cancelled: onMessage("stopped")
             default: onMessage("the connection was lost")

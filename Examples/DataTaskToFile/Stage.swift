@@ -2,7 +2,7 @@ import ExampleStage
 import Foundation
 import PurlTesting
 
-/// Where the story plays: a server, a folder, and what is seen of both.
+/// The server, the folder and the screen of the story.
 @MainActor
 struct Stage {
     let screen = Screen()
@@ -14,28 +14,28 @@ struct Stage {
         server = try LoopbackServer()
     }
 
-    /// Begins a chapter.
+    /// Starts a part of the story.
     func open(_ title: String, _ path: String, _ reply: Reply) -> URL {
-        if !server.requests.isEmpty { screen.say("") }
-        screen.say(title)
+        if !server.requests.isEmpty { screen.print("") }
+        screen.print(title)
         return server.route(path, reply)
     }
 
     func file(_ url: URL) -> URL { folder.url.appendingPathComponent(url.lastPathComponent) }
 
     func launch(_ way: String, _ url: URL) throws -> Child {
-        screen.say("(launched)")
+        screen.print("(launched)")
         return try Child([way, url.absoluteString, file(url).path], on: screen)
     }
 
-    /// Ends a chapter: what the server was asked for, and what the file holds.
+    /// Ends a part of the story: prints the requests, and compares the file with the server's.
     func check(_ url: URL, _ content: GeneratedContent) throws {
-        let asked = server.requests.filter { $0.path == url.path }.map { request in
-            guard let range = request.fields["Range"] else { return "all of it" }
+        let ranges = server.requests.filter { $0.path == url.path }.map { request in
+            guard let range = request.fields["Range"] else { return "the whole file" }
             return "\(range) of version \(request.fields["If-Range"] ?? "unknown")"
         }
-        screen.say("The server was asked for \(asked.joined(separator: "; then "))")
+        screen.print("Requests: \(ranges.joined(separator: "; then "))")
         let isSame = try content.matches(fileAt: file(url))
-        screen.say("The file is what the server has: \(isSame ? "yes" : "no")")
+        screen.print("The file is identical to the server's: \(isSame ? "yes" : "no")")
     }
 }

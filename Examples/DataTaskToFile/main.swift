@@ -17,11 +17,11 @@ let download: any Download =
     }
 let screen = Screen()
 download.onProgress = screen.show
-download.onMessage = screen.say
+download.onMessage = screen.print
 download.onEnd = { exit(0) }
 
-// Before anything is asked of anybody.
-screen.sayOnDisk(download.size, of: download.total)
+// Before any request.
+screen.printOnDisk(download.size, of: download.total)
 onTypedLine { line in
     switch line {
     case "s": download.start()
@@ -29,8 +29,8 @@ onTypedLine { line in
     case "r": download.resume()
     case "c": download.cancel()
     case "q", nil: download.close()
-    default: screen.say("s starts, p suspends, r resumes, c cancels, q quits")
+    default: screen.print("s starts, p suspends, r resumes, c cancels, q quits")
     }
 }
-// The session calls its delegate on the main queue, so somebody has to run that queue.
+// The session calls its delegate on the main queue, so the program runs that queue.
 runMainQueue()

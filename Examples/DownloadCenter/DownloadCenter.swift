@@ -1,8 +1,8 @@
 import Foundation
 import PurlDownloads
 
-/// A list of downloads as a screen shows it. The work is done by a `DownloadManager`; here each of its downloaders
-/// becomes a row, and each of their events changes one.
+/// A list of downloads for a screen. A `DownloadManager` does the work; each of its downloaders is a row here, which is updated
+/// by the downloader's events.
 @MainActor
 final class DownloadCenter {
     /// One line of the screen.
@@ -11,8 +11,8 @@ final class DownloadCenter {
         var state: Downloader.State
         var received: Int64
         var total: Int64?
-        /// Somebody wants it in this process. What an earlier one has left waits until then.
-        var isAskedFor = false
+        /// Started in this process. A download that an earlier process has left waits until it is started.
+        var isStarted = false
 
         var name: String { downloader.url.lastPathComponent }
 
@@ -32,38 +32,38 @@ final class DownloadCenter {
 
     private let manager: DownloadManager
 
-    /// The list and its progress come from disk, before any request is made.
+    /// Reads the list and its progress from disk, without a request.
     init(configuration: DownloadConfiguration) {
         manager = DownloadManager(configuration: configuration)
         for downloader in manager.downloads { show(downloader) }
     }
 
-    // MARK: What can be done
+    // MARK: Control
 
-    /// Asks for a file. The same URL twice is the same row; two URLs are two rows, also when their last parts are equal.
+    /// Adds a file. The same URL is the same row; two URLs are two rows, also when their last path components are equal.
     func add(_ url: URL) {
         let downloader = manager.download(url)
-        guard let index = index(of: downloader) else { return show(downloader, isAskedFor: true) }
-        rows[index].isAskedFor = true
+        guard let index = index(of: downloader) else { return show(downloader, isStarted: true) }
+        rows[index].isStarted = true
         let isKnown = rows[index].downloader === downloader && rows[index].state.kind != .failed
         rows[index].downloader = downloader
-        // A finished or failed download has no more to tell. What is asked for again has.
+        // A finished or failed download has sent its last event. One that is started again needs a new observer.
         if !isKnown { listen(to: downloader) }
     }
 
-    /// A row's button: pause what moves or waits for its turn, go on with everything else.
+    /// A row's button: pauses a running or queued download, resumes any other.
     func press(_ index: Int) {
         guard rows.indices.contains(index) else { return }
         let row = rows[index]
         switch row.state.kind {
         case .downloading: row.downloader.pause()
-        case .waiting: row.isAskedFor ? row.downloader.pause() : resume(index)
+        case .waiting: row.isStarted ? row.downloader.pause() : resume(index)
         case .paused, .failed: resume(index)
         case .finished: break
         }
     }
 
-    /// Stops it, and removes what there is of it.
+    /// Cancels the download and removes its files.
     func remove(_ index: Int) {
         guard rows.indices.contains(index) else { return }
         rows.remove(at: index).downloader.cancelAndDelete()
@@ -76,7 +76,7 @@ final class DownloadCenter {
         for index in rows.indices where rows[index].state.kind != .finished { resume(index) }
     }
 
-    /// Stops everything. The next center of the same folders has the same list, and goes on with the same bytes.
+    /// Stops all downloads. The next center with the same folders restores the list and resumes with the same bytes.
     func close() async {
         manager.invalidate()
         await manager.waitUntilIdle()
@@ -85,30 +85,30 @@ final class DownloadCenter {
     private func resume(_ index: Int) {
         let downloader = rows[index].downloader
         let wasOver = rows[index].state.kind == .failed
-        rows[index].isAskedFor = true
+        rows[index].isStarted = true
         downloader.resume()
-        // Whoever listened has been told of the failure, and of the end. This is a new beginning.
+        // The old observer has received the failure as its last event.
         if wasOver { listen(to: downloader) }
     }
 
-    // MARK: What is heard
+    // MARK: Events
 
-    private func show(_ downloader: Downloader, isAskedFor: Bool = false) {
+    private func show(_ downloader: Downloader, isStarted: Bool = false) {
         rows.append(
             Row(
                 downloader: downloader, state: downloader.state, received: downloader.bytesReceived,
-                total: downloader.totalBytes, isAskedFor: isAskedFor))
+                total: downloader.totalBytes, isStarted: isStarted))
         listen(to: downloader)
     }
 
-    /// Events come in order, the state and progress of now first. One that is late slows no transfer down.
+    /// Events arrive in order, starting with the current state and progress. A slow observer does not delay the transfer.
     private func listen(to downloader: Downloader) {
         downloader.observe(on: .main) { [weak self] event in
-            MainActor.assumeIsolated { self?.heard(event, of: downloader) }
+            MainActor.assumeIsolated { self?.update(with: event, of: downloader) }
         }
     }
 
-    private func heard(_ event: Downloader.Event, of downloader: Downloader) {
+    private func update(with event: Downloader.Event, of downloader: Downloader) {
         guard let index = index(of: downloader) else { return }
         switch event {
         case .totalSize(let total):
@@ -123,7 +123,7 @@ final class DownloadCenter {
             rows[index].received = size
             rows[index].total = size
         case .failed:
-            // The state has said so already.
+            // The state event has been received before.
             break
         }
         onChange()

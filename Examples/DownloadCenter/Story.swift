@@ -7,7 +7,7 @@ private let first = GeneratedContent(size: 1_000_000, seed: 1)
 private let second = GeneratedContent(size: 500_000, seed: 2)
 private let song = GeneratedContent(size: 200_000, seed: 3)
 
-/// Two places and three files; a pause, a relaunch, a lost connection, and a file that is not there.
+/// Two slots and three files; a pause, a relaunch, a lost connection, and a URL that does not exist.
 @MainActor
 func story() async throws {
     let folder = try StoryFolder()
@@ -16,45 +16,46 @@ func story() async throws {
     let server = try LoopbackServer()
     let urls = routes(on: server)
 
-    screen.say("Three files, one of them asked for twice; two at a time")
+    screen.print("Three files, one of them added twice; two at a time")
     var stage = Stage(folder, screen)
     for url in urls + [urls[0]] { stage.center.add(url) }
-    await stage.shows([(.downloading, 40), (.downloading, 20), (.waiting, nil)])
+    await stage.waitForRows([(.downloading, 40), (.downloading, 20), (.waiting, nil)])
 
-    screen.say("The button of the first: its place is free for the third")
+    screen.print("Pausing the first frees its slot for the third")
     stage.center.press(0)
-    await stage.shows([(.paused, 40), (.downloading, 20), (.downloading, 50)])
+    await stage.waitForRows([(.paused, 40), (.downloading, 20), (.downloading, 50)])
 
-    screen.say("Closed, and opened again: the list is there, and nothing has been asked for")
+    screen.print("Closed and opened again: the list is restored, without a request")
     await stage.center.close()
     let requests = server.requests.count
     stage = Stage(folder, screen)
-    await stage.shows([(.paused, 40), (.waiting, 20), (.waiting, 50)])
-    screen.say("New requests: \(server.requests.count - requests)")
+    await stage.waitForRows([(.paused, 40), (.waiting, 20), (.waiting, 50)])
+    screen.print("New requests: \(server.requests.count - requests)")
 
-    screen.say("All go on; the second loses its connection, and tries again by itself")
+    screen.print("All resume; the second loses its connection and is retried")
     stage.center.resumeAll()
-    await stage.shows([(.finished, 100), (.finished, 100), (.finished, 100)])
+    await stage.waitForRows([(.finished, 100), (.finished, 100), (.finished, 100)])
 
-    screen.say("The first once more, and one that is not there")
+    screen.print("The first once more, and a URL that does not exist")
     stage.center.add(urls[0])
     stage.center.add(server.url("/gone.mp4"))
-    await stage.shows([(.finished, 100), (.finished, 100), (.finished, 100), (.failed, nil)])
-    screen.say("  \(stage.center.rows[3].note)")
+    await stage.waitForRows([(.finished, 100), (.finished, 100), (.finished, 100), (.failed, nil)])
+    screen.print("  \(stage.center.rows[3].note)")
     stage.center.remove(3)
 
-    screen.say("")
+    screen.print("")
     for (url, content) in zip(urls, [first, second, song]) {
-        let ranges = server.requests.filter { $0.path == url.path }.map { $0.fields["Range"] ?? "all of it" }
+        let ranges = server.requests.filter { $0.path == url.path }.map { $0.fields["Range"] ?? "the whole file" }
         let row = stage.center.rows.first { $0.downloader.url == url }
         let isSame = try content.matches(fileAt: URL(fileURLWithPath: row?.note ?? ""))
-        screen.say("\(url.path): \(ranges.joined(separator: ", ")); whole and right: \(isSame ? "yes" : "no")")
+        screen.print(
+            "\(url.path): \(ranges.joined(separator: ", ")); identical to the server's: \(isSame ? "yes" : "no")")
     }
     await stage.center.close()
-    screen.say("Unfinished files left: \(stage.unfinishedFiles)")
+    screen.print("Unfinished files left: \(stage.unfinishedFiles)")
 }
 
-/// The same last part in two URLs is no accident. Answers stop where the story wants to have a look.
+/// Two URLs have the same last path component on purpose. Responses stall where the story shows the table.
 private func routes(on server: LoopbackServer) -> [URL] {
     let second = Reply.generated(second).entityTag("\"v1\"")
     return [
@@ -66,7 +67,7 @@ private func routes(on server: LoopbackServer) -> [URL] {
     ]
 }
 
-/// A center, and somebody who looks at it.
+/// A center and its screen.
 @MainActor
 private final class Stage {
     let center: DownloadCenter
@@ -84,11 +85,11 @@ private final class Stage {
         configuration.retryPolicy.initialDelay = .milliseconds(20)
         center = DownloadCenter(configuration: configuration)
         table = Table(center, on: screen)
-        center.onChange = { [weak self] in self?.look() }
+        center.onChange = { [weak self] in self?.check() }
     }
 
-    /// Waits until the rows stand like this, a percentage of `nil` for none, and draws them.
-    func shows(_ expected: [(state: Downloader.State.Kind, percent: Int64?)]) async {
+    /// Waits until the rows have these states and percentages (`nil` for none), and draws them.
+    func waitForRows(_ expected: [(state: Downloader.State.Kind, percent: Int64?)]) async {
         await withCheckedContinuation { continuation in
             waiting = continuation
             isAsExpected = { [center] in
@@ -96,7 +97,7 @@ private final class Stage {
                     row.state.kind == expected.state && row.total.map { row.received * 100 / $0 } == expected.percent
                 }
             }
-            look()
+            check()
         }
         table.draw()
     }
@@ -105,7 +106,7 @@ private final class Stage {
         ((try? FileManager.default.contentsOfDirectory(atPath: unfinished.path)) ?? []).count
     }
 
-    private func look() {
+    private func check() {
         guard isAsExpected() else { return }
         waiting?.resume()
         waiting = nil

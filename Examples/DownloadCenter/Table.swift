@@ -1,7 +1,7 @@
 import ExampleStage
 import Foundation
 
-/// The small screen: a line for each row, drawn over itself on a terminal.
+/// A line for each row, redrawn in place on a terminal.
 @MainActor
 final class Table {
     private let center: DownloadCenter
@@ -15,7 +15,7 @@ final class Table {
         self.screen = screen
     }
 
-    /// Brings a terminal up to date, at most ten times a second. Any other output would be flooded.
+    /// Redraws the table, at most ten times a second. Only on a terminal.
     func update() {
         guard isTerminal, !isDrawing else { return }
         isDrawing = true
@@ -27,16 +27,16 @@ final class Table {
         }
     }
 
-    /// Somebody has typed a line: it stays, and the table comes below it.
+    /// Leaves the table where it is, below which a line has been typed; the next one is drawn below.
     func leave() { drawnLines = 0 }
 
     /// Prints the rows once.
     func draw() {
-        for line in lines { screen.say(line) }
+        for line in lines { screen.print(line) }
     }
 
     private func drawOver() {
-        // Up to where the table begins; everything below is erased and written anew.
+        // Moves to the first line of the table and erases it.
         if drawnLines > 0 { screen.write("\u{1B}[\(drawnLines)A\u{1B}[J") }
         draw()
         drawnLines = center.rows.count

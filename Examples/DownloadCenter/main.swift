@@ -12,15 +12,15 @@ let center = DownloadCenter(
         finishedDirectory: folder, unfinishedDirectory: folder.appendingPathComponent("Unfinished", isDirectory: true)))
 let screen = Screen()
 let table = Table(center, on: screen)
-var isAttended = true
+var isInteractive = true
 
-/// The program ends when everything is done; with failures only when there is nobody to do anything about them.
+/// Exits when all downloads have finished; with failures only when the input has ended, so that no row can be resumed.
 @MainActor func endIfDone() {
     let isOver = center.rows.allSatisfy { [.finished, .failed].contains($0.state.kind) }
     let hasFailed = center.rows.contains { $0.state.kind == .failed }
-    guard isOver, !hasFailed || !isAttended else { return }
+    guard isOver, !hasFailed || !isInteractive else { return }
     table.draw()
-    for row in center.rows { screen.say("\(row.name): \(row.note)") }
+    for row in center.rows { screen.print("\(row.name): \(row.note)") }
     exit(hasFailed ? 1 : 0)
 }
 
@@ -28,7 +28,7 @@ center.onChange = {
     table.update()
     endIfDone()
 }
-screen.say(
+screen.print(
     "A number is that row's button, d NUMBER removes it, P and R pause and resume all, a URL adds a row, q quits")
 table.draw()
 for text in arguments.dropFirst() { URL(string: text).map(center.add) }
@@ -38,14 +38,14 @@ onTypedLine { line in
     case "P": center.pauseAll()
     case "R": center.resumeAll()
     case "q":
-        // What is stopped now is no failure: it will be there at the next launch.
+        // Stopping is not a failure: the next launch restores the list.
         center.onChange = {}
         Task {
             await center.close()
             exit(0)
         }
     case nil:
-        isAttended = false
+        isInteractive = false
         endIfDone()
     case let line?:
         if let number = Int(line) {
@@ -57,5 +57,5 @@ onTypedLine { line in
         }
     }
 }
-// The downloaders are observed on the main queue, so somebody has to run that queue.
+// The downloaders are observed on the main queue, so the program runs that queue.
 runMainQueue()

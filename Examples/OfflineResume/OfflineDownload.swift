@@ -1,11 +1,10 @@
 import Foundation
 import Purl
 
-/// A download that outlives whatever ends it: a quit, a crash, a lost network. The next launch shows how far it had
-/// come, without a network, and goes on there.
+/// A download that survives a quit, a crash and a lost network. The next launch shows its progress without a network, and
+/// resumes it.
 ///
-/// A data task appends to the file through an `OutputStream`. What is known of the bytes lies in a record beside the
-/// file, which the sink brings up to date while they come.
+/// A data task appends to the file through an `OutputStream`. The sink keeps a record of the bytes beside the file.
 @MainActor
 final class OfflineDownload: NSObject, URLSessionDataDelegate {
     var onProgress: (_ received: Int64, _ total: Int64?) -> Void = { _, _ in }
@@ -18,9 +17,8 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
     private var task: URLSessionDataTask?
     private var timer: Timer?
 
-    /// What the record beside the file says, read anew each time; `nil` before the first byte. It counts the bytes
-    /// that are safe and known to be of one version, so it may be a little less than the length of the file: what
-    /// was written in the second before a crash is fetched again.
+    /// The record beside the file, read each time; `nil` before the first byte. It counts the bytes that are safe and of one
+    /// version, so it may be less than the length of the file: bytes of the last second before a crash are requested again.
     var saved: ResumeRecord? { ResumeRecord(contentsOf: file.appendingPathExtension("resume")) }
 
     init(_ url: URL, to file: URL) {
@@ -28,27 +26,27 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
         self.file = file
     }
 
-    /// Begins, goes on, or finds that there is nothing to do: the task knows from the sink.
+    /// Starts or resumes the download, as the task learns from the sink; makes no request when the file is complete.
     func start() {
         guard task == nil else { return }
         let session = session ?? URLSession(configuration: .default, delegate: self, delegateQueue: .main)
         self.session = session
         task = session.dataTask(with: url, writingTo: OutputStreamSink(fileAt: file))
         task?.resume()
-        // The bytes go past here, straight to the file. The bar looks at the task's count now and then.
+        // The bytes go straight to the file, so the bar reads the task's count.
         timer = .scheduledTimer(withTimeInterval: 0.1, repeats: true) { _ in
             MainActor.assumeIsolated { self.showProgress() }
         }
     }
 
-    /// A polite end: every byte that has come is kept. After a crash it is the last second that is missing.
+    /// Ends the download and keeps every byte received. After a crash the bytes of the last second may be missing.
     func quit() {
         guard let session else { return onEnd() }
         session.invalidateAndCancel()
     }
 
     private func showProgress() {
-        // Before the response the task counts from nothing, which would make the bar jump back.
+        // Before the response the task counts from 0, which would move the bar back.
         guard let task, task.response != nil else { return }
         let expected = task.countOfBytesExpectedToReceive
         onProgress(task.countOfBytesReceived, expected > 0 ? expected : nil)
@@ -56,7 +54,7 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
 
     // MARK: Delegate, in the order of the calls
 
-    /// Once, when the server has answered. Nothing has been done to the file yet.
+    /// Called once, with the response. The file has not been changed yet.
     nonisolated func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
@@ -67,13 +65,13 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
                 onMessage("\(status): the file stays as it is")
                 return completionHandler(.cancel)
             }
-            onMessage(status == 206 ? "going on at byte \(dataTask.countOfBytesReceived)" : "from the beginning")
+            onMessage(status == 206 ? "resuming at byte \(dataTask.countOfBytesReceived)" : "from the beginning")
             showProgress()
             completionHandler(.allow)
         }
     }
 
-    /// The last call about the task. The file and its record are up to date by now.
+    /// The last call about the task. The file and its record are up to date.
     nonisolated func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         MainActor.assumeIsolated {
             showProgress()
@@ -81,8 +79,8 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
             self.task = nil
             switch (error as? URLError)?.code {
             case nil:
-                // No response and no error: the file was whole, and nobody was asked.
-                onMessage(task.response == nil ? "complete: nothing was asked for" : "finished")
+                // No response and no error: the file was complete, and no request was made.
+                onMessage(task.response == nil ? "already complete: no request" : "finished")
                 quit()
             case .cancelled: onMessage("stopped")
             default: onMessage("the connection was lost")
@@ -90,7 +88,7 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
         }
     }
 
-    /// The very last call: the session has let go of this object.
+    /// The last call of all: the session has released its delegate.
     nonisolated func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         MainActor.assumeIsolated { onEnd() }
     }

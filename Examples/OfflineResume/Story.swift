@@ -2,7 +2,7 @@ import ExampleStage
 import Foundation
 import PurlTesting
 
-/// One file and four launches: a quit, a lost connection, a crash, a happy end, and one more look.
+/// One file and four launches: a quit, a lost connection, a crash, and a complete file.
 @MainActor
 func story() async throws {
     let folder = try StoryFolder()
@@ -18,32 +18,32 @@ func story() async throws {
         .sequence([
             served.stalled(afterBytes: 300_000),
             served.cut(afterBytes: 300_000),
-            // So that the crash comes when the answer is there and its first byte is not.
+            // The crash happens between the response and its first byte.
             served.stalled(afterBytes: 0),
             served,
         ]))
     let file = folder.url.appendingPathComponent("第一集.bin")
 
     func launch(_ address: String = url.absoluteString) throws -> Child {
-        screen.say("(launched)")
+        screen.print("(launched)")
         return try Child([address, file.path], on: screen)
     }
 
-    // Typed by a person; the others get what `URL` makes of it.
+    // As a person types it; the other launches use the encoded URL.
     var child = try launch("\(server.url)电影/第一集.bin?清晰度=高清&配音=原声%26字幕")
     child.type("")
-    await screen.heard("  |   30 %")
-    screen.say("(quit)")
+    await screen.waitFor("  |   30 %")
+    screen.print("(quit)")
     child.type("q")
     await child.end()
 
     child = try launch()
     child.type("")
-    await screen.heard("  | the connection was lost")
+    await screen.waitFor("  | the connection was lost")
     child.type("")
-    await screen.heard("  | going on at byte 600000")
+    await screen.waitFor("  | resuming at byte 600000")
     await child.kill()
-    screen.say("(killed)")
+    screen.print("(killed)")
 
     for _ in 1...2 {
         child = try launch()
@@ -51,13 +51,13 @@ func story() async throws {
         await child.end()
     }
 
-    screen.say("")
-    screen.say("The server was asked for")
-    screen.say("  \(url.path(percentEncoded: true))")
-    screen.say("  ?\(url.query(percentEncoded: true) ?? "")")
+    screen.print("")
+    screen.print("Requests for")
+    screen.print("  \(url.path(percentEncoded: true))")
+    screen.print("  ?\(url.query(percentEncoded: true) ?? "")")
     let asked = server.requests.map { request in
-        request.target == server.requests[0].target ? request.fields["Range"] ?? "all of it" : request.target
+        request.target == server.requests[0].target ? request.fields["Range"] ?? "the whole file" : request.target
     }
-    screen.say("  \(asked.joined(separator: ", "))")
-    screen.say("The file is what the server has: \(try film.matches(fileAt: file) ? "yes" : "no")")
+    screen.print("  \(asked.joined(separator: ", "))")
+    screen.print("The file is identical to the server's: \(try film.matches(fileAt: file) ? "yes" : "no")")
 }

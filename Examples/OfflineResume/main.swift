@@ -12,18 +12,18 @@ guard arguments.count == 2, let url = Address.typed(arguments[0]) else {
 let download = OfflineDownload(url, to: URL(fileURLWithPath: arguments[1]))
 let screen = Screen()
 download.onProgress = screen.show
-download.onMessage = screen.say
+download.onMessage = screen.print
 download.onEnd = { exit(0) }
 
-// First what is on disk: no request has been made, and there need be no network.
-screen.say(Address.readable(url))
-screen.sayOnDisk(download.saved?.bytesReceived ?? 0, of: download.saved?.totalBytes)
+// The progress on disk is shown before any request, so it needs no network.
+screen.print(Address.readable(url))
+screen.printOnDisk(download.saved?.bytesReceived ?? 0, of: download.saved?.totalBytes)
 onTypedLine { line in
     switch line {
     case "": download.start()
     case "q", nil: download.quit()
-    default: screen.say("An empty line starts and goes on, q quits")
+    default: screen.print("An empty line starts or resumes, q quits")
     }
 }
-// The session calls its delegate on the main queue, so somebody has to run that queue.
+// The session calls its delegate on the main queue, so the program runs that queue.
 runMainQueue()

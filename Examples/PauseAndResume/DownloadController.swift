@@ -1,30 +1,29 @@
 import Foundation
 import Purl
 
-/// One button, one progress, one label: a download that is started, paused and gone on with.
+/// A download behind one button, which starts, pauses and resumes it.
 ///
-/// Everything happens on the main queue, as in an application: the button is pressed there, and the session calls its
-/// delegate there. `MainActor.assumeIsolated` tells the compiler so, and stops the program if it were not true.
+/// Everything runs on the main queue, as in an application: the button is pressed there, and the session calls its delegate
+/// there. `MainActor.assumeIsolated` tells the compiler, and stops the program if that were not true.
 @MainActor
 final class DownloadController: NSObject, URLSessionDownloadDelegate {
-    /// What to show: bytes so far and, where known, in all.
+    /// Called with the bytes received and, if known, the total.
     var onProgress: (_ received: Int64, _ total: Int64?) -> Void = { _, _ in }
-    /// What to say.
+    /// Called with messages.
     var onMessage: (String) -> Void = { _ in }
-    /// Nothing is under way any more; true when the file is there.
+    /// Called when the download has ended or paused; `true` when the file is complete.
     var onEnd: (_ isComplete: Bool) -> Void = { _ in }
 
     private let url: URL
     private let folder: URL
 
-    /// Made when it is first needed, and kept: tasks come and go, the session stays. It keeps its delegate in turn,
-    /// until `close()`.
+    /// Created when first needed, and used for all tasks. It retains its delegate until `close()`.
     private lazy var session = URLSession(configuration: .default, delegate: self, delegateQueue: .main)
-    /// The task under way, until its very last call: a cancelled task is never used again.
+    /// The current task, until its last delegate call. A cancelled task is not used again.
     private var task: URLSessionDownloadTask?
-    /// What the next task needs to go on where the last one stopped.
+    /// What the next task needs to resume where the last one stopped.
     private var resumeData: Data?
-    /// The pause has been asked for, and its handler has not run yet.
+    /// The task has been cancelled to pause it, and has not completed yet.
     private var isPausing = false
     private var isSaved = false
 
@@ -35,14 +34,14 @@ final class DownloadController: NSObject, URLSessionDownloadDelegate {
         self.folder = folder
     }
 
-    /// The button: start, pause or resume, whichever it is the time for.
+    /// The button: starts, pauses or resumes the download.
     func press() {
         if let task {
-            // A second press while the first is still on its way must not start anything.
+            // A second press before the task has completed must not start another one.
             guard !isPausing else { return onMessage("already pausing") }
             isPausing = true
-            // The handler only keeps the data. What comes next is decided by the task's last call, which follows: the
-            // file may have become complete just before the press.
+            // The handler only keeps the data. The task's last call decides what follows: the file may have become
+            // complete just before the press.
             task.cancel(byProducingResumeData: { data in
                 MainActor.assumeIsolated { self.resumeData = data }
             })
@@ -56,8 +55,7 @@ final class DownloadController: NSObject, URLSessionDownloadDelegate {
         }
     }
 
-    /// When the screen goes away: otherwise the session would keep this object for ever. `deinit` is too late for it,
-    /// because it would never come.
+    /// To be called when the screen closes: until then the session retains this object, so `deinit` is never called.
     func close() {
         session.invalidateAndCancel()
     }
@@ -70,34 +68,34 @@ final class DownloadController: NSObject, URLSessionDownloadDelegate {
 
     // MARK: Delegate, in the order of the calls
 
-    /// First of all, and only for a task made from resume data. 0: the file on the server is another one now.
+    /// Called first, and only for a task made from resume data. An offset of 0: the file on the server has changed.
     nonisolated func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     ) {
         MainActor.assumeIsolated {
             onProgress(fileOffset, expectedTotalBytes > 0 ? expectedTotalBytes : nil)
-            onMessage(fileOffset > 0 ? "going on at byte \(fileOffset)" : "starting over")
+            onMessage(fileOffset > 0 ? "resuming at byte \(fileOffset)" : "starting over")
         }
     }
 
-    /// Again and again. The counts include what earlier tasks have brought.
+    /// Called repeatedly. The counts include the bytes of earlier tasks.
     nonisolated func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {
-        // −1 means that the server did not say. Divided by that, a progress would run backwards to minus infinity.
+        // −1 means that the length is unknown; a percentage of it would be negative.
         let total = totalBytesExpectedToWrite > 0 ? totalBytesExpectedToWrite : nil
         MainActor.assumeIsolated { onProgress(totalBytesWritten, total) }
     }
 
-    /// Once, with the whole file. It is gone when this method returns, so it is moved here and now.
+    /// Called once, with the complete file. It is removed when this method returns, so it is moved here.
     nonisolated func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
         MainActor.assumeIsolated {
             guard Self.isTheResource(downloadTask) else { return onMessage("the server has no such file") }
-            // A plain file name, whatever the server wrote: it cannot lead out of the folder.
+            // The suggestion is always one path component, so it cannot lead out of the folder.
             let name = downloadTask.response?.suggestedFilename ?? "download"
             let place = folder.appendingPathComponent(name)
             do {
@@ -111,27 +109,27 @@ final class DownloadController: NSObject, URLSessionDownloadDelegate {
         }
     }
 
-    /// The last call, exactly once, whether the task succeeded, failed or was cancelled: only now the next may begin.
+    /// The last call, exactly once, whether the task succeeded, failed or was cancelled. Then the next task may start.
     nonisolated func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         MainActor.assumeIsolated {
-            // A failure brings resume data too; a pause has left it already.
+            // A failure carries resume data, too; a pause has stored it already.
             resumeData = resumeData ?? (error as? URLError)?.downloadTaskResumeData
             self.task = nil
             defer { isPausing = false }
             switch (error, isPausing) {
             case (nil, _): onMessage(isSaved ? "finished" : "failed")
-            case (_?, true): onMessage(resumeData == nil ? "stopped: this server cannot go on" : "paused")
+            case (_?, true): onMessage(resumeData == nil ? "stopped: this server does not support resuming" : "paused")
             case (let error?, false): onMessage("failed: \(error.localizedDescription)")
             }
             onEnd(isSaved)
         }
     }
 
-    /// To a session an error page is a file like any other; the status tells.
+    /// A session delivers an error page as a file; only the status tells the difference.
     private static func isTheResource(_ task: URLSessionDownloadTask) -> Bool {
         guard let status = (task.response as? HTTPURLResponse)?.statusCode else { return true }
-        // "No such range", asked for the rest of a file: there is no rest, so the file is whole.
-        let askedForRest = task.currentRequest?.value(forHTTPHeaderField: "Range") != nil
-        return (200...299).contains(status) || (status == 416 && askedForRest)
+        // 416 for the rest of a file: no bytes are missing, so the file is complete.
+        let requestedRest = task.currentRequest?.value(forHTTPHeaderField: "Range") != nil
+        return (200...299).contains(status) || (status == 416 && requestedRest)
     }
 }

@@ -14,21 +14,21 @@ try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories
 let screen = Screen()
 let controller = DownloadController(url: url, folder: folder)
 controller.onProgress = screen.show
-controller.onMessage = screen.say
+controller.onMessage = screen.print
 controller.onEnd = { isComplete in if isComplete { exit(0) } }
 
-screen.say("An empty line is the button: it pauses and resumes. q quits.")
+screen.print("An empty line is the button: it pauses and resumes. q quits.")
 controller.press()
 onTypedLine { line in
     switch line {
     case "": controller.press()
     case "q": exit(0)
     case nil:
-        // Nobody is there to press again after a failure: the next end is the last one.
+        // Without input the button cannot be pressed after a failure: the next end is the last one.
         guard controller.isBusy else { exit(1) }
         controller.onEnd = { exit($0 ? 0 : 1) }
     default: break
     }
 }
-// The session calls its delegate on the main queue, so somebody has to run that queue.
+// The session calls its delegate on the main queue, so the program runs that queue.
 runMainQueue()

@@ -1,18 +1,18 @@
 import Foundation
 
-/// This program once more, as a process of its own: it can be killed, and started again.
+/// This program as a child process, which can be killed and started again.
 @MainActor
 public final class Child {
     private let identifier: pid_t
     private let input: FileHandle
     private let ended: AsyncStream<Void>
 
-    /// Starts the program with these arguments. What it prints is said on `screen`, a little further to the right.
+    /// Starts the program with these arguments. Its output is printed on `screen`, indented.
     public init(_ arguments: [String], on screen: Screen) throws {
         let input = Pipe()
         let output = Pipe()
         for end in [input.fileHandleForWriting, output.fileHandleForReading] {
-            // Or the next child would hold the ends of this one's pipes.
+            // Otherwise the next child would inherit the ends of these pipes.
             _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
         }
         let executable = Bundle.main.executablePath ?? CommandLine.arguments[0]
@@ -29,25 +29,25 @@ public final class Child {
         Thread.detachNewThread { [output] in
             defer { withExtendedLifetime(output) {} }
             Self.readLines(from: reader) { line in
-                DispatchQueue.main.async { screen.say("  | " + line) }
+                DispatchQueue.main.async { screen.print("  | " + line) }
             }
             while waitpid(child, nil, 0) < 0, errno == EINTR {}
             DispatchQueue.main.async { end.finish() }
         }
     }
 
-    /// Types a line to it.
+    /// Writes a line to its standard input.
     public func type(_ line: String) {
         try? input.write(contentsOf: Data((line + "\n").utf8))
     }
 
-    /// Ends it without a warning, as a crash or an out-of-memory killer would, and waits until it is gone.
+    /// Kills it, as a crash or the out-of-memory killer would, and waits until it has ended.
     public func kill() async {
         _ = Foundation.kill(identifier, SIGKILL)
         await end()
     }
 
-    /// Returns when it has ended, and all its lines have been said.
+    /// Returns when it has ended and all its lines have been printed.
     public func end() async {
         for await _ in ended {}
     }

@@ -1,69 +1,67 @@
 import Foundation
 
-/// What a program shows: lines on the standard output, and a progress at every tenth.
+/// What a program shows: lines on the standard output, and its progress at every tenth.
 ///
-/// A bar that moves with the network would look different every time; marks at fixed places come out the same on any
-/// machine, so that what an example prints can be compared with its page.
+/// Marks at fixed percentages are the same in every run, so that the output of an example can be compared with its page.
 @MainActor
 public final class Screen {
     private var lines: [String] = []
     private var linesSeen = 0
     private var waiting: (line: String, continuation: CheckedContinuation<Void, Never>)?
-    /// Where the bar stands; `nil` while nothing has been shown.
+    /// The last mark; `nil` before the first.
     private var tenths: Int64?
-    private var hasSaidUnknown = false
+    private var hasPrintedUnknown = false
 
     public init() {}
 
-    /// Prints a line, at once also when the output is a pipe.
-    public func say(_ line: String) {
+    /// Prints a line, without buffering when the output is a pipe.
+    public func print(_ line: String) {
         write(line + "\n")
         lines.append(line)
         resumeWaiting()
     }
 
-    /// Writes what is no line: what moves the cursor of a terminal.
+    /// Writes text without a newline: escape sequences of a terminal.
     public func write(_ text: String) {
-        // The reader may have gone: `head`, for one, takes what it wants and leaves.
+        // The reader may have closed the pipe, as `head` does.
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 
-    /// Says where a bar stands the first time, then each tenth that it has passed since; without a total, once that nobody
-    /// knows it.
+    /// Prints each tenth that has been passed since the last call; without a total, one line that it is unknown.
     ///
-    /// A count that is less than the last one, or nothing, is a new beginning, and says nothing.
+    /// A count of 0, or one below the last, starts anew and prints nothing.
     public func show(_ received: Int64, of total: Int64?) {
         guard received > 0 else { return begin(at: 0) }
         guard let total, total > 0 else {
-            if !hasSaidUnknown { say("  some bytes of an unknown number") }
-            hasSaidUnknown = true
+            if !hasPrintedUnknown { print("  some bytes, total unknown") }
+            hasPrintedUnknown = true
             return
         }
         let reached = Self.tenths(received, of: total)
         let last = tenths.map { min($0, reached) } ?? reached - 1
         tenths = reached
-        for tenth in (last + 1)..<(reached + 1) where tenth > 0 { say("  \(tenth * 10) %") }
+        for tenth in (last + 1)..<(reached + 1) where tenth > 0 { print("  \(tenth * 10) %") }
     }
 
-    /// What a program shows before it has asked anybody: the progress that is on disk.
-    public func sayOnDisk(_ received: Int64, of total: Int64?) {
+    /// Prints the progress on disk, before any request.
+    public func printOnDisk(_ received: Int64, of total: Int64?) {
         switch (received, total) {
-        case (0, _): say("on disk: nothing")
-        case (_, nil): say("on disk: some bytes of an unknown number")
+        case (0, _): print("on disk: nothing")
+        case (_, nil): print("on disk: some bytes, total unknown")
         case (_, let total?):
             let reached = Self.tenths(received, of: total)
             begin(at: reached)
-            say("on disk: \(reached * 10) %")
+            print("on disk: \(reached * 10) %")
         }
     }
 
     private func begin(at tenths: Int64) {
         self.tenths = tenths
-        hasSaidUnknown = false
+        hasPrintedUnknown = false
     }
 
-    /// Returns when this line has been said, or as soon as it is. Each line is found once.
-    public func heard(_ line: String) async {
+    /// Returns when this line has been printed. Each line is matched once.
+    public func waitFor(_ line: String) async {
         await withCheckedContinuation { continuation in
             waiting = (line, continuation)
             resumeWaiting()
@@ -79,5 +77,18 @@ public final class Screen {
 
     private static func tenths(_ received: Int64, of total: Int64) -> Int64 {
         total > 0 ? min(10, max(0, received) / max(1, total / 10)) : 0
+    }
+}
+
+/// Calls the handler on the main queue with each line of the standard input, and with `nil` at its end.
+public func onTypedLine(_ handler: @escaping @MainActor @Sendable (String?) -> Void) {
+    // Reading blocks, so it runs on a thread of its own.
+    Thread.detachNewThread {
+        var isOpen = true
+        while isOpen {
+            let line = readLine()
+            isOpen = line != nil
+            DispatchQueue.main.async { handler(line) }
+        }
     }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Plays a story and ends the program with it.
+/// Plays a story and exits.
 ///
 /// The main thread runs the main run loop meanwhile, so that delegates can be called on the main queue.
 public func play(_ story: @escaping @MainActor @Sendable () async throws -> Void) -> Never {
-    // A story takes a second or two. Should it ever hang, the system ends it.
+    // A story takes a second or two. A hanging one is ended by the system.
     alarm(50)
-    // Whoever types to a program that is gone gets an error, not a signal.
+    // Writing to a child that has ended throws an error instead of raising a signal.
     signal(SIGPIPE, SIG_IGN)
     Task { @MainActor in
         do {
@@ -20,13 +20,13 @@ public func play(_ story: @escaping @MainActor @Sendable () async throws -> Void
     runMainQueue()
 }
 
-/// Runs the main queue until the program exits. An application does this by itself; a command-line program has to, or
-/// no delegate on the main queue is ever called.
+/// Runs the main queue until the program exits. An application does this by itself; in a command-line program no delegate on
+/// the main queue is called without it.
 public func runMainQueue() -> Never {
     while true { RunLoop.main.run(until: .distantFuture) }
 }
 
-/// A new folder for a story, and its removal.
+/// A temporary folder for a story.
 public struct StoryFolder: Sendable {
     public let url: URL
 

@@ -14,27 +14,50 @@ enum Main {
         do throws(UsageError) {
             switch try Command(arguments: words) {
             case .help(let topic):
-                output.say(topic.text)
+                output.print(topic.text)
                 return .success
             case .version:
-                output.say("purl \(Usage.version)")
+                output.print("purl \(Usage.version)")
                 return .success
             case .demo:
                 return await Demo(console: output).run()
             case .get(let options):
                 return await Get(options, console: errors).run()
             case .ws(let options):
-                return await Talk(options, output: output, errors: errors).run()
+                return await WebSocketClient(options, output: output, errors: errors).run()
             case .list(let options):
                 return List(options, output: output, errors: errors).run()
             case .clean(let options):
                 return Clean(options, output: output, errors: errors).run()
             }
         } catch {
-            errors.say("purl: \(error.sentence)")
-            errors.say("")
-            errors.say(error.topic.text)
+            errors.print("purl: \(error.sentence)")
+            errors.print("")
+            errors.print(error.topic.text)
             return .usage
         }
+    }
+}
+
+/// The exit status of `purl`.
+enum ExitCode: Int32 {
+    case success = 0
+    /// A transfer or a file operation failed.
+    case failure = 1
+    /// The command line is invalid.
+    case usage = 2
+    /// The response had a status of 400 or above.
+    case httpError = 22
+    /// Ctrl-C, or SIGTERM.
+    case interrupted = 130
+}
+
+/// An error that ends a command or a download.
+struct CommandFailure: Error, Equatable {
+    /// The error, as a sentence.
+    let sentence: String
+
+    init(_ sentence: String) {
+        self.sentence = sentence
     }
 }

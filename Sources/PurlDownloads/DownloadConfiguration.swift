@@ -1,21 +1,21 @@
 import Foundation
 import Purl
 
-/// Where downloads keep their files and how they behave; a value.
+/// Where downloads keep their files, how many run at a time, and how they are requested and retried.
 public struct DownloadConfiguration: Sendable {
-    /// Where finished files go. By default the user's caches, the program's name, `Downloads`.
+    /// The folder for finished files; by default `Downloads` in the program's folder in the user's caches.
     public var finishedDirectory: URL
-    /// Where unfinished files, their records and the list of downloads lie. By default beside the finished ones, in
-    /// `Unfinished`.
+    /// The folder for unfinished files, their records and the list of downloads; by default `Unfinished` beside the
+    /// finished ones.
     public var unfinishedDirectory: URL
-    /// How many downloads of a manager transfer at the same time; less than 1 means 1. The others wait in order.
+    /// How many downloads of a manager are transferred at the same time; less than 1 means 1. The others wait in order.
     public var maximumConcurrentDownloads = 4
-    /// When a transfer that failed is tried again.
+    /// When a failed transfer is retried.
     public var retryPolicy = RetryPolicy()
-    /// How requests are made. Copied when the manager or downloader is made.
+    /// The configuration of the session that makes the requests, copied when the manager or downloader is created.
     public var session: URLSessionConfiguration = .default
 
-    /// The default folders, made when they are first needed, for their owner only.
+    /// The default folders, created when first needed, accessible to their owner only.
     public init() {
         let home = UserDirectories.caches
             .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
@@ -24,8 +24,12 @@ public struct DownloadConfiguration: Sendable {
             unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
     }
 
-    /// Folders of your own, made when they are first needed. They should be on one file system: a finished file is
-    /// then renamed; otherwise it is copied.
+    /// Folders of your own, created when first needed. They should be on one file system: then a finished file is renamed,
+    /// otherwise it is copied.
+    ///
+    /// - Parameters:
+    ///   - finishedDirectory: The folder for finished files.
+    ///   - unfinishedDirectory: The folder for unfinished files, their records and the list of downloads.
     public init(finishedDirectory: URL, unfinishedDirectory: URL) {
         self.finishedDirectory = finishedDirectory
         self.unfinishedDirectory = unfinishedDirectory

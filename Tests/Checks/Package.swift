@@ -13,7 +13,7 @@ let package = Package(
         .target(name: "PurlHTTP"),
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
-        .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
+        .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .executableTarget(name: "FaultMatrix", dependencies: ["Faults"]),

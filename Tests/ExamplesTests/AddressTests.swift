@@ -2,7 +2,7 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("An example with an address", .timeLimit(.minutes(5)))
+@Suite("An example with a URL", .timeLimit(.minutes(5)))
 struct AddressTests {
     private let content = GeneratedContent(size: 300_000)
     private let folder = TemporaryFolder()
@@ -12,7 +12,7 @@ struct AddressTests {
         server = try LoopbackServer()
     }
 
-    @Test("PauseAndResume begins by itself and saves under the suggested name")
+    @Test("PauseAndResume starts at once and saves under the suggested name")
     func pauseAndResume() async throws {
         let url = server.route(
             "/7", .generated(content).field("Content-Disposition", "attachment; filename=\"report.pdf\""))
@@ -22,7 +22,7 @@ struct AddressTests {
         #expect(try content.matches(fileAt: folder.file("report.pdf")))
     }
 
-    @Test("PauseAndResume does not take an error page for the file")
+    @Test("PauseAndResume saves no error page")
     func errorPage() async throws {
         let url = server.route("/gone", .text("gone").status(404))
         let example = try ExampleProcess("PauseAndResume", [url.absoluteString, "."], in: folder)
@@ -41,7 +41,7 @@ struct AddressTests {
         #expect(try content.matches(fileAt: folder.file("1")))
     }
 
-    @Test("DataTaskToFile writes the file in each of its ways", arguments: ["handle", "stream", "sink"])
+    @Test("DataTaskToFile writes the file with each implementation", arguments: ["handle", "stream", "sink"])
     func dataTaskToFile(way: String) async throws {
         let url = server.route("/film", .generated(content).entityTag("\"v1\""))
         let (code, lines) = try await ExampleProcess.run(
@@ -51,7 +51,7 @@ struct AddressTests {
         #expect(try content.matches(fileAt: folder.file("film")))
     }
 
-    @Test("DownloadCenter downloads all of them into the folder, each under a name of its own")
+    @Test("DownloadCenter downloads all files into the folder under different names")
     func downloadCenter() async throws {
         let urls = ["/a/film.mp4", "/b/film.mp4"].map { server.route($0, .generated(content).entityTag("\"v1\"")) }
         let (code, lines) = try await ExampleProcess.run(
@@ -62,7 +62,7 @@ struct AddressTests {
         for file in files { #expect(try content.matches(fileAt: URL(fileURLWithPath: file))) }
     }
 
-    @Test("DownloadCenter shows at the next launch what the last one has left")
+    @Test("DownloadCenter restores the list at the next launch")
     func downloadCenterRelaunch() async throws {
         let url = server.route(
             "/film.mp4", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 90_000, times: 1))
@@ -79,7 +79,7 @@ struct AddressTests {
     }
 
     @Test(
-        "OfflineResume asks for what was typed, percent-encoded once",
+        "OfflineResume requests the typed address, percent-encoded once",
         arguments: [
             ("a/影 片", "/a/%E5%BD%B1%20%E7%89%87"),
             ("a/%E5%BD%B1", "/a/%E5%BD%B1"),

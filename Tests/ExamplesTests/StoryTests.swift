@@ -4,7 +4,7 @@ import Testing
 @Suite("An example without arguments", .timeLimit(.minutes(5)))
 struct StoryTests {
     @Test(
-        "prints what its page shows, line by line",
+        "prints the lines that its page shows",
         arguments: ["PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume"])
     func story(name: String) async throws {
         let folder = TemporaryFolder()

@@ -7,7 +7,7 @@ import Testing
 @Suite("purl get --sha256", .timeLimit(.minutes(5)))
 struct ChecksumTests {
     static let content = GeneratedContent(size: 3_000_000, seed: 4)
-    static let digest = Digest.of(content)
+    static let digest = content.sha256
     static let wrong = String(repeating: "0", count: 64)
 
     let folder = TemporaryFolder()
@@ -25,22 +25,22 @@ struct ChecksumTests {
         return (code, lines)
     }
 
-    @Test("saves what it must be")
+    @Test("saves a file with the expected checksum")
     func right() async throws {
         let url = server.route("/film.bin", film)
         #expect(try await get(url, Self.digest.uppercased()).0 == 0)
         #expect(folder.names == ["film.bin"])
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
-        // It is there by now, and is what it must be.
+        // The file exists and has the expected checksum: no further request.
         #expect(try await get(url, Self.digest).0 == 0)
         #expect(try await get(url, Self.digest, "-o", "film.bin").0 == 0)
         #expect(server.requests.count == 1)
-        // And what it must not be is neither taken for it nor replaced.
+        // A file with another checksum is neither accepted nor replaced.
         #expect(try await get(url, Self.wrong).0 == 1)
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("checks all of it when it went on from earlier bytes")
+    @Test("checks the whole file after resuming")
     func resumed() async throws {
         let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 1))
         #expect(try await get(url, Self.digest).0 == 1)
@@ -50,7 +50,7 @@ struct ChecksumTests {
         #expect(folder.names == ["film.bin"])
     }
 
-    @Test("removes what is something else, and says what it is")
+    @Test("removes a file with the wrong checksum, and prints both checksums")
     func wrongBytes() async throws {
         let url = server.route("/film.bin", film)
         try folder.write("old", to: "mine")
@@ -58,18 +58,18 @@ struct ChecksumTests {
         #expect(code == 1)
         #expect(
             lines.last
-                == "purl: “mine” is not what it must be: its SHA-256 is \(Self.digest), expected was"
-                + " \(Self.wrong). What was loaded has been removed.")
+                == "purl: “mine” has the wrong SHA-256: \(Self.digest) instead of \(Self.wrong)."
+                + " The received bytes were removed.")
         #expect(folder.names == ["mine"])
         #expect(folder.contents("mine") == Data("old".utf8))
     }
 
-    @Test("is 64 hexadecimal digits", arguments: ["", "abc", wrong + "0", String(wrong.dropLast()) + "g"])
+    @Test("accepts only 64 hexadecimal digits", arguments: ["", "abc", wrong + "0", String(wrong.dropLast()) + "g"])
     func digits(text: String) {
         #expect(Checksum(text) == nil)
     }
 
-    @Test("of a file is that of its bytes")
+    @Test("computes the checksum of a file")
     func file() async throws {
         try folder.write("abc", to: "abc")
         let checksum = try await Checksum.ofFile(at: folder.file("abc"))

@@ -6,7 +6,7 @@ import Testing
 @Suite("The command line")
 struct CommandLineTests {
     @Test(
-        "asks for help, the version or the demo",
+        "names help, the version or the demo",
         arguments: [
             ([], .help(.all)),
             (["help"], .help(.all)),
@@ -37,9 +37,9 @@ struct CommandLineTests {
         var maximumAtOnce = 4
         var retries = 0
         var bytesPerSecond: Int?
-        var headers: [GetOptions.Header] = []
+        var headers: [HeaderOption] = []
         var resumes = true
-        var verbosity = GetOptions.Verbosity.normal
+        var verbosity = Verbosity.normal
         var proxy = ProxyChoice.environment
 
         var testDescription: String { words }
@@ -48,7 +48,7 @@ struct CommandLineTests {
     static let aDigest = String(repeating: "a1", count: 32)
 
     @Test(
-        "tells get what to load, where to and how",
+        "sets the options of get",
         arguments: [
             Get(words: "http://host/file"),
             Get(words: "https://host/file?a=b#c", urls: ["https://host/file?a=b#c"]),
@@ -85,9 +85,9 @@ struct CommandLineTests {
         ])
     func getOptions(expected: Get) throws {
         let options = try GetOptions(arguments: expected.words.components(separatedBy: "|"))
-        #expect(options.orders.map(\.url.absoluteString) == expected.urls)
-        #expect(options.orders.first?.output == expected.output)
-        #expect(options.orders.first?.checksum?.hexadecimal == expected.sha256)
+        #expect(options.requests.map(\.url.absoluteString) == expected.urls)
+        #expect(options.requests.first?.output == expected.output)
+        #expect(options.requests.first?.checksum?.hexadecimal == expected.sha256)
         #expect(options.inputFile == expected.inputFile)
         #expect(options.maximumAtOnce == expected.maximumAtOnce)
         #expect(options.retries == expected.retries)
@@ -99,7 +99,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "is refused with a sentence when it cannot be understood",
+        "is refused with a sentence when it is invalid",
         arguments: [
             ("fetch", "There is no command “fetch”."),
             ("help|fetch", "There is no command “fetch”."),
@@ -110,11 +110,11 @@ struct CommandLineTests {
             ("get|localhost:80/file", "“localhost:80/file” is not a URL such as http://host/file."),
             (
                 "get|http://a/b|http://a/c|-o|x",
-                "“-o” goes with one URL. For several, the lines of an --input-file can say it."
+                "“-o” needs exactly one URL. For several, use the lines of an --input-file."
             ),
             (
                 "get|--input-file|x|http://a/c|--sha256|\(aDigest)",
-                "“--sha256” goes with one URL. For several, the lines of an --input-file can say it."
+                "“--sha256” needs exactly one URL. For several, use the lines of an --input-file."
             ),
             ("get|http://a/b|--sha256|abc", "“--sha256” needs 64 hexadecimal digits, not “abc”."),
             ("get|http://a/b|--sha256|\(aDigest)|--sha256|\(aDigest)", "“--sha256” was given twice."),
@@ -133,16 +133,16 @@ struct CommandLineTests {
             ("get|--|-x", "“-x” is not a URL such as http://host/file."),
             ("get|http://a/b|-o", "“-o” needs a value."),
             ("get|http://a/b|-o|x|-o|y", "“-o” was given twice."),
-            ("get|http://a/b|-o|-", "“-o” needs the name of a file; a download cannot go on in a pipe."),
+            ("get|http://a/b|-o|-", "“-o” needs the name of a file; a download into a pipe cannot be resumed."),
             ("get|http://a/b|-H|Accept", "“Accept” is not a header field such as 'Name: value'."),
             ("get|http://a/b|-H|: x", "“: x” is not a header field such as 'Name: value'."),
             ("get|http://a/b|-H|range: bytes=0-1", "“range” is set by purl itself."),
             ("get|http://a/b|-H|If-Range: x", "“If-Range” is set by purl itself."),
             ("get|http://a/b|--proxy", "“--proxy” needs a value."),
-            ("get|http://a/b|--proxy|", "“--proxy” needs a host, or a URL."),
+            ("get|http://a/b|--proxy|", "“--proxy” needs a host or a URL."),
             (
                 "get|http://a/b|--proxy|p|--no-proxy",
-                "Only one of “--proxy” and “--no-proxy” can be meant, and once."
+                "Give either “--proxy” or “--no-proxy”, and only once."
             ),
             ("get|http://a/b|-q|-v", "“-q” and “-v” contradict each other."),
         ])
@@ -154,7 +154,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "takes no rate for one that is less than a byte a second, or no number",
+        "refuses a rate of less than a byte a second, and a text that is not a rate",
         arguments: [
             "0", "0.4", "0K", "-1", "+5", "", "K", "1KB", "1 K", "1T", "1e6", "0x10", "inf", "nan", ".", "1.2.3", "½",
             "٣", "99999999999999999999", "9999999999G",
@@ -168,7 +168,7 @@ struct CommandLineTests {
                 == "“--limit-rate” needs bytes a second such as 500000, 200K or 1.5M, not “\(text)”.")
     }
 
-    @Test("tells list and clean where to look")
+    @Test("sets the folders of list and clean")
     func folders() throws {
         #expect(try Command(arguments: ["list"]) == .list(FolderOptions(arguments: [], flags: [], .list)))
         let here = try FolderOptions(arguments: [], flags: [], .list)

@@ -9,11 +9,11 @@ struct DestinationTests {
 
     private func destination(for url: URL, output: String? = nil) -> Destination {
         Destination(
-            for: Order(url: url, output: output), in: folder.url, after: EarlierAttempts(in: folder.url))
+            for: DownloadRequest(url: url, output: output), in: folder.url, after: EarlierAttempts(in: folder.url))
     }
 
     @Test(
-        "is named after the URL until the server has spoken",
+        "is named after the URL until the server has answered",
         arguments: [
             ("http://host/dir/film.mkv", "film.mkv"),
             ("http://host/dir/film.mkv?x=1#y", "film.mkv"),
@@ -40,14 +40,14 @@ struct DestinationTests {
         #expect(FileName.safe(suggestion) == name)
     }
 
-    @Test("leaves room for the endings of the parts")
+    @Test("leaves room for the suffixes of the partial files")
     func longNames() {
         let name = FileName.safe(String(repeating: "é", count: 200) + ".mkv")
         #expect(name.hasSuffix("é.mkv"))
         #expect((name + ".resume.new").utf8.count <= 255)
     }
 
-    @Test("is the user's choice when there is one, whatever the server says")
+    @Test("is the user's choice if there is one, whatever the server suggests")
     func userChoice() throws {
         let url = try #require(URL(string: "http://host/film.mkv"))
         let destination = destination(for: url, output: "mine.mkv")
@@ -69,13 +69,13 @@ struct DestinationTests {
         #expect(destination.following(suggestion: nil) == destination)
     }
 
-    @Test("is where an earlier attempt at the same URL stopped; of several the one that came furthest")
+    @Test("is that of an earlier attempt at the same URL; of several, the one with the most bytes")
     func earlierAttempt() throws {
         let url = try #require(URL(string: "http://host/download?id=1"))
         try folder.leaveParts(of: url.absoluteString, named: "a.mkv", bytes: 10)
         try folder.leaveParts(of: url.absoluteString, named: "b.mkv", bytes: 20)
         try folder.leaveParts(of: "http://host/other", named: "c.mkv", bytes: 30)
-        // A record without its bytes is worth nothing.
+        // A record without all of its bytes does not count.
         try folder.leaveParts(of: url.absoluteString, named: "d.mkv", bytes: 40, onDisk: 39)
         let destination = destination(for: url)
         #expect(destination.name == "b.mkv")
@@ -83,7 +83,7 @@ struct DestinationTests {
         #expect(destination.following(suggestion: "film.mkv") == destination)
     }
 
-    @Test("may hold parts of this URL, of another, unknown ones or none")
+    @Test("tells partial files of this URL from those of another, unknown ones and none")
     func partContents() throws {
         let url = try #require(URL(string: "http://host/film"))
         func content(_ name: String) -> PartFiles.Content {
@@ -103,13 +103,13 @@ struct DestinationTests {
         #expect(content("other") == .ofAnotherURL(other))
     }
 
-    @Test("is refused where saving would do harm or cannot work")
+    @Test("is refused where saving would replace a file or is impossible")
     func refusals() throws {
         let url = try #require(URL(string: "http://host/film"))
         func refusal(output: String?) -> String? {
             let destination = destination(for: url, output: output)
             do throws(CommandFailure) {
-                try destination.checkPlace(for: url, usesParts: true)
+                try destination.validate(for: url, usesParts: true)
                 return nil
             } catch {
                 return error.sentence
@@ -132,7 +132,7 @@ struct DestinationTests {
         #expect(refusal(output: "mine") == nil)
     }
 
-    @Test("becomes the file in one step, and the record goes")
+    @Test("becomes the file by a rename, and the record is removed")
     func finishing() throws {
         let parts = PartFiles(for: folder.url.appendingPathComponent("film"))
         try folder.leaveParts(of: "http://host/film", named: "film", bytes: 10)
@@ -144,7 +144,7 @@ struct DestinationTests {
         #expect(folder.contents("film").count == 10)
     }
 
-    @Test("is known to be complete while the record is kept beside the file")
+    @Test("is recognised as complete while the record is kept beside the file")
     func keptRecord() throws {
         let url = try #require(URL(string: "http://host/film"))
         let parts = PartFiles(for: folder.url.appendingPathComponent("film"))
@@ -156,41 +156,42 @@ struct DestinationTests {
         let other = try #require(URL(string: "http://host/other"))
         #expect(parts.lengthOfFinishedFile(for: other) == nil)
         #expect(destination(for: url).choice == .earlierAttempt)
-        // Somebody has changed it since.
+        // The file has been changed since.
         try folder.write("short", to: "film")
         #expect(parts.lengthOfFinishedFile(for: url) == nil)
         parts.removeRecord()
         #expect(folder.names == ["film"])
     }
 
-    @Test("loses no record that is not purl's")
+    @Test("keeps a record file that is not purl's")
     func foreignRecord() throws {
         try folder.write("Jane's life so far", to: "jane.resume")
         PartFiles(for: folder.url.appendingPathComponent("jane")).removeRecord()
         #expect(folder.names == ["jane.resume"])
     }
 
-    @Test("never belongs to two downloads of a command, nor do the parts")
-    func claims() throws {
-        let claims = Claims()
+    @Test("is reserved for one download of a command, with its partial files")
+    func reservations() throws {
+        let reservations = PathReservations()
         let first = try #require(URL(string: "http://host/a/film"))
         let second = try #require(URL(string: "http://host/b/film"))
-        let settled = try claims.settle(destination(for: first), for: first)
+        let settled = try reservations.reserveOrDisplace(destination(for: first), for: first)
         #expect(settled.file.lastPathComponent == "film")
-        // The server may suggest another name: until then nothing is written anywhere.
-        let waiting = try claims.settle(destination(for: second), for: second)
+        // The server may suggest another name: nothing is written before it has answered.
+        let waiting = try reservations.reserveOrDisplace(destination(for: second), for: second)
         #expect(waiting.name == "film")
         #expect(waiting.file.lastPathComponent == "film.2")
         #expect(throws: CommandFailure.self) {
-            try claims.claim(waiting.following(suggestion: "film"), for: second)
+            try reservations.reserve(waiting.following(suggestion: "film"), for: second)
         }
-        try claims.claim(waiting.following(suggestion: "movie"), for: second)
+        try reservations.reserve(waiting.following(suggestion: "movie"), for: second)
         let third = try #require(URL(string: "http://host/c"))
         for name in ["film", "film.part", "film.resume", "film.resume.new", "movie"] {
             #expect(throws: CommandFailure.self) {
-                try claims.settle(destination(for: third, output: name), for: third)
+                try reservations.reserveOrDisplace(destination(for: third, output: name), for: third)
             }
         }
-        #expect(try claims.settle(destination(for: third, output: "film.2"), for: third).name == "film.2")
+        #expect(
+            try reservations.reserveOrDisplace(destination(for: third, output: "film.2"), for: third).name == "film.2")
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PurlCommand
 
-@Suite("Numbers for people")
+@Suite("Formatted numbers")
 struct FormattingTests {
     @Test(
         "bytes have three digits and a decimal unit",
@@ -28,7 +28,7 @@ struct FormattingTests {
     }
 
     @Test(
-        "the time left is told as on a clock",
+        "the time left has minutes and seconds",
         arguments: [
             (.seconds(-3), "0:00"), (.milliseconds(900), "0:00"), (.seconds(5), "0:05"), (.seconds(754), "12:34"),
             (.seconds(3599), "59:59"), (.seconds(3723), "1:02:03"), (.seconds(100_000), "1 d 3 h"),

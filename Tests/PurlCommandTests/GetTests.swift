@@ -19,33 +19,33 @@ struct GetTests {
 
     private var film: Reply { .generated(Self.content).entityTag("\"v1\"") }
 
-    @Test("saves the file under the URL's name, and says how it went")
+    @Test("saves the file under the URL's name, and prints its progress")
     func download() async throws {
         let url = server.route("/film.bin", film)
         let (code, lines) = try await get(url, "-H", "X-Mine: yes")
         #expect(code == 0)
-        #expect(lines.first == "film.bin: 4.00 MB")
+        #expect(lines.first == "film.bin: downloading (4.00 MB)")
         #expect(lines.contains { $0.hasPrefix("100 %  4.00 MB of 4.00 MB") })
-        #expect(lines.last?.hasPrefix("film.bin: 4.00 MB in ") == true)
+        #expect(lines.last?.hasPrefix("film.bin: complete, 4.00 MB in ") == true)
         #expect(folder.names == ["film.bin"])
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
         #expect(server.requests.map { $0.fields["X-Mine"] } == ["yes"])
     }
 
-    @Test("keeps to the rate it is given, and loads the file all the same")
+    @Test("keeps to the rate limit, and completes the file")
     func limitedRate() async throws {
         let url = server.route("/film.bin", film)
         let clock = ContinuousClock()
         let start = clock.now
         let (code, lines) = try await get(url, "--limit-rate", "4M")
         #expect(code == 0)
-        #expect(lines.last?.hasPrefix("film.bin: 4.00 MB in ") == true)
+        #expect(lines.last?.hasPrefix("film.bin: complete, 4.00 MB in ") == true)
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
-        // What may go at once, a sixteenth of a second's bytes, takes no time; the rest does, however fast the machine.
+        // The first sixteenth of a second's bytes may arrive at once; the rest takes its time on any machine.
         #expect(start.duration(to: clock.now) >= .milliseconds(890))
     }
 
-    @Test("when interrupted leaves what there is, and goes on from there", arguments: [SIGINT, SIGTERM])
+    @Test("keeps the bytes when interrupted, and resumes from them", arguments: [SIGINT, SIGTERM])
     func interruption(signal: Int32) async throws {
         let gate = Gate()
         let url = server.route("/film.bin", film.stalled(afterBytes: 1_500_000, until: gate, times: 1))
@@ -56,7 +56,9 @@ struct GetTests {
             if line.hasPrefix("3"), line.contains(" %") { first.signal(signal) }
         }
         #expect(await first.exitCode == 130)
-        #expect(last.hasPrefix("The same command goes on at 1."))
+        #expect(
+            last.hasPrefix("film.bin: 1.")
+                && last.hasSuffix("MB of 4.00 MB saved; the same command resumes the download"))
         #expect(folder.names == ["film.bin.part", "film.bin.resume"])
         let length = folder.contents("film.bin.part").count
         #expect(length > 0)
@@ -64,7 +66,7 @@ struct GetTests {
 
         let (code, lines) = try await get(url)
         #expect(code == 0)
-        #expect(lines.first?.hasPrefix("film.bin: going on at 1.") == true)
+        #expect(lines.first?.hasPrefix("film.bin: resuming at 1.") == true)
         #expect(server.requests.last?.fields["Range"] == "bytes=\(length)-")
         #expect(server.requests.last?.fields["If-Range"] == "\"v1\"")
         #expect(server.requests.last?.bytesSent == Self.content.size - length)
@@ -72,7 +74,7 @@ struct GetTests {
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("after a lost connection fails, and starts over when the file has changed meanwhile")
+    @Test("fails after a lost connection, and starts over when the file has changed meanwhile")
     func change() async throws {
         let newContent = GeneratedContent(size: 3_000_000, seed: 2)
         let url = server.route(
@@ -81,30 +83,30 @@ struct GetTests {
         let (lost, words) = try await get(url, "-o", "my film")
         #expect(lost == 1)
         #expect(words.contains("purl: The connection was lost in the middle of the response."))
-        #expect(words.last == "The same command goes on at 1.00 MB of 4.00 MB.")
+        #expect(words.last == "my film: 1.00 MB of 4.00 MB saved; the same command resumes the download")
         #expect(folder.names == ["my film.part", "my film.resume"])
 
         let (code, lines) = try await get(url, "-o", "my film")
         #expect(code == 0)
-        #expect(lines.first == "my film: 3.00 MB, starting over: the file has changed on the server")
+        #expect(lines.first == "my film: starting over (3.00 MB): the file has changed on the server")
         #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=1000000-"])
         #expect(folder.names == ["my film"])
         #expect(try newContent.matches(fileAt: folder.file("my film")))
     }
 
-    @Test("says that it cannot go on when the server offers no way, and starts over")
-    func noWayToGoOn() async throws {
+    @Test("starts over when the server does not support resuming")
+    func withoutResuming() async throws {
         let url = server.route("/film.bin", .generated(Self.content).cut(afterBytes: 1_000_000, times: 1))
         let (lost, words) = try await get(url)
         #expect(lost == 1)
-        #expect(words.last?.contains("the server offers no way to go on") == true)
+        #expect(words.last?.contains("this server does not support resuming") == true)
         let (code, lines) = try await get(url)
         #expect(code == 0)
         #expect(lines.first?.contains("starting over") == true)
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("does not touch the parts when the server answers with an error page", arguments: [404, 503])
+    @Test("keeps the partial files when the server answers with an error page", arguments: [404, 503])
     func errorPage(status: Int) async throws {
         let page = Reply.text("Come back later.").status(status)
         let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000).switching(after: 1, to: page))
@@ -117,13 +119,13 @@ struct GetTests {
         #expect(folder.names == ["film.bin.part", "film.bin.resume"])
     }
 
-    @Test("leaves nothing of an error page when there was nothing before")
+    @Test("leaves no files after an error page")
     func errorPageAlone() async throws {
         #expect(try await get(server.url("/missing")).exitCode == 22)
         #expect(folder.names.isEmpty)
     }
 
-    @Test("saves under the server's name, and finds the parts under it again")
+    @Test("saves under the server's name, and finds the partial files under it again")
     func serverName() async throws {
         let reply = film.field("Content-Disposition", "attachment; filename=\"../film one.mkv\"")
         let url = server.route("/download", reply.cut(afterBytes: 1_000_000, times: 1))
@@ -135,7 +137,7 @@ struct GetTests {
         #expect(try Self.content.matches(fileAt: folder.file("film one.mkv")))
     }
 
-    @Test("never replaces a file that it was not told to replace")
+    @Test("never replaces a file that was not named with -o")
     func existingFile() async throws {
         try folder.write("precious", to: "film.bin")
         let url = server.route("/film.bin", film.stalled(afterBytes: 1000, times: 1))
@@ -149,7 +151,7 @@ struct GetTests {
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("with --no-resume uses no parts and leaves none")
+    @Test("uses and keeps no partial files with --no-resume")
     func noResume() async throws {
         let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 2))
         #expect(try await get(url).exitCode == 1)
@@ -161,20 +163,20 @@ struct GetTests {
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("is done when the server says that nothing is missing")
+    @Test("completes the file when the server answers that no bytes are missing")
     func nothingMissing() async throws {
-        // The end of the last chunk is lost, and with it the knowledge that there is no more.
+        // The last chunk's end is lost, so the length stays unknown.
         let url = server.route("/film.bin", film.chunked().cut(afterBytes: Self.content.size, times: 1))
         #expect(try await get(url).exitCode == 1)
         let (code, lines) = try await get(url)
         #expect(code == 0)
-        #expect(lines == ["film.bin: 4.00 MB, which were all there already."])
+        #expect(lines == ["film.bin: already complete (4.00 MB)"])
         #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=4000000-"])
         #expect(folder.names == ["film.bin"])
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("shows what it does with -v")
+    @Test("prints requests, responses and delegate calls with -v")
     func verbose() async throws {
         let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 1))
         _ = try await get(url)
@@ -190,7 +192,7 @@ struct GetTests {
     }
 
     @Test(
-        "tells the shell what went wrong",
+        "exits with the code of the error",
         arguments: [
             (["get"], 2, "purl: The URL is missing."),
             (["frobnicate"], 2, "purl: There is no command “frobnicate”."),

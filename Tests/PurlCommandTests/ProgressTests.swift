@@ -14,14 +14,14 @@ struct ProgressTests {
         #expect(TransferProgress(received: received, total: 1000).percent == percent)
     }
 
-    @Test("of a file of no bytes, or of one too large for a product, is still a number")
+    @Test("has a percentage for an empty file and for the largest one")
     func extremes() {
         #expect(TransferProgress(received: 0, total: 0).percent == 100)
         #expect(TransferProgress(received: .max - 1, total: .max).percent == 99)
         #expect(TransferProgress(received: 5).percent == nil)
     }
 
-    @Test("tells the time left when there is a rate")
+    @Test("has the time left when there is a rate")
     func timeLeft() {
         #expect(Self.half.timeLeft == .seconds(4))
         #expect(Self.endless.timeLeft == nil)
@@ -31,7 +31,7 @@ struct ProgressTests {
     }
 
     @Test(
-        "is drawn as wide as the terminal, leaving out what does not fit",
+        "fills the width of the terminal, and omits what does not fit",
         arguments: [
             (82, " 50% [================>               ]  100 MB of 200 MB  25.0 MB/s  0:04 left"),
             (62, " 50% [======>     ]  100 MB of 200 MB  25.0 MB/s  0:04 left"),
@@ -67,7 +67,7 @@ struct ProgressTests {
         #expect(bar(1000) == "100% [==========]  1.00 kB of 1.00 kB")
     }
 
-    @Test("without a known length counts bytes")
+    @Test("counts bytes when the length is unknown")
     func unknownLength() {
         #expect(ProgressBar.line(Self.endless, width: 80) == "100 MB  25.0 MB/s")
         #expect(ProgressBar.line(Self.endless, width: 12) == "100 MB")
@@ -84,7 +84,7 @@ struct ProgressTests {
         #expect(printed.last == "100 %  1.00 kB of 1.00 kB")
     }
 
-    @Test("begins to print where a download goes on")
+    @Test("prints from where a download resumes")
     func linesOfResumption() {
         var lines = ProgressLines(from: TransferProgress(received: 450, total: 1000))
         #expect(lines.line(TransferProgress(received: 499, total: 1000)) == nil)
@@ -92,7 +92,7 @@ struct ProgressTests {
         #expect(lines.line(TransferProgress(received: 590, total: 1000)) == nil)
     }
 
-    @Test("prints a line each time as much again has arrived, when nobody knows how much will")
+    @Test("prints a line whenever the bytes have doubled, when the length is unknown")
     func linesOfUnknownLength() {
         var lines = ProgressLines(from: TransferProgress(received: 0))
         let printed = stride(from: Int64(0), through: 9_000_000, by: 500_000).compactMap {
@@ -105,17 +105,17 @@ struct ProgressTests {
     func rate() {
         var meter = RateMeter()
         #expect(meter.bytesPerSecond == nil)
-        meter.note(1000, at: .zero)
-        meter.note(1100, at: .milliseconds(100))
+        meter.addSample(1000, at: .zero)
+        meter.addSample(1100, at: .milliseconds(100))
         #expect(meter.bytesPerSecond == nil)
-        for second in 1...10 { meter.note(1000 + Int64(second) * 100, at: .seconds(second)) }
+        for second in 1...10 { meter.addSample(1000 + Int64(second) * 100, at: .seconds(second)) }
         #expect(meter.bytesPerSecond == 100)
-        for second in 11...15 { meter.note(2000, at: .seconds(second)) }
+        for second in 11...15 { meter.addSample(2000, at: .seconds(second)) }
         #expect(meter.bytesPerSecond == 0)
     }
 
     @Test(
-        "is as large as the terminal says, else as the environment, else 80 by 24",
+        "uses the size of the terminal, then of the environment, then 80 by 24",
         arguments: [(120, "60", 120), (0, "60", 60), (0, nil, 80), (0, "wide", 80), (0, "-1", 80)])
     func size(terminal: Int, variable: String?, length: Int) {
         #expect(TerminalSize.choose(terminal: terminal, variable: variable, otherwise: 80) == length)

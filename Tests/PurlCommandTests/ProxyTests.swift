@@ -24,29 +24,29 @@ struct ProxyTests {
         return String(decoding: folder.contents("file"), as: UTF8.self)
     }
 
-    @Test("asks the one that the environment names")
+    @Test("uses the proxy in the environment")
     func environment() async throws {
         #expect(try await get([], ["http_proxy": proxyURL]) == "proxy")
         #expect(proxy.requests.map(\.target) == [server.url("/file").absoluteString])
     }
 
-    @Test("not for the hosts of no_proxy")
+    @Test("uses no proxy for the hosts in no_proxy")
     func exceptions() async throws {
         #expect(try await get([], ["http_proxy": proxyURL, "no_proxy": "127.0.0.0/8"]) == "server")
     }
 
-    @Test("not with --no-proxy")
+    @Test("uses no proxy with --no-proxy")
     func none() async throws {
         #expect(try await get(["--no-proxy"], ["http_proxy": proxyURL]) == "server")
     }
 
-    @Test("or that of --proxy, in every case")
+    @Test("uses the proxy of --proxy instead of the environment's")
     func named() async throws {
         let environment = ["http_proxy": "http://elsewhere.invalid", "no_proxy": "*"]
         #expect(try await get(["--proxy", proxyURL], environment) == "proxy")
     }
 
-    @Test("with the user that its URL names")
+    @Test("sends the user and password in the proxy's URL")
     func user() async throws {
         proxy.fallback(
             .computed { request in

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PurlCommand
 
-@Suite("Resume data as it is shown")
+@Suite("Resume data as text")
 struct ResumeDataTextTests {
-    @Test("has each key and its value in one line, and no line too long")
+    @Test("has each key and its value in one line, cut to the width")
     func lines() {
         let text = """
             <dict>

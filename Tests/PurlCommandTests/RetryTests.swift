@@ -21,30 +21,30 @@ struct RetryTests {
 
     private static func busy(_ retryAfter: String) -> Reply { .status(503).field("Retry-After", retryAfter) }
 
-    @Test("tries again when the server is busy, and says why and how long it waits")
+    @Test("retries when the server is busy, and prints the reason and the delay")
     func busyServer() async throws {
         let url = server.route("/film.bin", .sequence([Self.busy("0"), film]))
         let (code, lines) = try await get(url, "--retry", "2")
         #expect(code == 0)
-        #expect(lines.first == "The server answered 503 (Service Unavailable). Trying again in 1 s (1 of 2).")
+        #expect(lines.first == "The server answered 503 (Service Unavailable). Retrying in 1 s (1 of 2)")
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("goes on from the bytes there, and counts anew when it got further")
+    @Test("resumes, and resets the count after progress")
     func lostConnections() async throws {
         let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 2))
         let (code, lines) = try await get(url, "--retry", "1")
         #expect(code == 0)
-        let waits = lines.filter { $0.hasSuffix("Trying again in 1 s (1 of 1).") }
+        let waits = lines.filter { $0.hasSuffix("Retrying in 1 s (1 of 1)") }
         #expect(waits.count == 2)
         #expect(waits.first?.hasPrefix("The connection was lost in the middle of the response.") == true)
-        #expect(lines.contains("film.bin: going on at 2.00 MB of 4.00 MB"))
+        #expect(lines.contains("film.bin: resuming at 2.00 MB of 4.00 MB"))
         #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=1000000-", "bytes=2000000-"])
         #expect(folder.names == ["film.bin"])
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("goes on even with --no-resume, since these bytes are its own")
+    @Test("resumes its own bytes even with --no-resume")
     func withoutParts() async throws {
         try folder.leaveParts(of: server.url("/film.bin").absoluteString, named: "film.bin", bytes: 10)
         let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 1))
@@ -54,7 +54,7 @@ struct RetryTests {
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("gives up in the end, as if it had been the first time")
+    @Test("fails after the last retry like the first attempt")
     func givingUp() async throws {
         let url = server.route("/film.bin", Self.busy("0"))
         let (code, lines) = try await get(url, "--retry", "1")
@@ -65,7 +65,7 @@ struct RetryTests {
     }
 
     @Test(
-        "does not try again what would not change, or what is put off for hours",
+        "does not retry lasting statuses or a delay of hours",
         arguments: [Reply.status(404), Reply.status(403), Self.busy("100000")])
     func hopeless(reply: Reply) async throws {
         let url = server.route("/film.bin", reply)
@@ -73,19 +73,19 @@ struct RetryTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("is not done unless wanted")
+    @Test("is needed for retries")
     func notWanted() async throws {
         let url = server.route("/film.bin", Self.busy("0"))
         #expect(try await get(url).exitCode == 22)
         #expect(server.requests.count == 1)
     }
 
-    @Test("waits as long as the server asks, unless somebody interrupts", arguments: [1, 2])
+    @Test("waits as long as the server asks, unless interrupted", arguments: [1, 2])
     func interruption(count: Int) async throws {
         let urls = (0..<count).map { server.route("/\($0)", Self.busy("600")).absoluteString }
         let process = try PurlProcess(["get", "--retry", "3"] + urls, in: folder)
         var waiting = 0
-        for await line in process.lines where line.hasSuffix("Trying again in 10:00 (1 of 3).") {
+        for await line in process.lines where line.hasSuffix("Retrying in 10:00 (1 of 3)") {
             waiting += 1
             if waiting == count { process.signal(SIGINT) }
         }

@@ -21,7 +21,7 @@ struct SeveralTests {
 
     private static func film(_ seed: UInt64) -> Reply { .generated(content(seed)).entityTag("\"v\(seed)\"") }
 
-    /// Routes `/a.bin`, `/b.bin` … to films of their own, and returns their URLs.
+    /// Routes `/a.bin`, `/b.bin` … to different files, and returns their URLs.
     private func routeFilms(_ names: String = "abcd", _ change: (Reply) -> Reply = { $0 }) -> [String] {
         names.utf8.map { letter in
             let path = "/\(Character(UnicodeScalar(letter))).bin"
@@ -42,21 +42,21 @@ struct SeveralTests {
         return words.count > 2 && words[2] == "%" ? Int(words[1]) : nil
     }
 
-    @Test("saves each under its name, leaves no records, and sums up")
+    @Test("saves each file under its name, removes the records, and prints a summary")
     func downloads() async throws {
         let (code, lines) = try await get(routeFilms())
         #expect(code == 0)
         #expect(folder.names == ["a.bin", "b.bin", "c.bin", "d.bin"])
         #expect(try areWhole("abcd"))
         for name in folder.names {
-            #expect(lines.contains("\(name): 4.00 MB"))
+            #expect(lines.contains("\(name): downloading (4.00 MB)"))
             #expect(lines.contains { $0.hasPrefix("\(name): 100 %  4.00 MB of 4.00 MB") })
-            #expect(lines.contains { $0.hasPrefix("\(name): 4.00 MB in ") })
+            #expect(lines.contains { $0.hasPrefix("\(name): complete, 4.00 MB in ") })
         }
-        #expect(lines.last?.hasPrefix("4 files: 16.0 MB in ") == true)
+        #expect(lines.last?.hasPrefix("4 files complete, 16.0 MB in ") == true)
     }
 
-    @Test("loads as many at once as it is told, and the others in their order")
+    @Test("downloads as many at once as -P allows, and the others in order")
     func limit() async throws {
         let gate = Gate()
         let urls = routeFilms("ab") { $0.stalled(afterBytes: 1000, until: gate) } + routeFilms("cd")
@@ -74,14 +74,14 @@ struct SeveralTests {
         #expect(Set(server.requests.suffix(3).map(\.connection)).count == 1)
     }
 
-    @Test("loads the same URL once")
+    @Test("downloads the same URL once")
     func twice() async throws {
         let urls = routeFilms("a")
         #expect(try await get(urls + urls).exitCode == 0)
         #expect(server.requests.count == 1)
     }
 
-    @Test("goes on with all of them when it has been killed, and leaves alone what is complete")
+    @Test("resumes all after being killed, and skips complete files")
     func killed() async throws {
         let gate = Gate()
         // Slow enough for records to be saved, and never complete.
@@ -95,7 +95,7 @@ struct SeveralTests {
         var halfway: Set<Character> = []
         var isFirstComplete = false
         for await line in process.lines {
-            if line.hasPrefix("a.bin: 4.00 MB in ") { isFirstComplete = true }
+            if line.hasPrefix("a.bin: complete, ") { isFirstComplete = true }
             // After more than a second their records have been saved.
             if let name = line.first, let percent = Self.percent(line), percent >= 60 { halfway.insert(name) }
             if isFirstComplete, halfway.isSuperset(of: ["b", "c"]) { process.signal(SIGKILL) }
@@ -108,9 +108,9 @@ struct SeveralTests {
         server.forgetRequests()
         let (code, lines) = try await get(routeFilms())
         #expect(code == 0)
-        #expect(lines.contains("a.bin: 4.00 MB, which were all there already."))
-        #expect(lines.contains { $0.hasPrefix("b.bin: going on at ") })
-        #expect(lines.last?.hasPrefix("4 files: 16.0 MB, ") == true)
+        #expect(lines.contains("a.bin: already complete (4.00 MB)"))
+        #expect(lines.contains { $0.hasPrefix("b.bin: resuming at ") })
+        #expect(lines.last?.hasPrefix("4 files complete, 16.0 MB, ") == true)
         let requests = server.requests.sorted { $0.path < $1.path }
         #expect(requests.map(\.path) == ["/b.bin", "/c.bin", "/d.bin"])
         #expect(requests.map { $0.fields["Range"] != nil } == [true, true, false])
@@ -118,7 +118,7 @@ struct SeveralTests {
         #expect(try areWhole("abcd"))
     }
 
-    @Test("stops all of them when interrupted, and says how far each has come", arguments: [SIGINT, SIGTERM])
+    @Test("stops all when interrupted, and prints the progress of each", arguments: [SIGINT, SIGTERM])
     func interruption(signal: Int32) async throws {
         let urls = routeFilms("a") + routeFilms("bcd") { $0.stalled(afterBytes: 1_500_000, times: 1) }
         let process = try PurlProcess(["get", "-P", "2"] + urls, in: folder)
@@ -133,10 +133,13 @@ struct SeveralTests {
         }
         #expect(await process.exitCode == 130)
         for name in ["b.bin", "c.bin"] {
-            #expect(lines.contains { $0.hasPrefix("\(name): the same command goes on at 1.") })
+            #expect(
+                lines.contains {
+                    $0.hasPrefix("\(name): 1.") && $0.hasSuffix("saved; the same command resumes the download")
+                })
         }
-        #expect(lines.last?.hasPrefix("Interrupted: 1 of 4 files complete: 4.00 MB in ") == true)
-        #expect(lines.last?.hasSuffix(" The same command goes on.") == true)
+        #expect(lines.last?.hasPrefix("Interrupted: 1 of 4 files complete, 4.00 MB in ") == true)
+        #expect(lines.last?.hasSuffix("; the same command resumes") == true)
         #expect(
             folder.names == ["a.bin", "a.bin.resume", "b.bin.part", "b.bin.resume", "c.bin.part", "c.bin.resume"])
         #expect(server.requests.map(\.path).sorted() == ["/a.bin", "/b.bin", "/c.bin"])
@@ -146,16 +149,16 @@ struct SeveralTests {
         #expect(try areWhole("abcd"))
     }
 
-    @Test("goes on with the others when one fails, and tells the shell the worst")
+    @Test("continues with the others when one fails, and exits with the worst code")
     func failures() async throws {
         let missing = server.url("/missing").absoluteString
         let (code, lines) = try await get([missing] + routeFilms("ab"))
         #expect(code == 22)
         #expect(lines.contains("purl: \(missing): The server answered 404 (Not Found)."))
-        #expect(lines.last?.hasPrefix("2 of 3 files complete: 8.00 MB in ") == true)
-        #expect(lines.last?.hasSuffix("; 1 failed.") == true)
+        #expect(lines.last?.hasPrefix("2 of 3 files complete, 8.00 MB in ") == true)
+        #expect(lines.last?.hasSuffix("; 1 failed") == true)
         #expect(try areWhole("ab"))
-        // What is complete is known to be so until all of it is.
+        // The records of complete files are kept until all files are complete.
         #expect(folder.names == ["a.bin", "a.bin.resume", "b.bin", "b.bin.resume"])
 
         #expect(try await get([missing, "https://127.0.0.1/x"] + routeFilms("ab")).exitCode == 1)
@@ -164,7 +167,7 @@ struct SeveralTests {
         #expect(folder.names == ["a.bin", "b.bin", "missing"])
     }
 
-    @Test("never saves two files in one: the second is refused")
+    @Test("refuses the second of two downloads to the same file")
     func sameName() async throws {
         let first = server.route("/x/film.bin", Self.film(1)).absoluteString
         let second = server.route("/y/film.bin", Self.film(2)).absoluteString
@@ -172,8 +175,8 @@ struct SeveralTests {
         #expect(code == 1)
         #expect(
             lines.contains(
-                "purl: \(second): “film.bin” is where \(first) is saved. Choose another name with -o, or with out= in"
-                    + " an --input-file."))
+                "purl: \(second): “film.bin” is used for \(first). Choose another name with -o, or with out= in an"
+                    + " --input-file."))
         #expect(folder.names == ["film.bin", "film.bin.resume"])
         #expect(try Self.content(1).matches(fileAt: folder.file("film.bin")))
 
@@ -183,29 +186,29 @@ struct SeveralTests {
         #expect(try Self.content(2).matches(fileAt: folder.file("other.bin")))
     }
 
-    @Test("leaves a name to the URL whose parts lie under it, whichever comes first")
+    @Test("reserves a name for the URL whose partial files have it, in any order of the URLs")
     func partsGoFirst() async throws {
         let first = server.route("/x/film.bin", Self.film(1)).absoluteString
         let second = server.route("/y/film.bin", Self.film(2).cut(afterBytes: 1_000_000, times: 1)).absoluteString
         #expect(try await get([second]).exitCode == 1)
         let (code, lines) = try await get([first, second])
         #expect(code == 1)
-        #expect(lines.contains { $0.hasPrefix("purl: \(first): “film.bin” is where \(second) is saved.") })
-        #expect(lines.contains("film.bin: going on at 1.00 MB of 4.00 MB"))
+        #expect(lines.contains { $0.hasPrefix("purl: \(first): “film.bin” is used for \(second).") })
+        #expect(lines.contains("film.bin: resuming at 1.00 MB of 4.00 MB"))
         #expect(try Self.content(2).matches(fileAt: folder.file("film.bin")))
     }
 
-    @Test("asks nothing of the server for a name that is wanted twice")
+    @Test("makes no request for a name that is used already")
     func wantedTwice() async throws {
         let urls = routeFilms("ab")
         let (code, lines) = try await get(["--input-file", "-"], input: "\(urls[0]) out=x\n\(urls[1]) out=x\n")
         #expect(code == 1)
-        #expect(lines.first?.hasPrefix("purl: \(urls[1]): “x” is where \(urls[0]) is saved.") == true)
+        #expect(lines.first?.hasPrefix("purl: \(urls[1]): “x” is used for \(urls[0]).") == true)
         #expect(server.requests.map(\.path) == ["/a.bin"])
         #expect(folder.names == ["x", "x.resume"])
     }
 
-    @Test("lets the server tell apart what the URLs do not")
+    @Test("saves equal URL names under the server's different ones")
     func serverNames() async throws {
         server.route(
             "/download",
@@ -220,19 +223,19 @@ struct SeveralTests {
         #expect(try Self.content(2).matches(fileAt: folder.file("film2.bin")))
     }
 
-    @Test("takes a list, with names and checksums, from a file or standard input")
+    @Test("reads a list with names and checksums from a file or standard input")
     func inputFile() async throws {
         let urls = routeFilms("abc")
         let text = """
             # three films
             \(urls[0])
 
-            \(urls[1])  out=second.bin sha256=\(Digest.of(Self.content(UInt64(UInt8(ascii: "b")))))
+            \(urls[1])  out=second.bin sha256=\(Self.content(UInt64(UInt8(ascii: "b"))).sha256)
             \(urls[2])  sha256=\(String(repeating: "0", count: 64))   # wrong
             """
         let (code, lines) = try await get(["--input-file", "-"], input: text)
         #expect(code == 1)
-        #expect(lines.contains { $0.hasPrefix("purl: \(urls[2]): “c.bin” is not what it must be") })
+        #expect(lines.contains { $0.hasPrefix("purl: \(urls[2]): “c.bin” has the wrong SHA-256") })
         #expect(folder.names == ["a.bin", "a.bin.resume", "second.bin", "second.bin.resume"])
 
         try folder.write("\(urls[0])\nnonsense\n", to: "list")
@@ -242,7 +245,7 @@ struct SeveralTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("knows an empty file again, which has nothing to be recorded")
+    @Test("recognises an empty file, which has no record")
     func emptyFile() async throws {
         let empty = server.route("/empty", .bytes(Data()).entityTag("\"e\"")).absoluteString
         #expect(try await get([empty, server.url("/missing").absoluteString]).exitCode == 22)

@@ -12,8 +12,8 @@ struct UnfinishedTests {
         try await PurlProcess.run(words, in: folder)
     }
 
-    /// Two downloads, a `.part` of nobody's, one with a record that does not fit, a record without bytes, and files of
-    /// other kinds.
+    /// Creates two downloads, a `.part` without a record, one with a record that does not match, a record without bytes, and
+    /// other files.
     private func fill() throws {
         try folder.leaveParts(of: "http://host/film", named: "film.mkv", bytes: 500)
         try folder.leaveParts(of: "http://host/a", named: "a", bytes: 1000)
@@ -30,7 +30,7 @@ struct UnfinishedTests {
 
     private static let others = [".part", "a.txt", "dir.part", "jane.resume", "link.part", "new.resume.new"]
 
-    @Test("shows what is there, and whose it is")
+    @Test("shows the progress and the URL of each download")
     func list() async throws {
         try fill()
         let (code, lines) = try await purl("list")
@@ -39,17 +39,17 @@ struct UnfinishedTests {
             lines == [
                 "a           1.00 kB of 1.00 kB  100 %  http://host/a",
                 "film.mkv    500 B of 1.00 kB     50 %  http://host/film",
-                "notes.part  5 B                        nothing vouches for these bytes",
-                "short.part  100 B                      nothing vouches for these bytes",
+                "notes.part  5 B                        no record",
+                "short.part  100 B                      the record does not match",
             ])
     }
 
-    @Test("shows several folders, and names the one that is not there")
+    @Test("shows several folders, and names the one that does not exist")
     func folders() async throws {
         let other = folder.file("other")
         try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
         try folder.leaveParts(of: "http://host/b", named: "other/b", bytes: 500)
-        #expect(try await purl("list") == (0, ["Nothing is unfinished."]))
+        #expect(try await purl("list") == (0, ["No unfinished downloads"]))
         #expect(try await purl("list", "other") == (0, ["other/b  500 B of 1.00 kB  50 %  http://host/b"]))
         let (code, lines) = try await purl("list", "missing", ".", "other/")
         #expect(code == 1)
@@ -60,7 +60,7 @@ struct UnfinishedTests {
         #expect(try await purl("clean", "missing") == (1, ["purl: There is no folder “missing”."]))
     }
 
-    @Test("removes what is purl's, and nothing else")
+    @Test("removes purl's files, and no others")
     func clean() async throws {
         try fill()
         let before = folder.names
@@ -68,27 +68,27 @@ struct UnfinishedTests {
         #expect(dryCode == 0)
         #expect(
             dryLines == [
-                "Would remove a: 1.00 kB of 1.00 kB, http://host/a",
-                "Would remove film.mkv: 500 B of 1.00 kB, http://host/film",
-                "Would remove gone.resume, a record without its bytes",
-                "Left notes.part: nothing says that it is purl's. With --all it goes too.",
-                "Would remove short.part: 100 B",
-                "That would be 1.60 kB.",
+                "a: would be removed, 1.00 kB of 1.00 kB, http://host/a",
+                "film.mkv: would be removed, 500 B of 1.00 kB, http://host/film",
+                "gone.resume: would be removed, a record without bytes",
+                "notes.part: kept, 5 B without a record (--all removes it)",
+                "short.part: would be removed, 100 B",
+                "Would remove 1.60 kB in all",
             ])
         #expect(folder.names == before)
 
         let (code, lines) = try await purl("clean")
         #expect(code == 0)
-        #expect(lines.first == "Removed a: 1.00 kB of 1.00 kB, http://host/a")
-        #expect(lines.last == "In all 1.60 kB.")
+        #expect(lines.first == "a: removed, 1.00 kB of 1.00 kB, http://host/a")
+        #expect(lines.last == "Removed 1.60 kB in all")
         #expect(folder.names == (Self.others + ["film.mkv.resume.new", "notes.part"]).sorted())
 
-        #expect(try await purl("clean", "--all") == (0, ["Removed notes.part: 5 B", "In all 5 B."]))
+        #expect(try await purl("clean", "--all") == (0, ["notes.part: removed, 5 B", "Removed 5 B in all"]))
         #expect(folder.names == (Self.others + ["film.mkv.resume.new"]).sorted())
-        #expect(try await purl("clean", "--all") == (0, ["Nothing is unfinished."]))
+        #expect(try await purl("clean", "--all") == (0, ["No unfinished downloads"]))
     }
 
-    @Test("leaves alone what is being written")
+    @Test("keeps files that are being written")
     func beingWritten() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -107,7 +107,7 @@ struct UnfinishedTests {
             let (refusal, words) = try await purl("clean", option)
             #expect(refusal == 1)
             #expect(
-                words.contains("purl: “film.bin.part” is being written by another transfer. It was left alone."))
+                words.contains("purl: “film.bin.part” is being written by another transfer and was kept."))
         }
         #expect(folder.names.contains("film.bin.part"))
         #expect(!folder.names.contains("a.part"))

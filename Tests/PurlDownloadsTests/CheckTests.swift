@@ -5,14 +5,14 @@ import Testing
 
 @testable import PurlDownloads
 
-@Suite("Checking what came", .timeLimit(.minutes(3)))
+@Suite("Checking the file", .timeLimit(.minutes(3)))
 struct CheckTests {
-    let yard: Yard
+    let fixture: DownloadFixture
     let content = GeneratedContent(size: 60_000, seed: 4)
     let digest: [UInt8]
 
     init() throws {
-        yard = try Yard()
+        fixture = try DownloadFixture()
         var state = SHA256()
         state.update(content.data.bytes)
         digest = state.finalize()
@@ -29,26 +29,26 @@ struct CheckTests {
         #expect(error.code == .cannotDecodeContentData)
         #expect(error.localizedDescription.contains(sha256))
         await downloader.waitUntilIdle()
-        #expect(yard.names(in: yard.finished).isEmpty)
-        #expect(!FileManager.default.fileExists(atPath: yard.partial(downloader).path))
-        #expect(!FileManager.default.fileExists(atPath: yard.record(downloader).path))
+        #expect(fixture.names(in: fixture.finished).isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: fixture.partial(downloader).path))
+        #expect(!FileManager.default.fileExists(atPath: fixture.record(downloader).path))
         #expect(downloader.bytesReceived == 0)
     }
 
     @Test("The digest the user expects is checked, in either case of letters", arguments: [false, true])
     func expected(isUpperCase: Bool) async throws {
         let text = isUpperCase ? sha256.uppercased() : sha256
-        let downloader = yard.downloader(yard.server.route("/f", reply), sha256: text)
+        let downloader = fixture.downloader(fixture.server.route("/f", reply), sha256: text)
         downloader.start()
         #expect(try content.matches(fileAt: try await downloader.file()))
     }
 
-    @Test("A file of many pieces is digested piece by piece, until somebody stops it")
+    @Test("A long file is digested in pieces, and the digest can be stopped")
     func pieces() throws {
         let content = GeneratedContent(size: 2_500_000, seed: 4)
         var state = SHA256()
         state.update(content.data.bytes)
-        let file = yard.folder.appendingPathComponent("long")
+        let file = fixture.folder.appendingPathComponent("long")
         try content.data.write(to: file)
         let digest = try FileDigest.sha256(fileAt: file) { false }
         #expect(digest == SHA256.hexadecimal(state.finalize()))
@@ -57,115 +57,115 @@ struct CheckTests {
 
     @Test("A file that is not the expected one is deleted")
     func unexpected() async throws {
-        let downloader = yard.downloader(yard.server.route("/f", reply), sha256: wrongHex)
+        let downloader = fixture.downloader(fixture.server.route("/f", reply), sha256: wrongHex)
         downloader.start()
         try await expectMismatch(downloader)
-        #expect(yard.server.requests.count == 1)
+        #expect(fixture.server.requests.count == 1)
     }
 
     @Test(
-        "A text that is no digest is refused without a request",
+        "A text that is not a digest fails without a request",
         arguments: ["", "12", String(repeating: "x", count: 64)])
     func noDigest(text: String) async throws {
-        let downloader = yard.downloader(yard.server.route("/f", reply), sha256: text)
+        let downloader = fixture.downloader(fixture.server.route("/f", reply), sha256: text)
         downloader.start()
         #expect(await downloader.failure()?.code == .cannotDecodeContentData)
-        #expect(yard.server.requests.isEmpty)
+        #expect(fixture.server.requests.isEmpty)
     }
 
     @Test("The server's digests are checked", arguments: ["Repr-Digest", "Content-Digest"])
     func serverDigest(field: String) async throws {
-        let good = yard.downloader(yard.server.route("/good", reply.field(field, right)))
+        let good = fixture.downloader(fixture.server.route("/good", reply.field(field, right)))
         good.start()
         #expect(try content.matches(fileAt: try await good.file()))
-        try FileManager.default.removeItem(at: yard.finished)
+        try FileManager.default.removeItem(at: fixture.finished)
 
-        let bad = yard.downloader(yard.server.route("/bad", reply.field(field, wrong)))
+        let bad = fixture.downloader(fixture.server.route("/bad", reply.field(field, wrong)))
         bad.start()
         try await expectMismatch(bad)
     }
 
-    @Test("Repr-Digest goes before Content-Digest, and the user before both")
+    @Test("Repr-Digest takes precedence over Content-Digest, and the user's digest over both")
     func precedence() async throws {
         let both = reply.field("Repr-Digest", right).field("Content-Digest", wrong)
-        let first = yard.downloader(yard.server.route("/a", both))
+        let first = fixture.downloader(fixture.server.route("/a", both))
         first.start()
         _ = try await first.file()
         let neither = reply.field("Repr-Digest", wrong).field("Content-Digest", wrong)
-        let second = yard.downloader(yard.server.route("/b", neither), sha256: sha256)
+        let second = fixture.downloader(fixture.server.route("/b", neither), sha256: sha256)
         second.start()
         _ = try await second.file()
     }
 
-    @Test("The Content-Digest of a part says nothing about the whole")
+    @Test("The Content-Digest of a 206 response is ignored")
     func partDigest() async throws {
-        let url = yard.server.route("/f", reply.cut(afterBytes: 20_000, times: 1).field("Content-Digest", wrong))
-        let downloader = yard.downloader(url)
+        let url = fixture.server.route("/f", reply.cut(afterBytes: 20_000, times: 1).field("Content-Digest", wrong))
+        let downloader = fixture.downloader(url)
         downloader.start()
         #expect(try content.matches(fileAt: try await downloader.file()))
     }
 
-    @Test("The Repr-Digest of a part does", arguments: [true, false])
+    @Test("The Repr-Digest of a 206 response is checked", arguments: [true, false])
     func wholeDigestOfAPart(isRight: Bool) async throws {
         let rest = reply.field("Repr-Digest", isRight ? right : wrong)
-        let url = yard.server.route("/f", reply.cut(afterBytes: 20_000).switching(after: 1, to: rest))
-        let downloader = yard.downloader(url)
+        let url = fixture.server.route("/f", reply.cut(afterBytes: 20_000).switching(after: 1, to: rest))
+        let downloader = fixture.downloader(url)
         downloader.start()
         if isRight {
             #expect(try content.matches(fileAt: try await downloader.file()))
         } else {
             try await expectMismatch(downloader)
         }
-        #expect(yard.ranges == ["", "bytes=20000-"])
+        #expect(fixture.ranges == ["", "bytes=20000-"])
     }
 
-    @Test("The digest of an earlier part of the same version counts, that of another version does not")
+    @Test("The digest of an earlier response is checked for the same version, and dropped for another")
     func versions() async throws {
         let first = reply.field("Repr-Digest", wrong).cut(afterBytes: 20_000)
-        let same = yard.downloader(yard.server.route("/same", first.switching(after: 1, to: reply)))
+        let same = fixture.downloader(fixture.server.route("/same", first.switching(after: 1, to: reply)))
         same.start()
         try await expectMismatch(same)
         let next = reply.entityTag("\"v2\"")
-        let other = yard.downloader(yard.server.route("/other", first.switching(after: 1, to: next)))
+        let other = fixture.downloader(fixture.server.route("/other", first.switching(after: 1, to: next)))
         other.start()
         #expect(try content.matches(fileAt: try await other.file()))
     }
 
     @Test(
-        "Other algorithms and broken fields are passed over",
+        "Other algorithms and malformed fields are ignored",
         arguments: ["sha-512=:AAAA:", "nonsense", "sha-256=:AA==:"])
     func ignored(value: String) async throws {
-        let downloader = yard.downloader(yard.server.route("/f", reply.field("Repr-Digest", value)))
+        let downloader = fixture.downloader(fixture.server.route("/f", reply.field("Repr-Digest", value)))
         downloader.start()
         _ = try await downloader.file()
     }
 
-    @Test("After a mismatch, asking again gets the whole anew")
+    @Test("Starting again after a mismatch downloads the whole file")
     func again() async throws {
         let bad = reply.field("Repr-Digest", wrong)
-        let downloader = yard.downloader(yard.server.route("/f", bad.switching(after: 1, to: reply)))
+        let downloader = fixture.downloader(fixture.server.route("/f", bad.switching(after: 1, to: reply)))
         downloader.start()
         try await expectMismatch(downloader)
         downloader.start()
         #expect(try content.matches(fileAt: try await downloader.file()))
-        #expect(yard.ranges == ["", ""])
+        #expect(fixture.ranges == ["", ""])
     }
 
-    @Test("A finished file is checked before it is taken for the expected one")
+    @Test("A finished file is checked against the expected digest before it is reused")
     func finishedBefore() async throws {
-        let url = yard.server.route("/f", reply)
-        let first = yard.downloader(url)
+        let url = fixture.server.route("/f", reply)
+        let first = fixture.downloader(url)
         first.start()
         let file = try await first.file()
-        let right = yard.downloader(url, sha256: sha256)
+        let right = fixture.downloader(url, sha256: sha256)
         right.start()
         _ = try await right.file()
-        #expect(yard.server.requests.count == 1)
+        #expect(fixture.server.requests.count == 1)
 
         try Data("something else".utf8).write(to: file)
-        let replaced = yard.downloader(url, sha256: sha256)
+        let replaced = fixture.downloader(url, sha256: sha256)
         replaced.start()
         #expect(try content.matches(fileAt: try await replaced.file()))
-        #expect(yard.server.requests.count == 2)
+        #expect(fixture.server.requests.count == 2)
     }
 }

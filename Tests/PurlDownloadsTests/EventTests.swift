@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurlDownloads
 
-@Suite("Events nobody has taken yet")
+@Suite("Buffered events")
 struct EventBufferTests {
     private func take(_ buffer: inout EventBuffer) -> [String] {
         var texts: [String] = []
@@ -13,22 +13,22 @@ struct EventBufferTests {
         return texts
     }
 
-    @Test("Progress replaces progress; nothing else is lost")
+    @Test("Progress replaces progress; all other events are kept")
     func merging() {
         var buffer = EventBuffer()
-        buffer.put([.state(.downloading), .totalSize(9)], closing: false)
-        for count in 1...1000 { buffer.put([.progress(received: Int64(count), total: 9)], closing: false) }
-        buffer.put([.state(.paused)], closing: false)
-        for count in 1...3 { buffer.put([.progress(received: Int64(count), total: nil)], closing: false) }
+        buffer.put([.state(.downloading), .totalSize(9)], isLast: false)
+        for count in 1...1000 { buffer.put([.progress(received: Int64(count), total: 9)], isLast: false) }
+        buffer.put([.state(.paused)], isLast: false)
+        for count in 1...3 { buffer.put([.progress(received: Int64(count), total: nil)], isLast: false) }
         #expect(take(&buffer) == ["downloading", "total 9", "progress 1000/9", "paused", "progress 3/?"])
         #expect(!buffer.isExhausted)
     }
 
-    @Test("After the last events nothing is taken any more")
+    @Test("No event is accepted after the last ones")
     func closing() {
         var buffer = EventBuffer()
-        buffer.put([.state(.paused)], closing: true)
-        buffer.put([.state(.downloading)], closing: false)
+        buffer.put([.state(.paused)], isLast: true)
+        buffer.put([.state(.downloading)], isLast: false)
         #expect(!buffer.isExhausted)
         #expect(take(&buffer) == ["paused"])
         #expect(buffer.isExhausted)
@@ -37,18 +37,18 @@ struct EventBufferTests {
 
 @Suite("Listening", .timeLimit(.minutes(3)))
 struct EventTests {
-    let yard: Yard
+    let fixture: DownloadFixture
     let gate = Gate()
     let content = GeneratedContent(size: 100_000, seed: 12)
 
-    init() throws { yard = try Yard() }
+    init() throws { fixture = try DownloadFixture() }
 
     private func downloader() -> Downloader {
         let reply = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 40_000, until: gate)
-        return yard.downloader(yard.server.route("/f", reply))
+        return fixture.downloader(fixture.server.route("/f", reply))
     }
 
-    @Test("A download's story, from the state of the beginning to the end")
+    @Test("A listener receives every event from the first state to the end")
     func story() async throws {
         let downloader = downloader()
         let events = downloader.events
@@ -71,7 +71,7 @@ struct EventTests {
             ])
     }
 
-    @Test("A listener who comes late hears where things stand; one who comes too late, how they ended")
+    @Test("A late listener receives the current state first; after the end, only how the download ended")
     func late() async throws {
         let downloader = downloader()
         downloader.start()
@@ -86,7 +86,7 @@ struct EventTests {
         #expect(texts == ["failed", "progress 40000/100000", "failed for good"])
     }
 
-    @Test("A listener who never listens holds nothing up")
+    @Test("A listener that reads nothing does not delay the download")
     func slow() async throws {
         let downloader = downloader()
         let never = downloader.events
@@ -124,7 +124,7 @@ struct EventTests {
         #expect(never.withLock { $0 } <= before + 1)
     }
 
-    @Test("Observers may use the download they observe")
+    @Test("Observers may control the download they observe")
     func reentrant() async throws {
         let downloader = downloader()
         downloader.observe { [weak downloader] event in
@@ -138,7 +138,7 @@ struct EventTests {
         #expect(try content.matches(fileAt: try await downloader.file()))
     }
 
-    @Test("Giving up waiting does not give up the download")
+    @Test("Cancelling a waiting task does not cancel the download")
     func cancelledWaiting() async throws {
         let downloader = downloader()
         downloader.start()
@@ -150,12 +150,12 @@ struct EventTests {
         #expect(try content.matches(fileAt: try await downloader.file()))
     }
 
-    @Test("A download on its own goes on when nobody holds it")
+    @Test("A running download without references continues")
     func letGo() async throws {
         let reply = Reply.generated(content).stalled(afterBytes: 40_000, until: gate)
-        let url = yard.server.route("/f", reply)
+        let url = fixture.server.route("/f", reply)
         let events = {
-            let downloader = yard.downloader(url)
+            let downloader = fixture.downloader(url)
             downloader.start()
             return downloader.events
         }()

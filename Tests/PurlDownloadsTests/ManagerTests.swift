@@ -3,20 +3,20 @@ import PurlDownloads
 import PurlTesting
 import Testing
 
-@Suite("Many downloads", .timeLimit(.minutes(3)))
+@Suite("The download manager", .timeLimit(.minutes(3)))
 struct ManagerTests {
-    let yard: Yard
+    let fixture: DownloadFixture
     let content = GeneratedContent(size: 100_000, seed: 6)
 
-    init() throws { yard = try Yard() }
+    init() throws { fixture = try DownloadFixture() }
 
     private var reply: Reply { .generated(content).entityTag("\"v1\"") }
 
-    @Test("The same URL twice is the same download, and one request")
+    @Test("The same URL twice is one download and one request")
     func sameURL() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 50_000, until: gate))
-        let manager = yard.manager()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 50_000, until: gate))
+        let manager = fixture.manager()
         let first = manager.download(url)
         await gate.reached()
         let second = manager.download(url)
@@ -27,36 +27,36 @@ struct ManagerTests {
         #expect(try content.matches(fileAt: try await second.file()))
         #expect(manager.downloads.isEmpty)
         #expect(manager.downloader(for: url) == nil)
-        #expect(yard.server.requests.count == 1)
+        #expect(fixture.server.requests.count == 1)
     }
 
-    @Test("So many at a time as the limit says, the others in order", arguments: [1, 3, 0])
+    @Test("Downloads beyond the limit wait, and start in order", arguments: [1, 3, 0])
     func limit(limit: Int) async throws {
         let places = max(1, limit)
         let gates = (0..<6).map { _ in Gate() }
         let urls = gates.indices.map { index in
-            yard.server.route("/\(index)", reply.stalled(afterBytes: 1000, until: gates[index]))
+            fixture.server.route("/\(index)", reply.stalled(afterBytes: 1000, until: gates[index]))
         }
-        let manager = yard.manager(limit: limit)
+        let manager = fixture.manager(limit: limit)
         let downloads = urls.map { manager.download($0) }
         #expect(manager.downloads.map(\.url) == urls)
         for index in urls.indices {
             await gates[index].reached()
-            #expect(yard.server.requests.count <= index + places)
+            #expect(fixture.server.requests.count <= index + places)
             #expect(downloads.filter { $0.state.kind == .downloading }.count <= places)
             gates[index].open()
             _ = try await downloads[index].file()
         }
-        #expect(yard.server.requests.count == 6)
-        if places == 1 { #expect(yard.server.requests.map(\.path) == (0..<6).map { "/\($0)" }) }
+        #expect(fixture.server.requests.count == 6)
+        if places == 1 { #expect(fixture.server.requests.map(\.path) == (0..<6).map { "/\($0)" }) }
     }
 
-    @Test("Pausing one lets the next in")
+    @Test("Pausing a download frees its slot for the next")
     func pauseFreesPlace() async throws {
         let gate = Gate()
-        let manager = yard.manager(limit: 1)
-        let first = manager.download(yard.server.route("/a", reply.stalled(afterBytes: 1000, until: gate)))
-        let second = manager.download(yard.server.route("/b", reply))
+        let manager = fixture.manager(limit: 1)
+        let first = manager.download(fixture.server.route("/a", reply.stalled(afterBytes: 1000, until: gate)))
+        let second = manager.download(fixture.server.route("/b", reply))
         await gate.reached()
         #expect(second.state.kind == .waiting)
         first.pause()
@@ -67,29 +67,29 @@ struct ManagerTests {
         #expect(try content.matches(fileAt: try await first.file()))
     }
 
-    @Test("All can be paused, and resumed in order")
+    @Test("pauseAll pauses all downloads, and resumeAll starts them in order")
     func pauseAll() async throws {
         let gate = Gate()
-        let manager = yard.manager(limit: 1)
-        let urls = (0..<4).map { yard.server.route("/\($0)", reply.stalled(afterBytes: 1000, until: gate)) }
+        let manager = fixture.manager(limit: 1)
+        let urls = (0..<4).map { fixture.server.route("/\($0)", reply.stalled(afterBytes: 1000, until: gate)) }
         let downloads = urls.map { manager.download($0) }
         await gate.reached()
         manager.pauseAll()
         await manager.waitUntilIdle()
         #expect(downloads.map(\.state.kind) == Array(repeating: .paused, count: 4))
-        #expect(yard.server.requests.count == 1)
-        yard.server.forgetRequests()
+        #expect(fixture.server.requests.count == 1)
+        fixture.server.forgetRequests()
         gate.open()
         manager.resumeAll()
         for download in downloads { _ = try await download.file() }
-        #expect(yard.server.requests.map(\.path) == ["/0", "/1", "/2", "/3"])
+        #expect(fixture.server.requests.map(\.path) == ["/0", "/1", "/2", "/3"])
     }
 
-    @Test("All can be cancelled; they stay in the list, and asking again goes on")
+    @Test("cancelAll keeps the downloads in the list, and starting one again resumes it")
     func cancelAll() async throws {
         let gate = Gate()
-        let manager = yard.manager(limit: 1)
-        let urls = (0..<3).map { yard.server.route("/\($0)", reply.stalled(afterBytes: 40_000, until: gate)) }
+        let manager = fixture.manager(limit: 1)
+        let urls = (0..<3).map { fixture.server.route("/\($0)", reply.stalled(afterBytes: 40_000, until: gate)) }
         let downloads = urls.map { manager.download($0) }
         await gate.reached()
         await downloads[0].hasReceived(40_000)
@@ -101,14 +101,14 @@ struct ManagerTests {
         #expect(downloads.map(\.state.kind) == Array(repeating: .failed, count: 3))
         gate.open()
         #expect(try content.matches(fileAt: try await manager.download(urls[0]).file()))
-        #expect(yard.ranges == ["", "bytes=40000-"])
+        #expect(fixture.ranges == ["", "bytes=40000-"])
     }
 
-    @Test("What is cancelled and deleted leaves the list and the disk")
+    @Test("cancelAndDelete removes the download from the list and the disk")
     func delete() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
-        let manager = yard.manager()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        let manager = fixture.manager()
         let download = manager.download(url)
         await gate.reached()
         await download.hasReceived(40_000)
@@ -116,22 +116,22 @@ struct ManagerTests {
         #expect(await download.failure()?.code == .cancelled)
         #expect(manager.downloads.isEmpty)
         await download.waitUntilIdle()
-        #expect(yard.names(in: yard.unfinished).isEmpty)
-        #expect(yard.manager().downloads.isEmpty)
+        #expect(fixture.names(in: fixture.unfinished).isEmpty)
+        #expect(fixture.manager().downloads.isEmpty)
         gate.open()
         download.start()
         #expect(manager.downloader(for: url) === download)
         #expect(try content.matches(fileAt: try await download.file()))
-        #expect(yard.ranges == ["", ""])
+        #expect(fixture.ranges == ["", ""])
     }
 
-    @Test("A manager that has ended does nothing any more")
+    @Test("An invalidated manager starts no downloads")
     func invalidated() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 1000, until: gate))
-        let manager = yard.manager(limit: 1)
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 1000, until: gate))
+        let manager = fixture.manager(limit: 1)
         let running = manager.download(url)
-        let waiting = manager.download(yard.server.url("/other"))
+        let waiting = manager.download(fixture.server.url("/other"))
         await gate.reached()
         manager.invalidate()
         #expect(running.state.kind == .failed)
@@ -139,16 +139,16 @@ struct ManagerTests {
         await manager.waitUntilIdle()
         waiting.start()
         running.pause()
-        #expect(await manager.download(yard.server.url("/third")).failure()?.code == .cancelled)
+        #expect(await manager.download(fixture.server.url("/third")).failure()?.code == .cancelled)
         await manager.waitUntilIdle()
-        #expect(yard.server.requests.count == 1)
+        #expect(fixture.server.requests.count == 1)
     }
 
-    @Test("A file that two managers want at once is written by one; the other is told so")
+    @Test("Of two managers that download the same file, one writes it and the other fails")
     func twoManagers() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
-        let (first, second) = (yard.manager(), yard.manager())
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        let (first, second) = (fixture.manager(), fixture.manager())
         let mine = first.download(url)
         await gate.reached()
         await mine.hasReceived(40_000)
@@ -156,7 +156,7 @@ struct ManagerTests {
         let error = try #require(await other.failure())
         #expect(error.code == .cannotOpenFile)
         #expect(error.localizedDescription.contains("another transfer"))
-        // Nor does throwing it away hurt the one that is at work.
+        // Deleting the failed one does not disturb the other.
         other.cancelAndDelete()
         await other.waitUntilIdle()
         gate.open()

@@ -5,20 +5,20 @@ import Testing
 
 @Suite("After a relaunch", .timeLimit(.minutes(3)))
 struct RelaunchTests {
-    let yard: Yard
+    let fixture: DownloadFixture
     let content = GeneratedContent(size: 100_000, seed: 7)
 
-    init() throws { yard = try Yard() }
+    init() throws { fixture = try DownloadFixture() }
 
     private var reply: Reply { .generated(content).entityTag("\"v1\"") }
 
     @Test(
-        "The list comes back in order and as it was, and nothing is requested until somebody asks",
+        "The list is restored in order and with its states, and no request is made before a start",
         arguments: [true, false])
     func list(isInvalidated: Bool) async throws {
         let gate = Gate()
-        let urls = (0..<4).map { yard.server.route("/\($0).bin", reply.stalled(afterBytes: 60_000, until: gate)) }
-        var first: DownloadManager? = yard.manager(limit: 1)
+        let urls = (0..<4).map { fixture.server.route("/\($0).bin", reply.stalled(afterBytes: 60_000, until: gate)) }
+        var first: DownloadManager? = fixture.manager(limit: 1)
         let downloads = urls.compactMap { first?.download($0) }
         await gate.reached()
         await downloads[0].hasReceived(60_000)
@@ -27,12 +27,12 @@ struct RelaunchTests {
         if isInvalidated { first?.invalidate() }
         first = nil
 
-        let second = yard.manager(limit: 1)
+        let second = fixture.manager(limit: 1)
         #expect(second.downloads.map(\.url) == urls)
         #expect(second.downloads.map(\.state.kind) == [.waiting, .paused, .failed, .waiting])
         await downloads[0].waitUntilIdle()
         await second.waitUntilIdle()
-        #expect(yard.server.requests.count == 1)
+        #expect(fixture.server.requests.count == 1)
 
         gate.open()
         second.resumeAll()
@@ -41,60 +41,60 @@ struct RelaunchTests {
             #expect(try content.matches(fileAt: file))
         }
         #expect(second.downloads.map(\.url) == [urls[2]])
-        #expect(yard.server.requests.map(\.path) == ["/0.bin", "/0.bin", "/1.bin", "/3.bin"])
-        #expect(yard.ranges == ["", "bytes=60000-", "", ""])
+        #expect(fixture.server.requests.map(\.path) == ["/0.bin", "/0.bin", "/1.bin", "/3.bin"])
+        #expect(fixture.ranges == ["", "bytes=60000-", "", ""])
     }
 
-    @Test("The next manager may ask at once: it waits until the last has let go")
+    @Test("The next manager waits until the invalidated one has released the file")
     func atOnce() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.ignoringRange().stalled(afterBytes: 60_000, until: gate))
+        let url = fixture.server.route("/f", reply.ignoringRange().stalled(afterBytes: 60_000, until: gate))
         for round in 1...5 {
-            let manager = yard.manager()
+            let manager = fixture.manager()
             manager.download(url)
             await gate.reached(times: round)
             manager.invalidate()
         }
         gate.open()
-        let last = yard.manager()
+        let last = fixture.manager()
         #expect(try content.matches(fileAt: try await last.download(url).file()))
         last.invalidate()
     }
 
-    @Test("The progress is known before any request")
+    @Test("The progress is read from disk before any request")
     func progress() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
-        try await yard.leave(60_000, of: url, gate: gate)
-        let manager = yard.manager()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
+        try await fixture.leave(60_000, of: url, gate: gate)
+        let manager = fixture.manager()
         let download = try #require(manager.downloader(for: url))
         #expect(download.bytesReceived == 60_000)
         #expect(download.totalBytes == 100_000)
         #expect(download.state.kind == .paused)
-        #expect(yard.server.requests.isEmpty)
+        #expect(fixture.server.requests.isEmpty)
         gate.open()
         manager.resumeAll()
         #expect(try content.matches(fileAt: try await download.file()))
-        #expect(yard.ranges == ["bytes=60000-"])
+        #expect(fixture.ranges == ["bytes=60000-"])
     }
 
-    @Test("A download on its own leaves what a manager finds")
+    @Test("A manager finds the download that a downloader on its own has left")
     func alone() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
-        try await yard.leave(60_000, of: url, gate: gate)
-        #expect(yard.manager().downloads.map(\.url) == [url])
-        let again = yard.downloader(url)
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
+        try await fixture.leave(60_000, of: url, gate: gate)
+        #expect(fixture.manager().downloads.map(\.url) == [url])
+        let again = fixture.downloader(url)
         #expect(again.state.kind == .paused)
         #expect(again.bytesReceived == 60_000)
     }
 
-    @Test("What was whole already is moved without a request")
+    @Test("A complete partial file is moved without a request")
     func complete() async throws {
-        let url = yard.server.route("/f", reply)
-        // A folder lies at the finished file's place, so the whole partial stays where it is.
-        var configuration = yard.configuration(retries: 0)
-        configuration.finishedDirectory = yard.folder.appendingPathComponent("elsewhere", isDirectory: true)
+        let url = fixture.server.route("/f", reply)
+        // A folder at the finished file's path prevents the move.
+        var configuration = fixture.configuration(retries: 0)
+        configuration.finishedDirectory = fixture.folder.appendingPathComponent("elsewhere", isDirectory: true)
         let blocked = Downloader(url: url, configuration: configuration)
         let place = configuration.finishedDirectory.appendingPathComponent(blocked.key, isDirectory: true)
         try FileManager.default.createDirectory(
@@ -102,85 +102,85 @@ struct RelaunchTests {
         blocked.start()
         #expect(await blocked.failure()?.code == .cannotMoveFile)
         await blocked.waitUntilIdle()
-        yard.server.forgetRequests()
+        fixture.server.forgetRequests()
 
-        let download = yard.downloader(url)
+        let download = fixture.downloader(url)
         #expect(download.bytesReceived == 100_000)
         download.start()
         #expect(try content.matches(fileAt: try await download.file()))
-        #expect(yard.server.requests.isEmpty)
-        #expect(yard.names(in: yard.unfinished).isEmpty)
+        #expect(fixture.server.requests.isEmpty)
+        #expect(fixture.names(in: fixture.unfinished).isEmpty)
     }
 
     @Test("A partial file longer than its record allows starts over")
     func tooLong() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
-        try await yard.leave(60_000, of: url, gate: gate)
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
+        try await fixture.leave(60_000, of: url, gate: gate)
         gate.open()
-        let download = yard.downloader(url)
-        let handle = try FileHandle(forWritingTo: yard.partial(download))
+        let download = fixture.downloader(url)
+        let handle = try FileHandle(forWritingTo: fixture.partial(download))
         try handle.seekToEnd()
         try handle.write(contentsOf: Data(count: 60_000))
         try handle.close()
         download.start()
         #expect(try content.matches(fileAt: try await download.file()))
-        #expect(yard.ranges == [""])
+        #expect(fixture.ranges == [""])
     }
 
-    @Test("Bytes behind what the record vouches for are fetched again")
+    @Test("Bytes beyond those in the record are requested again")
     func surplus() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
-        try await yard.leave(60_000, of: url, gate: gate)
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
+        try await fixture.leave(60_000, of: url, gate: gate)
         gate.open()
-        let download = yard.downloader(url)
-        let handle = try FileHandle(forWritingTo: yard.partial(download))
+        let download = fixture.downloader(url)
+        let handle = try FileHandle(forWritingTo: fixture.partial(download))
         try handle.seekToEnd()
         try handle.write(contentsOf: Data(count: 1000))
         try handle.close()
         download.start()
         #expect(try content.matches(fileAt: try await download.file()))
-        #expect(yard.ranges == ["bytes=60000-"])
+        #expect(fixture.ranges == ["bytes=60000-"])
     }
 
-    @Test("A link at the partial file's place leads nowhere")
+    @Test("A link at the partial file's path is not followed")
     func link() async throws {
-        let victim = yard.folder.appendingPathComponent("victim")
+        let victim = fixture.folder.appendingPathComponent("victim")
         try Data("precious".utf8).write(to: victim)
-        let download = yard.downloader(yard.server.route("/f", reply))
-        try FileManager.default.createDirectory(at: yard.unfinished, withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(at: yard.partial(download), withDestinationURL: victim)
+        let download = fixture.downloader(fixture.server.route("/f", reply))
+        try FileManager.default.createDirectory(at: fixture.unfinished, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(at: fixture.partial(download), withDestinationURL: victim)
         download.start()
         #expect(try content.matches(fileAt: try await download.file()))
         #expect(try Data(contentsOf: victim) == Data("precious".utf8))
     }
 
-    @Test("A finished file's forgotten item is tidied up")
+    @Test("The item beside a finished file is removed")
     func finishedItem() async throws {
         let gate = Gate()
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
-        try await yard.leave(60_000, of: url, gate: gate)
-        let download = yard.downloader(url)
-        try FileManager.default.createDirectory(at: yard.finished, withIntermediateDirectories: true)
-        try content.data.write(to: yard.finished.appendingPathComponent(download.key))
-        #expect(yard.manager().downloads.isEmpty)
-        #expect(!FileManager.default.fileExists(atPath: yard.item(download).path))
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
+        try await fixture.leave(60_000, of: url, gate: gate)
+        let download = fixture.downloader(url)
+        try FileManager.default.createDirectory(at: fixture.finished, withIntermediateDirectories: true)
+        try content.data.write(to: fixture.finished.appendingPathComponent(download.key))
+        #expect(fixture.manager().downloads.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: fixture.item(download).path))
     }
 
     @Test(
-        "A finished folder on another file system gets a copy",
+        "A finished folder on another file system receives a copy",
         .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm")))
     func otherFileSystem() async throws {
-        var configuration = yard.configuration()
+        var configuration = fixture.configuration()
         configuration.finishedDirectory = URL(
             fileURLWithPath: "/dev/shm/downloads-\(UUID().uuidString)", isDirectory: true)
         defer { try? FileManager.default.removeItem(at: configuration.finishedDirectory) }
-        let download = Downloader(url: yard.server.route("/f.bin", reply), configuration: configuration)
+        let download = Downloader(url: fixture.server.route("/f.bin", reply), configuration: configuration)
         download.start()
         #expect(try content.matches(fileAt: try await download.file()))
         await download.waitUntilIdle()
-        #expect(yard.names(in: configuration.finishedDirectory) == ["\(download.key).bin"])
-        #expect(yard.names(in: yard.unfinished).isEmpty)
+        #expect(fixture.names(in: configuration.finishedDirectory) == ["\(download.key).bin"])
+        #expect(fixture.names(in: fixture.unfinished).isEmpty)
     }
 }

@@ -3,20 +3,20 @@ import PurlDownloads
 import PurlTesting
 import Testing
 
-@Suite("A fresh URL for the same resource", .timeLimit(.minutes(3)))
+@Suite("Replacing the URL of a resource", .timeLimit(.minutes(3)))
 struct ReplaceURLTests {
-    let yard: Yard
+    let fixture: DownloadFixture
     let content = GeneratedContent(size: 100_000, seed: 2)
 
-    init() throws { yard = try Yard() }
+    init() throws { fixture = try DownloadFixture() }
 
     private var reply: Reply { .generated(content).entityTag("\"v1\"") }
 
-    @Test("A link that has expired is replaced, and the download goes on where it was")
+    @Test("A download with an expired link resumes with the new one")
     func expired() async throws {
-        let old = yard.server.route("/f", reply.cut(afterBytes: 30_000).switching(after: 1, to: .status(403)))
-        let fresh = yard.server.route("/g", reply)
-        let manager = yard.manager()
+        let old = fixture.server.route("/f", reply.cut(afterBytes: 30_000).switching(after: 1, to: .status(403)))
+        let fresh = fixture.server.route("/g", reply)
+        let manager = fixture.manager()
         let download = manager.download(old)
         #expect(await download.failure()?.code == .noPermissionsToReadFile)
         download.replaceURL(with: fresh)
@@ -26,46 +26,46 @@ struct ReplaceURLTests {
         let file = try await download.file()
         #expect(try content.matches(fileAt: file))
         #expect(file.lastPathComponent == download.key)
-        #expect(yard.ranges == ["", "bytes=30000-", "bytes=30000-"])
+        #expect(fixture.ranges == ["", "bytes=30000-", "bytes=30000-"])
         #expect(manager.finishedFile(for: old) != nil)
         #expect(manager.finishedFile(for: fresh) == nil)
     }
 
-    @Test("The fresh URL is remembered across a relaunch")
+    @Test("The new URL is restored after a relaunch")
     func relaunch() async throws {
         let gate = Gate()
-        let old = yard.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
-        let fresh = yard.server.route("/g", reply)
-        try await yard.leave(30_000, of: old, gate: gate)
-        let first = yard.manager()
+        let old = fixture.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
+        let fresh = fixture.server.route("/g", reply)
+        try await fixture.leave(30_000, of: old, gate: gate)
+        let first = fixture.manager()
         first.downloader(for: old)?.replaceURL(with: fresh)
         first.invalidate()
-        let download = try #require(yard.manager().downloader(for: old))
+        let download = try #require(fixture.manager().downloader(for: old))
         #expect(download.currentURL == fresh)
     }
 
-    @Test("A download under way begins again with the fresh URL and the same bytes")
+    @Test("A running download is restarted with the new URL and keeps its bytes")
     func underWay() async throws {
         let gate = Gate()
-        let old = yard.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
-        let fresh = yard.server.route("/g", reply)
-        let download = yard.downloader(old)
+        let old = fixture.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
+        let fresh = fixture.server.route("/g", reply)
+        let download = fixture.downloader(old)
         download.start()
         await gate.reached()
         await download.hasReceived(30_000)
         download.replaceURL(with: fresh)
         #expect(try content.matches(fileAt: try await download.file()))
-        #expect(yard.server.requests.map(\.path) == ["/f", "/g"])
-        #expect(yard.ranges == ["", "bytes=30000-"])
+        #expect(fixture.server.requests.map(\.path) == ["/f", "/g"])
+        #expect(fixture.ranges == ["", "bytes=30000-"])
     }
 
-    @Test("Another version behind the fresh URL starts over")
+    @Test("Another version at the new URL starts over")
     func otherVersion() async throws {
         let gate = Gate()
         let other = GeneratedContent(size: 70_000, seed: 1)
-        let old = yard.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
-        let fresh = yard.server.route("/g", Reply.generated(other).entityTag("\"v2\""))
-        let download = yard.downloader(old)
+        let old = fixture.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
+        let fresh = fixture.server.route("/g", Reply.generated(other).entityTag("\"v2\""))
+        let download = fixture.downloader(old)
         download.start()
         await gate.reached()
         await download.hasReceived(30_000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PurlDownloads
 
-@Suite("When a transfer is tried again")
+@Suite("The retry policy")
 struct RetryPolicyTests {
     private let lost = URLError(.networkConnectionLost)
 
@@ -16,7 +16,7 @@ struct RetryPolicyTests {
             HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields))
     }
 
-    @Test("The wait doubles up to its maximum, a tenth more or less, and then there is none")
+    @Test("The delay doubles up to its maximum, and ends with the retries")
     func growth() throws {
         var policy = RetryPolicy()
         policy.maximumRetries = 8
@@ -30,7 +30,7 @@ struct RetryPolicyTests {
         #expect(RetryPolicy.never.delay(afterFailures: 1, error: lost, response: nil) == nil)
     }
 
-    @Test("Numbers that mean nothing do no harm", arguments: [Double.nan, .infinity, -1, 0, 1e300])
+    @Test("Out-of-range settings yield valid delays", arguments: [Double.nan, .infinity, -1, 0, 1e300])
     func oddNumbers(multiplier: Double) throws {
         var policy = RetryPolicy()
         policy.maximumRetries = .max
@@ -48,25 +48,25 @@ struct RetryPolicyTests {
         (.unsupportedURL, false), (.cannotWriteToFile, false), (.badServerResponse, false), (.cannotOpenFile, false),
     ]
 
-    @Test("Transient failures are those another try may not meet", arguments: failures)
+    @Test("Only transient errors are retried", arguments: failures)
     func codes(code: URLError.Code, isTransient: Bool) {
         let delay = RetryPolicy().delay(afterFailures: 1, error: URLError(code), response: nil)
         #expect((delay != nil) == isTransient)
     }
 
-    @Test("Some statuses pass", arguments: [408, 429, 500, 502, 503, 504])
+    @Test("Transient statuses are retried", arguments: [408, 429, 500, 502, 503, 504])
     func transientStatus(status: Int) throws {
         let error = URLError(.badServerResponse)
         #expect(RetryPolicy().delay(afterFailures: 1, error: error, response: try response(status)) != nil)
     }
 
-    @Test("Others do not", arguments: [204, 304, 400, 401, 403, 404, 410, 416, 501, 505])
+    @Test("Other statuses are not retried", arguments: [204, 304, 400, 401, 403, 404, 410, 416, 501, 505])
     func lastingStatus(status: Int) throws {
         let error = URLError(.badServerResponse)
         #expect(RetryPolicy().delay(afterFailures: 1, error: error, response: try response(status)) == nil)
     }
 
-    @Test("Retry-After makes the wait longer, beyond the maximum too, but not beyond an hour")
+    @Test("Retry-After lengthens the delay, also beyond the maximum, up to an hour")
     func retryAfter() throws {
         let error = URLError(.badServerResponse)
         func delay(_ text: String) throws -> Duration? {
@@ -90,64 +90,65 @@ struct RetryPolicyTests {
     }
 }
 
-@Suite("Trying again", .timeLimit(.minutes(3)))
+@Suite("Retrying", .timeLimit(.minutes(3)))
 struct RetryTests {
-    let yard: Yard
+    let fixture: DownloadFixture
     let content = GeneratedContent(size: 50_000, seed: 5)
 
-    init() throws { yard = try Yard() }
+    init() throws { fixture = try DownloadFixture() }
 
     private var reply: Reply { .generated(content).entityTag("\"v1\"") }
 
-    @Test("A server that is busy is asked again")
+    @Test("A 503 response is retried")
     func busy() async throws {
         let busy = Reply.text("Later.").status(503).field("Retry-After", "0")
-        let downloader = yard.downloader(yard.server.route("/f", .sequence([busy, busy, reply])))
+        let downloader = fixture.downloader(fixture.server.route("/f", .sequence([busy, busy, reply])))
         downloader.start()
         #expect(try content.matches(fileAt: try await downloader.file()))
-        #expect(yard.server.requests.count == 3)
+        #expect(fixture.server.requests.count == 3)
     }
 
-    @Test("A server that wants more than an hour is not asked again")
+    @Test("A Retry-After of more than an hour is not retried")
     func tooLong() async throws {
         let busy = Reply.text("Later.").status(503).field("Retry-After", "7200")
-        let downloader = yard.downloader(yard.server.route("/f", busy))
+        let downloader = fixture.downloader(fixture.server.route("/f", busy))
         downloader.start()
         #expect(await downloader.failure()?.httpStatusCode == 503)
-        #expect(yard.server.requests.count == 1)
+        #expect(fixture.server.requests.count == 1)
     }
 
-    @Test("Without progress the tries are used up")
+    @Test("Without progress the retries are used up")
     func noProgress() async throws {
-        let downloader = yard.downloader(yard.server.route("/f", reply.cut(at: .beforeHead)), retries: 2)
+        let downloader = fixture.downloader(fixture.server.route("/f", reply.cut(at: .beforeHead)), retries: 2)
         downloader.start()
         #expect(await downloader.failure()?.code == .networkConnectionLost)
-        #expect(yard.server.requests.count == 3)
+        #expect(fixture.server.requests.count == 3)
     }
 
-    @Test("Every byte of progress begins the count anew")
+    @Test("Progress resets the count of retries")
     func progress() async throws {
-        let downloader = yard.downloader(yard.server.route("/f", reply.cut(afterBytes: 5000, times: 9)), retries: 1)
+        let downloader = fixture.downloader(
+            fixture.server.route("/f", reply.cut(afterBytes: 5000, times: 9)), retries: 1)
         downloader.start()
         #expect(try content.matches(fileAt: try await downloader.file()))
-        #expect(yard.server.requests.count == 10)
+        #expect(fixture.server.requests.count == 10)
     }
 
-    @Test("Coming to the same place again and again is no progress")
+    @Test("Reaching the same byte again is not progress")
     func samePlace() async throws {
-        let url = yard.server.route("/f", reply.ignoringRange().cut(afterBytes: 5000))
-        let downloader = yard.downloader(url, retries: 2)
+        let url = fixture.server.route("/f", reply.ignoringRange().cut(afterBytes: 5000))
+        let downloader = fixture.downloader(url, retries: 2)
         downloader.start()
         #expect(await downloader.failure()?.code == .networkConnectionLost)
-        #expect(yard.server.requests.count == 3)
+        #expect(fixture.server.requests.count == 3)
     }
 
-    @Test("A download that waits for its next try leaves its place to others")
+    @Test("A download that waits for its next attempt frees its slot")
     func placeIsFree() async throws {
         let busy = Reply.text("Later.").status(503).field("Retry-After", "3000")
-        let manager = yard.manager(limit: 1)
-        let first = manager.download(yard.server.route("/busy", busy))
-        let second = manager.download(yard.server.route("/f", reply))
+        let manager = fixture.manager(limit: 1)
+        let first = manager.download(fixture.server.route("/busy", busy))
+        let second = manager.download(fixture.server.route("/f", reply))
         #expect(try content.matches(fileAt: try await second.file()))
         #expect(first.state.kind == .waiting)
         manager.invalidate()
@@ -155,15 +156,15 @@ struct RetryTests {
     }
 
     @Test(
-        "The wait can be cut short: by pausing, by cancelling, by asking again",
+        "Pausing, cancelling and starting end the delay",
         arguments: ["pause", "cancel", "start"])
     func cutShort(how: String) async throws {
         let busy = Reply.text("Later.").status(503).field("Retry-After", "3000")
-        let url = yard.server.route("/f", busy.switching(after: 1, to: reply))
-        let manager = yard.manager()
+        let url = fixture.server.route("/f", busy.switching(after: 1, to: reply))
+        let manager = fixture.manager()
         let downloader = manager.download(url)
-        await yard.server.waitForRequests(1)
-        // No attempt left: the wait has begun.
+        await fixture.server.waitForRequests(1)
+        // Without an attempt the delay has begun.
         await manager.waitUntilIdle()
         #expect(downloader.state.kind == .waiting)
         switch how {
@@ -179,6 +180,6 @@ struct RetryTests {
             downloader.start()
         }
         #expect(try content.matches(fileAt: try await downloader.file()))
-        #expect(yard.server.requests.count == 2)
+        #expect(fixture.server.requests.count == 2)
     }
 }

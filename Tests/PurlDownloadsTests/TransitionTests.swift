@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurlDownloads
 
-@Suite("What may follow what")
+@Suite("The transition table")
 struct TransitionTableTests {
     static let users:
         [(DownloadPhase, start: DownloadPhase?, pause: DownloadPhase?, cancel: DownloadPhase?, delete: DownloadPhase?)] =
@@ -13,13 +13,13 @@ struct TransitionTableTests {
                 (.queued, nil, .paused, .failed, .failed),
                 (.backingOff, .queued, .paused, .failed, .failed),
                 (.downloading, nil, .paused, .failed, .failed),
-                (.placing, nil, nil, nil, nil),
+                (.moving, nil, nil, nil, nil),
                 (.paused, .queued, nil, .failed, .failed),
                 (.finished, nil, nil, nil, nil),
                 (.failed, .queued, nil, nil, .failed),
             ]
 
-    @Test("What users ask for", arguments: users)
+    @Test("Controls lead to these phases", arguments: users)
     func whatUsersAskFor(
         phase: DownloadPhase, start: DownloadPhase?, pause: DownloadPhase?, cancel: DownloadPhase?,
         delete: DownloadPhase?
@@ -36,26 +36,26 @@ struct TransitionTableTests {
     }
 
     @Test(
-        "Only a place begins a transfer, and only the end of one retries or places", arguments: DownloadPhase.allCases)
+        "Scheduler actions are accepted in one phase each", arguments: DownloadPhase.allCases)
     func transfers(phase: DownloadPhase) {
         #expect((phase.after(.admit) != nil) == (phase == .queued))
         #expect((phase.after(.retry) != nil) == (phase == .downloading))
         #expect((phase.after(.wake) != nil) == (phase == .backingOff))
-        #expect((phase.after(.place) != nil) == (phase == .downloading))
+        #expect((phase.after(.move) != nil) == (phase == .downloading))
     }
 }
 
-@Suite("Every control in every state", .timeLimit(.minutes(3)))
+@Suite("Controls in every state", .timeLimit(.minutes(3)))
 struct ControlTests {
     enum Control: CaseIterable, Sendable {
         case start, pause, cancel, cancelAndDelete
     }
 
-    let yard: Yard
+    let fixture: DownloadFixture
     let gate = Gate()
     let content = GeneratedContent(size: 100_000, seed: 11)
 
-    init() throws { yard = try Yard() }
+    init() throws { fixture = try DownloadFixture() }
 
     private func use(_ control: Control, _ downloader: Downloader) {
         switch control {
@@ -66,14 +66,14 @@ struct ControlTests {
         }
     }
 
-    /// A download that is in the state.
+    /// A download in the state.
     private func downloader(_ kind: Downloader.State.Kind, _ manager: DownloadManager) async throws -> Downloader {
         let reply = Reply.generated(content).entityTag("\"v1\"")
-        let url = yard.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
         switch kind {
         case .waiting:
-            // Somebody else has the only place.
-            let other = yard.server.route("/other", reply.stalled(afterBytes: 1000, until: gate))
+            // Another download has the only slot.
+            let other = fixture.server.route("/other", reply.stalled(afterBytes: 1000, until: gate))
             manager.download(other)
             await gate.reached()
             return manager.download(url)
@@ -101,7 +101,7 @@ struct ControlTests {
         switch (control, kind) {
         case (_, .finished): [.finished]
         case (.start, .downloading): [.downloading]
-        // It gets the free place at once, perhaps before anybody looks.
+        // The free slot is assigned at once, perhaps before the state is read.
         case (.start, _): [.waiting, .downloading]
         case (.pause, .failed): [.failed]
         case (.pause, _): [.paused]
@@ -110,10 +110,10 @@ struct ControlTests {
     }
 
     @Test(
-        "It does what it says, or nothing, and the file can be had afterwards", arguments: Control.allCases,
+        "A control has its effect or none, and the file can be downloaded afterwards", arguments: Control.allCases,
         Downloader.State.Kind.allCases)
     func control(control: Control, kind: Downloader.State.Kind) async throws {
-        let manager = yard.manager(limit: 1)
+        let manager = fixture.manager(limit: 1)
         let downloader = try await downloader(kind, manager)
         #expect(downloader.state.kind == kind)
         use(control, downloader)
@@ -123,12 +123,12 @@ struct ControlTests {
         gate.open()
         #expect(try content.matches(fileAt: try await manager.download(downloader.url).file()))
         await manager.waitUntilIdle()
-        #expect(!yard.names(in: yard.unfinished).contains { $0.hasPrefix(downloader.key) })
+        #expect(!fixture.names(in: fixture.unfinished).contains { $0.hasPrefix(downloader.key) })
     }
 
-    @Test("Calls in quick succession end as the last one says", arguments: 0..<20)
+    @Test("After quick calls the last one decides", arguments: 0..<20)
     func quickly(seed: Int) async throws {
-        let manager = yard.manager(limit: 1)
+        let manager = fixture.manager(limit: 1)
         let downloader = try await downloader(.downloading, manager)
         for round in 0..<20 { use(Control.allCases[(seed &* 7 &+ round &* round) % 4], downloader) }
         gate.open()

@@ -1,5 +1,8 @@
 #if SANITIZE_THREAD
-    internal import PurlIO
+    package import PurlIO
 
     typealias Mutex = TracedMutex
+
+    /// For the targets that import `Purl` but not `PurlIO`.
+    package typealias SanitizedMutex = TracedMutex
 #endif

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The command that the arguments name.
 enum Command: Equatable {
     case help(Usage)
     case version
@@ -59,5 +59,18 @@ enum Command: Equatable {
 
     private static func isHelp(_ word: String) -> Bool {
         word == "--help" || word == "-h"
+    }
+}
+
+/// The command line is invalid.
+struct UsageError: Error, Equatable {
+    /// The error, as a sentence.
+    let sentence: String
+    /// The help text to print with it.
+    let topic: Usage
+
+    init(_ sentence: String, _ topic: Usage) {
+        self.sentence = sentence
+        self.topic = topic
     }
 }

@@ -1,55 +1,20 @@
 import Foundation
 
-/// What `purl get` was told.
+/// The arguments of `purl get`.
 struct GetOptions: Equatable {
-    /// How much is printed.
-    enum Verbosity: Equatable {
-        /// Errors only.
-        case quiet
-        case normal
-        /// Requests, responses and delegate calls too.
-        case verbose
-    }
-
-    /// One header field.
-    struct Header: Equatable {
-        let name: String
-        let value: String
-
-        init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-
-        /// - Parameters:
-        ///   - line: `NAME: VALUE`.
-        ///   - topic: Which text helps.
-        init(line: String, _ topic: Usage) throws(UsageError) {
-            guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
-                throw UsageError("“\(line)” is not a header field such as 'Name: value'.", topic)
-            }
-            name = String(line[..<colon])
-            // A range chosen by hand would contradict the one that goes on with FILE.part.
-            guard !["range", "if-range"].contains(name.lowercased()) else {
-                throw UsageError("“\(name)” is set by purl itself.", topic)
-            }
-            value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-        }
-    }
-
-    /// What to load: the URLs of the command line, each once.
-    let orders: [Order]
-    /// The list with more of them; "-" is standard input.
+    /// The URLs of the command line, each once.
+    let requests: [DownloadRequest]
+    /// The file with more of them; "-" is standard input.
     let inputFile: String?
-    /// How many are loaded at the same time.
+    /// How many files are downloaded at the same time.
     let maximumAtOnce: Int
-    /// How often a transfer that failed is tried again.
+    /// How many times in a row a failed transfer is retried without progress.
     let retries: Int
-    /// How fast all of them together may be loaded.
+    /// The rate limit of all downloads together.
     let limit: ByteRate?
-    /// More header fields, in the order given.
-    let headers: [Header]
-    /// Whether parts of earlier attempts are used, and parts of this one left.
+    /// Additional header fields, in the order given.
+    let headers: [HeaderOption]
+    /// Whether partial files of earlier attempts are used, and those of this one kept.
     let resumes: Bool
     let verbosity: Verbosity
     let proxy: ProxyChoice
@@ -61,7 +26,7 @@ struct GetOptions: Equatable {
         while let word = words.popFirst() {
             try draft.take(word, &words)
         }
-        orders = try draft.finishedOrders()
+        requests = try draft.finishedRequests()
         inputFile = draft.inputFile
         maximumAtOnce = draft.maximumAtOnce ?? 4
         retries = draft.retries ?? 0
@@ -74,20 +39,20 @@ struct GetOptions: Equatable {
 
     /// The options while they are being read.
     private struct Draft {
-        private var list = OrderList()
+        private var list = DownloadRequestList()
         private var output: String?
         private var checksum: Checksum?
         var inputFile: String?
         var maximumAtOnce: Int?
         var retries: Int?
         var limit: ByteRate?
-        var headers: [Header] = []
+        var headers: [HeaderOption] = []
         var resumes = true
         var verbosity: Verbosity?
         var proxy: ProxyChoice?
         private var onlyURLsFollow = false
 
-        /// Takes one word, and from `words` the values that belong to it.
+        /// Takes one word, and its value from `words`.
         mutating func take(_ word: String, _ words: inout ArraySlice<String>) throws(UsageError) {
             guard word.hasPrefix("-"), !onlyURLsFollow else { return try takeURL(word) }
             switch word {
@@ -98,7 +63,7 @@ struct GetOptions: Equatable {
             case "--input-file": try Self.set(&inputFile, try words.takeValue(of: word, .get), word)
             case "--retry": try Self.set(&retries, try Self.number(of: word, &words, in: 0...1000), word)
             case "--limit-rate": try Self.set(&limit, try Self.rate(of: word, &words), word)
-            case "-H", "--header": headers.append(try Header(line: try words.takeValue(of: word, .get), .get))
+            case "-H", "--header": headers.append(try HeaderOption(line: try words.takeValue(of: word, .get), .get))
             case "--no-resume": resumes = false
             case "--proxy": try takeProxy(.named(try words.takeValue(of: word, .get)))
             case "--no-proxy": try takeProxy(.none)
@@ -109,17 +74,17 @@ struct GetOptions: Equatable {
             }
         }
 
-        /// The orders, when all words have been taken.
-        func finishedOrders() throws(UsageError) -> [Order] {
-            let orders = list.orders
-            guard !orders.isEmpty || inputFile != nil else { throw UsageError("The URL is missing.", .get) }
-            guard output != nil || checksum != nil else { return orders }
-            guard orders.count == 1, inputFile == nil, let order = orders.first else {
+        /// The requests, after the last word.
+        func finishedRequests() throws(UsageError) -> [DownloadRequest] {
+            let requests = list.requests
+            guard !requests.isEmpty || inputFile != nil else { throw UsageError("The URL is missing.", .get) }
+            guard output != nil || checksum != nil else { return requests }
+            guard requests.count == 1, inputFile == nil, let request = requests.first else {
                 let option = output == nil ? "--sha256" : "-o"
                 throw UsageError(
-                    "“\(option)” goes with one URL. For several, the lines of an --input-file can say it.", .get)
+                    "“\(option)” needs exactly one URL. For several, use the lines of an --input-file.", .get)
             }
-            return [Order(url: order.url, output: output, checksum: checksum)]
+            return [DownloadRequest(url: request.url, output: output, checksum: checksum)]
         }
 
         private static func number(
@@ -151,16 +116,15 @@ struct GetOptions: Equatable {
         }
 
         private mutating func takeURL(_ word: String) throws(UsageError) {
-            guard let url = Order.url(word) else {
+            guard let url = DownloadRequest.url(word) else {
                 throw UsageError("“\(word)” is not a URL such as http://host/file.", .get)
             }
-            // On the command line, orders for the same URL are the same.
-            list.add(Order(url: url))
+            list.add(DownloadRequest(url: url))
         }
 
         private mutating func takeOutput(_ path: String) throws(UsageError) {
             guard !path.isEmpty, path != "-" else {
-                throw UsageError("“-o” needs the name of a file; a download cannot go on in a pipe.", .get)
+                throw UsageError("“-o” needs the name of a file; a download into a pipe cannot be resumed.", .get)
             }
             try Self.set(&output, path, "-o")
         }
@@ -180,9 +144,9 @@ struct GetOptions: Equatable {
         }
 
         private mutating func takeProxy(_ wanted: ProxyChoice) throws(UsageError) {
-            if case .named("") = wanted { throw UsageError("“--proxy” needs a host, or a URL.", .get) }
+            if case .named("") = wanted { throw UsageError("“--proxy” needs a host or a URL.", .get) }
             guard proxy == nil || proxy == wanted else {
-                throw UsageError("Only one of “--proxy” and “--no-proxy” can be meant, and once.", .get)
+                throw UsageError("Give either “--proxy” or “--no-proxy”, and only once.", .get)
             }
             proxy = wanted
         }

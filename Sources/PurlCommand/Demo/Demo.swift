@@ -1,13 +1,14 @@
 import Foundation
 import Purl
+import PurlHTTP
 import PurlTesting
 
 /// `purl demo`: a download that is cut off, resumed, stopped, resumed and checked, without a network.
 struct Demo {
     private static let size = 64 << 20
-    /// Where the server hangs up, once.
+    /// Where the server closes the connection, once.
     private static let cut = 24 << 20
-    /// Where the user presses pause, more or less.
+    /// Where the download is paused, approximately.
     private static let pause = 48 << 20
     /// Slow enough to watch.
     private static let bytesPerSecond = 32 << 20
@@ -15,7 +16,7 @@ struct Demo {
 
     private let console: Console
 
-    /// - Parameter console: Where everything is told.
+    /// - Parameter console: Where the demo is printed.
     init(console: Console) {
         self.console = console
     }
@@ -32,37 +33,37 @@ struct Demo {
         }
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            return try await tellStory(in: folder)
+            return try await run(in: folder)
         } catch let failure as CommandFailure {
-            console.say("purl: \(failure.sentence)")
+            console.print("purl: \(failure.sentence)")
         } catch {
-            console.say("purl: \(error)")
+            console.print("purl: \(error)")
         }
         return .failure
     }
 
-    private func tellStory(in folder: URL) async throws -> ExitCode {
+    private func run(in folder: URL) async throws -> ExitCode {
         let content = GeneratedContent(size: Self.size)
-        // The server's bytes are digested while they are on their way.
-        async let expected = Task.detached { Digest.of(content) }.value
+        // The server's bytes are digested during the download.
+        async let expected = Task.detached { content.sha256 }.value
         let server = try await LoopbackServer.started()
         let url = server.route(
             Self.path,
             .generated(content).entityTag("\"take-1\"").throttled(bytesPerSecond: Self.bytesPerSecond)
                 .cut(afterBytes: Self.cut, times: 1))
 
-        let delegate = DownloadDelegate(place: folder.appendingPathComponent("film.bin"), console: console)
+        let delegate = DemoDelegate(place: folder.appendingPathComponent("film.bin"), console: console)
         let configuration = URLSessionConfiguration.default
         configuration.partialDownloadsDirectory = folder.appendingPathComponent("partials", isDirectory: true)
         let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
 
-        console.say("A server on this machine has \(Self.path), \(ByteText.count(Int64(content.size))).")
+        console.print("A server on this machine has \(Self.path), \(ByteText.count(Int64(content.size))).")
         let attempts = try await download(url, session, delegate)
         session.finishTasksAndInvalidate()
 
         let requests = await server.waitUntilIdle()
         server.stop()
-        tellWire(requests, attempts)
+        printRequests(requests, attempts)
         return try await check(attempts.last?.file, await expected)
     }
 
@@ -70,57 +71,69 @@ struct Demo {
 
     private func download(
         _ url: URL, _ session: URLSession, _ delegate: DownloadDelegate
-    ) async throws(CommandFailure) -> [Attempt] {
-        console.say("\n1. session.downloadTask(with: url)")
+    ) async throws(CommandFailure) -> [DemoAttempt] {
+        console.print("\n1. session.downloadTask(with: url)")
         let first = await delegate.run(session.downloadTask(with: url))
         let resumeData = try resumeData(of: first)
-        console.say("   \(sentence(first))")
-        console.say("   The error's userInfo holds the resume data, a property list:\n")
+        console.print("   \(sentence(first))")
+        console.print("   The error's userInfo holds the resume data, a property list:\n")
         for line in ResumeDataText.lines(resumeData, width: min(100, console.size.width) - 6) {
-            console.say("     \(line)")
+            console.print("     \(line)")
         }
 
-        console.say("\n2. session.downloadTask(withResumeData: data)")
+        console.print("\n2. session.downloadTask(withResumeData: data)")
         let second = await delegate.run(
             session.downloadTask(withResumeData: resumeData), stopsAt: Int64(Self.pause))
         let newResumeData = try self.resumeData(of: second)
-        console.say("   Paused with cancel(byProducingResumeData:), which hands over new resume data.")
+        console.print("   Paused with cancel(byProducingResumeData:), which returns new resume data.")
 
-        console.say("\n3. session.downloadTask(withResumeData: newData)")
+        console.print("\n3. session.downloadTask(withResumeData: newData)")
         let third = await delegate.run(session.downloadTask(withResumeData: newResumeData))
         guard third.file != nil else { throw CommandFailure(sentence(third)) }
-        console.say("   The file is complete.")
+        console.print("   The file is complete.")
         return [first, second, third]
     }
 
-    private func resumeData(of attempt: Attempt) throws(CommandFailure) -> Data {
+    private func resumeData(of attempt: DemoAttempt) throws(CommandFailure) -> Data {
         guard let resumeData = attempt.resumeData else { throw CommandFailure(sentence(attempt)) }
         return resumeData
     }
 
-    private func sentence(_ attempt: Attempt) -> String {
-        attempt.error?.localizedDescription ?? "The download ended otherwise than the demo has it."
+    private func sentence(_ attempt: DemoAttempt) -> String {
+        attempt.error?.localizedDescription ?? "The download did not end as the demo expects."
     }
 
-    // MARK: Afterwards
+    // MARK: Results
 
-    private func tellWire(_ requests: [ReceivedRequest], _ attempts: [Attempt]) {
-        console.say("\nOver the wire, as the server recorded it:")
-        for line in WireReport.lines(requests, statuses: attempts.map(\.status)) { console.say(line) }
+    private func printRequests(_ requests: [ReceivedRequest], _ attempts: [DemoAttempt]) {
+        console.print("\nOver the wire, as the server recorded it:")
+        for line in WireReport.lines(requests, statuses: attempts.map(\.status)) { console.print(line) }
         let sent = requests.reduce(0) { $0 + $1.bytesSent }
-        console.say("  In all \(sent) bytes for a file of \(Self.size).")
+        console.print("  \(sent) bytes in all for a file of \(Self.size) bytes.")
     }
 
     private func check(_ file: URL?, _ expected: String) async throws -> ExitCode {
         guard let file else { throw CommandFailure("There is no file to check.") }
         let found = try await Checksum.ofFile(at: file).hexadecimal
-        console.say("\nSHA-256:")
-        console.say("  server  \(expected)")
-        console.say("  file    \(found)")
+        console.print("\nSHA-256:")
+        console.print("  server  \(expected)")
+        console.print("  file    \(found)")
         guard expected == found else {
-            throw CommandFailure("The file is not what the server has.")
+            throw CommandFailure("The file differs from the server's.")
         }
-        console.say("They agree: the pieces fit to the byte.")
+        console.print("The digests match.")
         return .success
+    }
+}
+
+extension GeneratedContent {
+    /// The SHA-256 of the content, hexadecimal.
+    var sha256: String {
+        let pieceLength = 1 << 20
+        var digest = SHA256()
+        for start in stride(from: 0, to: size, by: pieceLength) {
+            digest.update(bytes(start..<min(size, start + pieceLength)).bytes)
+        }
+        return SHA256.hexadecimal(digest.finalize())
     }
 }

@@ -4,12 +4,12 @@ import PurlHTTP
 
 /// The SHA-256 of a file.
 struct Checksum: Equatable, Sendable {
-    /// 64 small digits.
+    /// 64 digits, in lower case.
     let hexadecimal: String
 
     private static let pieceLength = 1 << 20
 
-    /// - Parameter text: 64 hexadecimal digits, large or small; `nil` comes of anything else.
+    /// - Parameter text: 64 hexadecimal digits of either case; the result is `nil` for any other text.
     init?(_ text: String) {
         guard FileDigest.isHexadecimal(text) else { return nil }
         hexadecimal = text.lowercased()
@@ -19,7 +19,7 @@ struct Checksum: Equatable, Sendable {
         hexadecimal = SHA256.hexadecimal(digest)
     }
 
-    /// The checksum of what a file holds now. Ends early, with `CancellationError`, when the calling task is cancelled.
+    /// The checksum of a file. Throws `CancellationError` when the calling task is cancelled.
     static func ofFile(at url: URL) async throws -> Checksum {
         let file = try FileHandle(forReadingFrom: url)
         defer { try? file.close() }
@@ -27,7 +27,7 @@ struct Checksum: Equatable, Sendable {
         while let piece = try file.read(upToCount: pieceLength), !piece.isEmpty {
             try Task.checkCancellation()
             digest.update(piece.bytes)
-            // A long file is not to keep other transfers from their turn.
+            // Other tasks run between two pieces of a long file.
             await Task.yield()
         }
         return Checksum(digest.finalize())

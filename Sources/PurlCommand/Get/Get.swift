@@ -1,15 +1,15 @@
 import Foundation
 import Purl
 
-/// `purl get`: downloads URLs into files, going on where an earlier attempt stopped.
+/// `purl get`: downloads URLs into files and resumes earlier attempts.
 struct Get {
     private let options: GetOptions
     private let console: Console
     private let folder: URL
-    private let voice: Voice
+    private let messages: MessagePrinter
 
     /// - Parameters:
-    ///   - console: Where everything is told.
+    ///   - console: Where messages and progress are printed.
     ///   - folder: Where files without a path are saved.
     init(
         _ options: GetOptions, console: Console,
@@ -18,45 +18,49 @@ struct Get {
         self.options = options
         self.console = console
         self.folder = folder
-        voice = Voice(console: console, isQuiet: options.verbosity == .quiet, subject: nil)
+        messages = MessagePrinter(console: console, isQuiet: options.verbosity == .quiet, subject: nil)
     }
 
     func run() async -> ExitCode {
-        let orders: [Order]
+        let requests: [DownloadRequest]
         do throws(CommandFailure) {
-            orders = try allOrders()
+            requests = try allRequests()
         } catch {
-            voice.complain(error.sentence)
+            messages.error(error.sentence)
             return .failure
         }
-        let work = Task { await load(orders) }
+        let downloads = Task { await download(requests) }
         let interrupts = Interrupts(console)
-        interrupts.onInterrupt { work.cancel() }
-        return ExitCode(await work.value)
+        interrupts.onInterrupt { downloads.cancel() }
+        return ExitCode(await downloads.value)
     }
 
-    private func allOrders() throws(CommandFailure) -> [Order] {
-        guard let list = options.inputFile else { return options.orders }
-        return try InputList.orders(in: list, after: options.orders)
+    private func allRequests() throws(CommandFailure) -> [DownloadRequest] {
+        guard let file = options.inputFile else { return options.requests }
+        return try InputFile.requests(in: file, after: options.requests)
     }
 
-    // MARK: Loading
+    // MARK: Downloads
 
-    /// The outcomes, in the orders' order.
-    private func load(_ orders: [Order]) async -> [Outcome] {
-        let watch = Stopwatch()
-        let isMany = orders.count > 1
+    /// Returns the outcomes, in the order of the requests.
+    private func download(_ requests: [DownloadRequest]) async -> [DownloadOutcome] {
+        let start = ContinuousClock.now
+        let isMany = requests.count > 1
         let session = URLSession(configuration: configuration)
-        let display = ProgressDisplay(console, count: orders.count)
-        let around = Fetch.Surroundings(
-            options: options, session: session, display: display, claims: Claims(), isOneOfMany: isMany)
+        let display = ProgressDisplay(console, count: requests.count)
+        let context = FileDownload.Context(
+            options: options, session: session, display: display, reservations: PathReservations(),
+            isOneOfMany: isMany)
 
-        let ends = await inTurn(orders, around)
+        let results = await runInOrder(requests, context)
         await display.stop()
         session.finishTasksAndInvalidate()
-        let outcomes = ends.map(\.outcome)
-        if ExitCode(outcomes) == .success { forgetRecords(ends) }
-        if isMany { voice.tell(BatchText.closing(outcomes, in: watch.elapsed)) }
+        let outcomes = results.map(\.outcome)
+        if ExitCode(outcomes) == .success {
+            // The records told which files were complete; now all are.
+            for result in results { result.parts?.removeRecord() }
+        }
+        if isMany { messages.info(BatchText.closing(outcomes, in: start.duration(to: .now))) }
         return outcomes
     }
 
@@ -69,63 +73,58 @@ struct Get {
         return configuration
     }
 
-    private struct Ending {
-        var outcome = Outcome.notBegun
+    private struct Result {
+        var outcome = DownloadOutcome.notBegun
+        /// Of a complete download.
         var parts: PartFiles?
     }
 
-    /// Runs as many fetches at once as wanted; the others wait for their turn.
-    private func inTurn(_ orders: [Order], _ around: Fetch.Surroundings) async -> [Ending] {
-        var endings = orders.map { _ in Ending() }
-        let fetches = orders.indices.map { Fetch(orders[$0], number: $0, around, console: console) }
-        var destinations = destinations(of: orders)
-        // Names that are certain come before those that the server may still change. Within both it is always the
-        // second for the same file that is refused.
-        for (number, fetch) in fetches.enumerated() {
+    /// Runs as many downloads at once as the options allow; the others wait for their turn.
+    private func runInOrder(_ requests: [DownloadRequest], _ context: FileDownload.Context) async -> [Result] {
+        var results = requests.map { _ in Result() }
+        let downloads = requests.indices.map { FileDownload(requests[$0], number: $0, context, console: console) }
+        let earlier = EarlierAttempts(in: folder)
+        var destinations = requests.map { Destination?(Destination(for: $0, in: folder, after: earlier)) }
+        // Names that are certain are reserved before those that the server may still change. Within each group the second
+        // download for the same file is refused.
+        for (number, download) in downloads.enumerated() {
             guard let destination = destinations[number], destination.choice != .url else { continue }
-            destinations[number] = fetch.claim(destination)
+            destinations[number] = download.reserve(destination)
         }
-        await withTaskGroup(of: (Int, Outcome, Destination).self) { group in
+        await withTaskGroup(of: (Int, DownloadOutcome, Destination).self) { group in
             var running = 0
-            for (number, fetch) in fetches.enumerated() {
-                if running == options.maximumAtOnce, let end = await group.next() {
+            for (number, download) in downloads.enumerated() {
+                if running == options.maximumAtOnce, let (number, outcome, destination) = await group.next() {
                     running -= 1
-                    endings[end.0] = note(end, around)
+                    results[number] = result(outcome, destination, context)
                 }
                 if Task.isCancelled { break }
-                guard let destination = destinations[number].flatMap(fetch.claim) else {
-                    endings[number].outcome = .failed
-                    around.display.note(isComplete: false)
+                guard let destination = destinations[number].flatMap(download.reserve) else {
+                    results[number].outcome = .failed
+                    context.display.countEnd(isComplete: false)
                     continue
                 }
                 running += 1
                 group.addTask {
-                    let (outcome, destination) = await fetch.run(to: destination)
+                    let (outcome, destination) = await download.run(to: destination)
                     return (number, outcome, destination)
                 }
             }
-            for await end in group { endings[end.0] = note(end, around) }
+            for await (number, outcome, destination) in group {
+                results[number] = result(outcome, destination, context)
+            }
         }
-        return endings
+        return results
     }
 
-    /// Where each will be saved, as far as that can be known now.
-    private func destinations(of orders: [Order]) -> [Destination?] {
-        let earlier = EarlierAttempts(in: folder)
-        return orders.map { Destination(for: $0, in: folder, after: earlier) }
-    }
-
-    private func note(_ end: (Int, Outcome, Destination), _ around: Fetch.Surroundings) -> Ending {
-        guard case .complete = end.1 else {
-            around.display.note(isComplete: false)
-            return Ending(outcome: end.1)
+    private func result(
+        _ outcome: DownloadOutcome, _ destination: Destination, _ context: FileDownload.Context
+    ) -> Result {
+        guard case .complete = outcome else {
+            context.display.countEnd(isComplete: false)
+            return Result(outcome: outcome)
         }
-        around.display.note(isComplete: true)
-        return Ending(outcome: end.1, parts: end.2.parts)
-    }
-
-    /// Everything is complete: nothing needs to be known of it any more.
-    private func forgetRecords(_ endings: [Ending]) {
-        for ending in endings { ending.parts?.removeRecord() }
+        context.display.countEnd(isComplete: true)
+        return Result(outcome: outcome, parts: destination.parts)
     }
 }

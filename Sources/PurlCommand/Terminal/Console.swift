@@ -1,12 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Standard output or standard error: lines that stay, and on a terminal a block of lines below them that is drawn again
-/// and again.
+/// Standard output or standard error: lines that stay and, on a terminal, a block of lines below them that is redrawn.
 ///
-/// Everything is written in one piece, so that nothing flickers. From any thread.
+/// Each change is one write, so that nothing flickers. All methods can be called from any thread.
 final class Console: Sendable {
-    /// Somebody watches: lines can be drawn over.
+    /// Lines can be redrawn.
     let isTerminal: Bool
 
     private let descriptor: Int32
@@ -17,23 +16,23 @@ final class Console: Sendable {
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// How many characters fit.
+    /// The size in characters.
     var size: TerminalSize { TerminalSize.current(of: descriptor) }
 
-    /// Prints a line. A block being drawn stays below it.
-    func say(_ line: String) {
+    /// Prints a line above the block.
+    func print(_ line: String) {
         let line = DisplayText.printable(line)
-        block.withLock { write($0.say(line, width: size.width)) }
+        block.withLock { write($0.print(line, width: size.width)) }
     }
 
-    /// Draws lines over those drawn before. Only on a terminal.
+    /// Replaces the block. Does nothing unless this is a terminal.
     func draw(_ lines: [String]) {
         guard isTerminal else { return }
         let lines = lines.map(DisplayText.printable)
         block.withLock { write($0.draw(lines, width: size.width)) }
     }
 
-    /// Takes the drawn lines away.
+    /// Removes the block.
     func erase() {
         block.withLock { write($0.erase(width: size.width)) }
     }
@@ -42,9 +41,41 @@ final class Console: Sendable {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            // Nobody reads any more: there is nobody to tell.
+            // The reader has closed the pipe: the rest is dropped.
             guard count > 0 || errno == EINTR else { return }
             rest = rest.dropFirst(max(0, count))
         }
+    }
+}
+
+/// The size of a terminal in characters.
+struct TerminalSize: Equatable {
+    let width: Int
+    let height: Int
+
+    /// The terminal's size, otherwise `COLUMNS` and `LINES`, otherwise 80 by 24.
+    static func current(of descriptor: Int32) -> TerminalSize {
+        var size = winsize()
+        let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
+        return TerminalSize(
+            width: choose(
+                terminal: isKnown ? Int(size.ws_col) : 0, variable: variable("COLUMNS"), otherwise: 80),
+            height: choose(
+                terminal: isKnown ? Int(size.ws_row) : 0, variable: variable("LINES"), otherwise: 24))
+    }
+
+    /// - Parameters:
+    ///   - terminal: The terminal's value; 0 when it has none.
+    ///   - variable: The environment variable's value.
+    ///   - otherwise: The value when there is neither.
+    static func choose(terminal: Int, variable: String?, otherwise: Int) -> Int {
+        if terminal > 0 { return terminal }
+        guard let number = variable.flatMap({ Int($0) }), number > 0 else { return otherwise }
+        return number
+    }
+
+    /// Reads one variable: this happens with every line of progress, and `ProcessInfo` would build a dictionary of all.
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
     }
 }

@@ -2,23 +2,23 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ctrl-C (`SIGINT`) and `SIGTERM`, turned into a call. A second one ends the process at once.
+/// Turns Ctrl-C (`SIGINT`) and `SIGTERM` into a call. A second signal ends the process at once.
 final class Interrupts: Sendable {
     private struct State {
         var first: ContinuousClock.Instant?
         var action: (@Sendable () -> Void)?
     }
 
-    /// Programs that pass signals on, `timeout` for one, send one to the process and the same to its group: what
-    /// follows this quickly is no second wish.
+    /// Programs that forward signals, such as `timeout`, signal the process and its group: a signal that follows this quickly
+    /// is a copy of the first.
     private static let echoInterval = Duration.milliseconds(200)
 
     private let state = Mutex(State())
     private let console: Console
 
-    /// Listens from now on.
+    /// Handles signals from now on.
     ///
-    /// - Parameter console: Where a drawn line is taken away before the process ends.
+    /// - Parameter console: Its block is removed before the process ends.
     init(_ console: Console) {
         self.console = console
         let queue = DispatchQueue(label: "purl.interrupts")
@@ -26,16 +26,16 @@ final class Interrupts: Sendable {
             // Otherwise the signal would end the process before the source sees it.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            // The handler keeps the source, and so it listens for as long as the process lives.
-            source.setEventHandler { withExtendedLifetime(source) { self.arrived() } }
+            // The handler retains the source, so it stays active until the process ends.
+            source.setEventHandler { withExtendedLifetime(source) { self.signalArrived() } }
             source.resume()
         }
     }
 
-    /// Whether somebody asked to stop.
+    /// Whether a signal has arrived.
     var isInterrupted: Bool { state.withLock { $0.first != nil } }
 
-    /// What the first interruption does, at once if it has come already. On a queue of its own.
+    /// Calls `action` on the first signal, at once if it has arrived already. On a private queue.
     func onInterrupt(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.action = action
@@ -44,7 +44,7 @@ final class Interrupts: Sendable {
         if isLate { action() }
     }
 
-    private func arrived() {
+    private func signalArrived() {
         let now = ContinuousClock.now
         let (first, action) = state.withLock { state in
             defer { state.first = state.first ?? now }

@@ -1,13 +1,13 @@
 import Purl
 import Synchronization
 
-/// Shows transfers' progress: bars on a terminal, lines elsewhere.
+/// Shows the progress of transfers: bars on a terminal, lines elsewhere.
 ///
-/// Transfers are known by numbers; they are shown in the order of these.
+/// Transfers are identified by numbers, and shown in their order.
 final class ProgressDisplay: Sendable {
-    /// What is shown of one transfer.
+    /// What is shown for one transfer.
     private enum Phase {
-        case transfer(URLSessionTask, ProgressFollower)
+        case transfer(URLSessionTask, ProgressMeter)
         case remark(@Sendable () -> String)
     }
 
@@ -18,20 +18,20 @@ final class ProgressDisplay: Sendable {
 
     private struct State {
         var entries: [Int: Entry] = [:]
-        /// How many of the transfers are over, and how many of them well.
+        /// How many transfers have ended, and how many of them are complete.
         var ended = 0
         var complete = 0
         var drawing: Task<Void, Never>?
     }
 
-    /// How often it is drawn.
+    /// The time between two drawings.
     private static let interval = Duration.milliseconds(100)
 
     private let console: Console
     private let count: Int
     private let state = Mutex(State())
 
-    /// - Parameter count: How many transfers there will be; the one of one has its bar to itself.
+    /// - Parameter count: How many transfers there will be; a single one is drawn without a name.
     init(_ console: Console, count: Int = 1) {
         self.console = console
         self.count = count
@@ -41,35 +41,35 @@ final class ProgressDisplay: Sendable {
         state.withLock { $0.drawing?.cancel() }
     }
 
-    // MARK: What there is to show
+    // MARK: Transfers
 
-    /// Shows a task from now on, in place of what was shown under this number.
+    /// Shows a task, in place of what was shown for this number.
     func show(_ task: URLSessionTask, name: String, number: Int = 0) {
-        // Taken now: by the time the drawing begins, much may have arrived.
-        set(number, Entry(name: name, phase: .transfer(task, ProgressFollower(Self.counts(of: task)))))
+        // Counted now: until the first drawing many bytes may arrive.
+        set(number, Entry(name: name, phase: .transfer(task, ProgressMeter(Self.counts(of: task)))))
     }
 
-    /// Shows a few words that are asked for whenever they are drawn. Only on a terminal.
+    /// Shows a remark, which is evaluated for each drawing. Only on a terminal.
     func show(_ remark: @escaping @Sendable () -> String, name: String, number: Int = 0) {
         set(number, Entry(name: name, phase: .remark(remark)))
     }
 
-    /// Shows nothing under this number any more. Lines stay, and the one that is due is printed before.
+    /// Shows nothing for this number any more. A line that is due is printed first.
     func hide(number: Int = 0) {
-        look(at: number)
+        update(number)
         state.withLock { $0.entries[number] = nil }
         draw()
     }
 
-    /// Counts a transfer that is over.
-    func note(isComplete: Bool) {
+    /// Counts a transfer that has ended.
+    func countEnd(isComplete: Bool) {
         state.withLock { state in
             state.ended += 1
             if isComplete { state.complete += 1 }
         }
     }
 
-    /// Takes everything away, so that the cursor is at the beginning of an empty line.
+    /// Removes the drawing. The cursor is then at the beginning of an empty line.
     func stop() async {
         let drawing = state.withLock { state in
             defer { state.drawing = nil }
@@ -77,7 +77,7 @@ final class ProgressDisplay: Sendable {
         }
         drawing?.cancel()
         await drawing?.value
-        // One look after the end, so that the last line is not missed.
+        // Once after the end, so that the last line is printed.
         for number in state.withLock({ $0.entries.keys.sorted() }) { hide(number: number) }
         console.erase()
     }
@@ -95,10 +95,10 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    // MARK: Showing
+    // MARK: Drawing
 
     private func update() {
-        for number in state.withLock({ $0.entries.keys.sorted() }) { look(at: number) }
+        for number in state.withLock({ $0.entries.keys.sorted() }) { update(number) }
         draw()
     }
 
@@ -106,7 +106,7 @@ final class ProgressDisplay: Sendable {
         guard console.isTerminal else { return }
         let size = console.size
         state.withLock { state in
-            // Drawn inside, so that what was hidden meanwhile does not come back.
+            // Drawn with the lock held, so that a hidden entry does not reappear.
             guard state.drawing != nil else { return }
             let rows = state.entries.sorted { $0.key < $1.key }.map(\.value).map(Self.row)
             if count > 1 {
@@ -117,41 +117,41 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Notes how far a transfer has come, and prints the line that is due where there is no terminal.
-    private func look(at number: Int) {
+    /// Measures a transfer's progress, and prints the line that is due where there is no terminal.
+    private func update(_ number: Int) {
         let line: String? = state.withLock { state in
-            guard var entry = state.entries[number], case .transfer(let task, var follower) = entry.phase else {
+            guard var entry = state.entries[number], case .transfer(let task, var meter) = entry.phase else {
                 return nil
             }
-            let line = follower.look(at: Self.counts(of: task))
-            entry.phase = .transfer(task, follower)
+            let line = meter.update(Self.counts(of: task))
+            entry.phase = .transfer(task, meter)
             state.entries[number] = entry
             return line.map { count > 1 ? "\(entry.name): \($0)" : $0 }
         }
-        if let line, !console.isTerminal { console.say(line) }
+        if let line, !console.isTerminal { console.print(line) }
     }
 
     private static func row(_ entry: Entry) -> ProgressTable.Row {
         switch entry.phase {
-        case .transfer(_, let follower): ProgressTable.Row(name: entry.name, state: .progress(follower.progress))
-        case .remark(let words): ProgressTable.Row(name: entry.name, state: .remark(words()))
+        case .transfer(_, let meter): ProgressTable.Row(name: entry.name, state: .progress(meter.progress))
+        case .remark(let remark): ProgressTable.Row(name: entry.name, state: .remark(remark()))
         }
     }
 
     private static func line(_ row: ProgressTable.Row, _ width: Int) -> String {
         switch row.state {
         case .progress(let progress): ProgressBar.line(progress, width: width)
-        case .remark(let words): DisplayText.prefix(words, columns: max(0, width - 3))
+        case .remark(let remark): DisplayText.prefix(remark, columns: max(0, width - 3))
         }
     }
 
     private static func summary(_ state: State, _ count: Int) -> String {
         let rate = state.entries.values.reduce(0.0) { sum, entry in
-            guard case .transfer(_, let follower) = entry.phase else { return sum }
-            return sum + (follower.progress.bytesPerSecond ?? 0)
+            guard case .transfer(_, let meter) = entry.phase else { return sum }
+            return sum + (meter.progress.bytesPerSecond ?? 0)
         }
-        return BatchText.standing(
-            complete: state.complete, failed: state.ended - state.complete, underWay: state.entries.count, of: count,
+        return BatchText.progress(
+            complete: state.complete, failed: state.ended - state.complete, downloading: state.entries.count, of: count,
             bytesPerSecond: rate)
     }
 

@@ -1,17 +1,16 @@
-/// Lines at the end of a terminal's output that are drawn again and again, while other lines go by above them.
+/// Lines at the end of a terminal's output that are redrawn while other lines are printed above them.
 ///
-/// A value that knows what is drawn and says what to write; it writes nothing itself. The cursor rests at the end of
-/// the last line, so that nothing scrolls before it has to.
+/// Its methods return the text to write. The cursor rests at the end of the last line, so that the terminal scrolls no
+/// earlier than necessary.
 struct TerminalBlock: Equatable {
     private static let eraseToEndOfLine = "\u{1B}[K"
     private static let eraseBelow = "\u{1B}[J"
 
     private var lines: [String] = []
 
-    /// Draws these lines over those drawn before. Nothing when they are the same.
+    /// Replaces the lines. The text is empty when they are the same.
     ///
-    /// - Parameter width: The terminal's present width. It may have changed since, and then the lines drawn before may
-    ///   take more rows than they are.
+    /// - Parameter width: The terminal's current width. When it has shrunk, the old lines may be wrapped over more rows.
     mutating func draw(_ new: [String], width: Int) -> String {
         guard new != lines else { return "" }
         let old = rows(width)
@@ -23,13 +22,13 @@ struct TerminalBlock: Equatable {
         return old > new.count ? text + Self.eraseBelow : text
     }
 
-    /// A line that stays, above the block.
-    mutating func say(_ line: String, width: Int) -> String {
+    /// Prints a line above the block.
+    mutating func print(_ line: String, width: Int) -> String {
         guard !lines.isEmpty else { return line + "\n" }
         return toTop(width) + Self.eraseBelow + line + "\n" + lines.joined(separator: "\n")
     }
 
-    /// Takes the block away: the cursor is at the beginning of an empty line.
+    /// Removes the block. The cursor is then at the beginning of an empty line.
     mutating func erase(width: Int) -> String {
         draw([], width: width)
     }
@@ -40,8 +39,63 @@ struct TerminalBlock: Equatable {
         return rows > 1 ? "\r\u{1B}[\(rows - 1)A" : "\r"
     }
 
-    /// How many rows the block takes: a terminal that became narrower has wrapped its lines.
+    /// How many rows the block takes. A terminal that became narrower has wrapped its lines.
     private func rows(_ width: Int) -> Int {
         lines.reduce(0) { $0 + max(1, (DisplayText.columns($1) + width - 1) / max(1, width)) }
+    }
+}
+
+/// Text for a terminal: what it shows, and how wide that is.
+enum DisplayText {
+    /// Ranges of characters that take two columns: East Asian scripts, full-width forms, emoji.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+        0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+    ]
+
+    /// The text without characters that control the terminal: names come from servers and disks.
+    static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
+    }
+
+    /// How many columns the text takes.
+    static func columns(_ text: String) -> Int {
+        text.reduce(0) { $0 + columns($1) }
+    }
+
+    /// The text in exactly `width` columns: padded with spaces, or with an ellipsis in place of its middle, since names often
+    /// differ at their ends.
+    static func fitted(_ text: String, to width: Int) -> String {
+        let length = columns(text)
+        if length <= width { return text + String(repeating: " ", count: width - length) }
+        guard width > 0 else { return "" }
+        let head = prefix(text, columns: width / 2)
+        let tail = String(prefix(String(text.reversed()), columns: width - 1 - columns(head)).reversed())
+        return fitted(head + "…" + tail, to: width)
+    }
+
+    /// As much of the text's beginning as fits in `limit` columns.
+    static func prefix(_ text: String, columns limit: Int) -> String {
+        var taken = 0
+        return String(
+            text.prefix { character in
+                taken += columns(character)
+                return taken <= limit
+            })
+    }
+
+    private static func columns(_ character: Character) -> Int {
+        guard let first = character.unicodeScalars.first else { return 0 }
+        return wide.contains { $0.contains(first.value) } ? 2 : 1
+    }
+
+    /// Whether it is a control character, or one that changes the direction of writing.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x0A: false
+        case 0...0x1F, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 }

@@ -1,29 +1,86 @@
-/// How far a transfer has come.
+/// The progress of a transfer.
 struct TransferProgress: Equatable {
-    /// The bytes there are, those of earlier attempts included.
+    /// The bytes received, those of earlier attempts included.
     var received: Int64
-    /// The bytes there will be; `nil` when the server did not say.
+    /// The length of the whole; `nil` when the server did not send it.
     var total: Int64?
-    /// `nil` until there is enough to judge by.
+    /// `nil` until it has been measured.
     var bytesPerSecond: Double?
 
-    /// From 0 to 1, and 1 only at the end; `nil` while the total is unknown.
+    /// From 0 to 1, and 1 only at the end; `nil` when the total is unknown.
     var fraction: Double? {
         guard let total else { return nil }
         guard received < total else { return 1 }
         return Double(max(0, received)) / Double(total)
     }
 
-    /// Whole per cent, rounded down, so that 100 means all of it.
+    /// Whole per cent, rounded down: 100 means complete.
     var percent: Int? {
         guard let total, let fraction else { return nil }
         return received < total ? min(99, Int(fraction * 100)) : 100
     }
 
-    /// How long the rest takes at the present rate; `nil` when nobody can tell.
+    /// The time left at the current rate; `nil` when it cannot be computed.
     var timeLeft: Duration? {
         guard let total, let bytesPerSecond, bytesPerSecond >= 1, received < total else { return nil }
         let seconds = Double(total - received) / bytesPerSecond
         return seconds < 1e9 ? .seconds(seconds.rounded(.up)) : nil
+    }
+}
+
+/// Measures one transfer's rate from its counts, and decides when a line is printed.
+struct ProgressMeter {
+    /// The last counts, with the rate.
+    private(set) var progress: TransferProgress
+
+    private let clock = ContinuousClock()
+    private let start: ContinuousClock.Instant
+    private var rate = RateMeter()
+    private var lines: ProgressLines
+
+    /// - Parameter first: The counts at the start, or where the transfer resumes.
+    init(_ first: TransferProgress) {
+        progress = first
+        lines = ProgressLines(from: first)
+        start = clock.now
+        rate.addSample(first.received, at: .zero)
+    }
+
+    /// Takes the current counts. Returns the line to print, if one is due.
+    mutating func update(_ counts: TransferProgress) -> String? {
+        rate.addSample(counts.received, at: clock.now - start)
+        progress = counts
+        progress.bytesPerSecond = rate.bytesPerSecond
+        return lines.line(progress)
+    }
+}
+
+/// The rate of a transfer, as the mean over the last few seconds.
+struct RateMeter {
+    private struct Sample {
+        let time: Duration
+        let bytes: Int64
+    }
+
+    /// The length of the period.
+    private static let window = Duration.seconds(5)
+    /// A shorter period gives no meaningful mean.
+    private static let shortest = Duration.milliseconds(200)
+
+    private var samples: [Sample] = []
+
+    /// Adds the number of bytes received until `time`, which counts from any fixed start.
+    mutating func addSample(_ bytes: Int64, at time: Duration) {
+        samples.append(Sample(time: time, bytes: bytes))
+        // One sample older than the window stays, so that the window is covered.
+        while samples.count > 2, time - samples[1].time >= Self.window { samples.removeFirst() }
+    }
+
+    /// `nil` until the samples cover the shortest period.
+    var bytesPerSecond: Double? {
+        guard let first = samples.first, let last = samples.last, last.time - first.time >= Self.shortest else {
+            return nil
+        }
+        return Double(last.bytes - first.bytes) / ((last.time - first.time) / .seconds(1))
     }
 }

@@ -1,12 +1,12 @@
-/// `purl clean`: removes what is unfinished.
+/// `purl clean`: removes the unfinished downloads.
 struct Clean {
     private let options: FolderOptions
     private let output: Console
     private let errors: Console
 
     /// - Parameters:
-    ///   - output: Where it is told what was removed.
-    ///   - errors: Where complaints go.
+    ///   - output: Where the removed downloads are printed.
+    ///   - errors: Where errors are printed.
     init(_ options: FolderOptions, output: Console, errors: Console) {
         self.options = options
         self.output = output
@@ -15,27 +15,28 @@ struct Clean {
 
     func run() -> ExitCode {
         var (downloads, code) = options.unfinished(errors)
-        var (count, sum, left) = (0, Int64(0), 0)
+        var (removed, sum, kept) = (0, Int64(0), 0)
         for download in downloads {
             if download.remains == .unknown, !options.includesUnknown, !download.isBeingWritten {
-                output.say("Left \(download.name).part: nothing says that it is purl's. With --all it goes too.")
-                left += 1
+                let bytes = ByteText.count(download.length)
+                output.print("\(download.name).part: kept, \(bytes) without a record (--all removes it)")
+                kept += 1
                 continue
             }
             do throws(CommandFailure) {
                 let bytes = try remove(download)
-                output.say(sentence(download, bytes))
-                count += 1
+                output.print(message(download, bytes))
+                removed += 1
                 sum += bytes
             } catch {
-                errors.say("purl: \(error.sentence)")
+                errors.print("purl: \(error.sentence)")
                 code = .failure
             }
         }
-        if count > 0 {
-            output.say("\(options.isDryRun ? "That would be" : "In all") \(ByteText.count(sum)).")
-        } else if left == 0, code == .success {
-            output.say("Nothing is unfinished.")
+        if removed > 0 {
+            output.print("\(options.isDryRun ? "Would remove" : "Removed") \(ByteText.count(sum)) in all")
+        } else if kept == 0, code == .success {
+            output.print("No unfinished downloads")
         }
         return code
     }
@@ -45,14 +46,14 @@ struct Clean {
         return options.isDryRun ? download.length : try download.remove()
     }
 
-    private func sentence(_ download: UnfinishedDownload, _ bytes: Int64) -> String {
-        let verb = options.isDryRun ? "Would remove" : "Removed"
+    private func message(_ download: UnfinishedDownload, _ bytes: Int64) -> String {
+        let fact = options.isDryRun ? "would be removed" : "removed"
         switch download.remains {
         case .bytes(let record):
             let progress = ByteText.progress(bytes, of: record.totalBytes)
-            return "\(verb) \(download.name): \(progress), \(record.url.absoluteString)"
-        case .misfit, .unknown: return "\(verb) \(download.name).part: \(ByteText.count(bytes))"
-        case .recordAlone: return "\(verb) \(download.name).resume, a record without its bytes"
+            return "\(download.name): \(fact), \(progress), \(record.url.absoluteString)"
+        case .misfit, .unknown: return "\(download.name).part: \(fact), \(ByteText.count(bytes))"
+        case .recordAlone: return "\(download.name).resume: \(fact), a record without bytes"
         }
     }
 }

@@ -1,12 +1,12 @@
-/// `purl list`: shows what is unfinished.
+/// `purl list`: shows the unfinished downloads.
 struct List {
     private let options: FolderOptions
     private let output: Console
     private let errors: Console
 
     /// - Parameters:
-    ///   - output: Where the table goes.
-    ///   - errors: Where complaints go.
+    ///   - output: Where the table is printed.
+    ///   - errors: Where errors are printed.
     init(_ options: FolderOptions, output: Console, errors: Console) {
         self.options = options
         self.output = output
@@ -16,26 +16,54 @@ struct List {
     func run() -> ExitCode {
         let (downloads, code) = options.unfinished(errors)
         let lines = UnfinishedTable.lines(downloads)
-        if lines.isEmpty, code == .success { output.say("Nothing is unfinished.") }
-        for line in lines { output.say(line) }
+        if lines.isEmpty, code == .success { output.print("No unfinished downloads") }
+        for line in lines { output.print(line) }
         return code
     }
 }
 
-extension FolderOptions {
-    /// What lies in the folders; a failure when one of them cannot be looked into.
-    func unfinished(_ errors: Console) -> ([UnfinishedDownload], ExitCode) {
-        var all: [UnfinishedDownload] = []
-        var code = ExitCode.success
-        for folder in folders {
-            do throws(CommandFailure) {
-                let prefix = folders == ["."] ? "" : folder.hasSuffix("/") ? folder : folder + "/"
-                all += try UnfinishedDownload.all(in: folder, prefix: prefix)
-            } catch {
-                errors.say("purl: \(error.sentence)")
-                code = .failure
-            }
+/// Formats unfinished downloads as a table.
+enum UnfinishedTable {
+    /// Longer names do not make the column wider.
+    private static let longestName = 40
+
+    /// A line for each download; none for a record without bytes.
+    static func lines(_ downloads: [UnfinishedDownload]) -> [String] {
+        let rows = downloads.compactMap(cells)
+        let widths = (0..<3).map { column in
+            rows.map { DisplayText.columns($0[column]) }.filter { $0 <= longestName }.max() ?? 0
         }
-        return (all, code)
+        return rows.map { cells in
+            let name = padded(cells[0], to: widths[0])
+            let percent = String(repeating: " ", count: max(0, widths[2] - cells[2].count)) + cells[2]
+            return [name, padded(cells[1], to: widths[1]), percent, cells[3]].joined(separator: "  ")
+        }
+    }
+
+    /// Name, progress, per cent, and the URL with a remark.
+    private static func cells(_ download: UnfinishedDownload) -> [String]? {
+        let remark = download.isBeingWritten ? "being written" : nil
+        switch download.remains {
+        case .bytes(let record):
+            // The file is longer than its record, which is updated from time to time.
+            let bytes = download.isBeingWritten ? download.length : record.bytesReceived
+            let progress = TransferProgress(received: bytes, total: record.totalBytes)
+            let source = [record.url.absoluteString, remark.map { "(\($0))" }].compactMap(\.self)
+            return [
+                download.name, ByteText.progress(bytes, of: record.totalBytes),
+                progress.percent.map { "\($0) %" } ?? "", source.joined(separator: " "),
+            ]
+        case .misfit, .unknown:
+            let defect = download.remains == .unknown ? "no record" : "the record does not match"
+            return [
+                download.name + PartFiles.bytesSuffix, ByteText.count(download.length), "", remark ?? defect,
+            ]
+        case .recordAlone:
+            return nil
+        }
+    }
+
+    private static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - DisplayText.columns(text)))
     }
 }

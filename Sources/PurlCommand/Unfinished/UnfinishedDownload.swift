@@ -1,32 +1,32 @@
 import Foundation
 import Purl
 
-/// What an unfinished download has left in a folder.
+/// The files that an unfinished download has left in a folder.
 struct UnfinishedDownload: Equatable {
-    /// What there is, and whether it is purl's.
+    /// Which files there are, and whether they are purl's.
     enum Remains: Equatable {
-        /// Bytes, and the record that vouches for them.
+        /// Bytes with a valid record.
         case bytes(ResumeRecord)
-        /// Bytes, and a record that does not fit them: the same command starts over.
+        /// Bytes with a record that does not match them: the same command starts over.
         case misfit
-        /// Bytes in a `.part` that has no record. Other programs make such files too.
+        /// A `.part` file without a record. Other programs create such files too.
         case unknown
         /// A record without bytes.
         case recordAlone
     }
 
-    /// The file as it is called in sentences, with its folder's name before it when there are several.
+    /// The file's name in messages, after the folder's name unless that is the current one.
     let name: String
     let parts: PartFiles
     let remains: Remains
-    /// How many bytes there are on disk.
+    /// The bytes on disk.
     let length: Int64
-    /// Another process is writing it.
+    /// Whether another transfer is writing it.
     let isBeingWritten: Bool
 
-    /// What lies in a folder, by name.
+    /// The unfinished downloads in a folder, by name.
     ///
-    /// - Parameter prefix: What to put before names.
+    /// - Parameter prefix: The text before each name.
     static func all(in folder: String, prefix: String = "") throws(CommandFailure) -> [UnfinishedDownload] {
         let url = URL(fileURLWithPath: folder, isDirectory: true)
         var isFolder: ObjCBool = false
@@ -36,21 +36,21 @@ struct UnfinishedDownload: Equatable {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
             throw CommandFailure("The folder “\(folder)” cannot be read.")
         }
-        let endings = [PartFiles.freshRecordEnding, PartFiles.recordEnding, PartFiles.bytesEnding]
+        let suffixes = [PartFiles.newRecordSuffix, PartFiles.recordSuffix, PartFiles.bytesSuffix]
         let stems = names.compactMap { name in
-            endings.first(where: name.hasSuffix).map { String(name.dropLast($0.count)) }
+            suffixes.first(where: name.hasSuffix).map { String(name.dropLast($0.count)) }
         }
         return Set(stems).sorted().compactMap { stem in
             stem.isEmpty ? nil : UnfinishedDownload(url.appendingPathComponent(stem), name: prefix + stem)
         }
     }
 
-    /// What there is of `file`; `nil` when that is nothing of interest.
+    /// The unfinished download of `file`; `nil` when there is none.
     private init?(_ file: URL, name: String) {
         self.name = name
         parts = PartFiles(for: file)
         isBeingWritten = parts.isBeingWritten
-        let hasRecord = Self.isRecord(parts.record) || Self.isRecord(parts.freshRecord)
+        let hasRecord = Self.isRecord(parts.record) || Self.isRecord(parts.newRecord)
         guard let length = PartFiles.length(of: parts.bytes) else {
             guard hasRecord else { return nil }
             self.length = 0
@@ -58,16 +58,16 @@ struct UnfinishedDownload: Equatable {
             return
         }
         self.length = length
-        if let record = parts.vouchingRecord {
+        if let record = parts.validRecord {
             remains = .bytes(record)
         } else {
             remains = hasRecord ? .misfit : .unknown
         }
     }
 
-    /// Removes it, and says how many bytes it had. What somebody is writing by now is left.
+    /// Removes the files and returns how many bytes they had. Throws when another transfer is writing them.
     ///
-    /// Only regular files go: `FILE.part`, and with it `FILE.resume` and `FILE.resume.new` where they are records.
+    /// Only regular files are removed: `FILE.part`, and `FILE.resume` and `FILE.resume.new` if they are records.
     func remove() throws(CommandFailure) -> Int64 {
         let bytes = PartFiles.length(of: parts.bytes)
         let lock: FileLock?
@@ -76,20 +76,20 @@ struct UnfinishedDownload: Equatable {
         } catch {
             switch error {
             case .taken: throw Self.beingWritten(name)
-            // Then nobody knows whether it is being written.
-            case .cannotOpen: throw CommandFailure("“\(name).part” cannot be opened. It was left alone.")
+            // Then it is unknown whether it is being written.
+            case .cannotOpen: throw CommandFailure("“\(name).part” cannot be opened and was kept.")
             }
         }
         return try withExtendedLifetime(lock) { () throws(CommandFailure) -> Int64 in
-            // The record goes first: at no moment it vouches for bytes of somebody who comes now.
-            for record in [parts.freshRecord, parts.record] where Self.isRecord(record) { try Self.unlink(record) }
+            // The record is removed first, so that it never describes the bytes of a transfer that starts now.
+            for record in [parts.newRecord, parts.record] where Self.isRecord(record) { try Self.unlink(record) }
             if bytes != nil { try Self.unlink(parts.bytes) }
             return bytes ?? 0
         }
     }
 
     static func beingWritten(_ name: String) -> CommandFailure {
-        CommandFailure("“\(name).part” is being written by another transfer. It was left alone.")
+        CommandFailure("“\(name).part” is being written by another transfer and was kept.")
     }
 
     private static func isRecord(_ url: URL) -> Bool {

@@ -2,35 +2,34 @@ import Foundation
 import Purl
 internal import PurlHTTP
 
-/// What is kept of an unfinished download so that the list comes back: a property list beside the partial file.
+/// An unfinished download's entry in the list on disk: a property list beside the partial file.
 ///
-/// It is untrusted when it comes back: ``init(decoding:fileName:)`` takes only what this code would have written
-/// under that name. The check sum is there for accidents, so that no damaged URL is asked and no damaged digest
-/// believed.
+/// It is untrusted input: ``init(decoding:fileName:)`` accepts only what this code would have written under that name. The
+/// checksum detects accidental damage, so that no request goes to a damaged URL and no damaged digest is compared.
 struct DownloadItem: Sendable, Equatable {
-    /// What was wanted of the download last.
-    enum Wish: String, Codable, Sendable {
+    /// What the user's last control asked for.
+    enum Intent: String, Codable, Sendable {
         case wanted, paused, cancelled
     }
 
-    /// The format written here. Others are ignored.
+    /// The format version. Others are ignored.
     static let currentVersion = 1
     /// Items beyond this size are not read.
     static let maximumSize = 64 << 10
-    /// What is written here is one dictionary.
+    /// An item is one dictionary; this bounds what the parser accepts.
     private static let maximumContainers = 4
-    /// Order numbers are milliseconds since 1970 or a little more.
+    /// Order numbers are milliseconds since 1970, or slightly larger.
     private static let maximumOrder: Int64 = 1 << 53
 
     var url: URL
     var currentURL: URL
-    /// What the user expects, 64 hexadecimal digits.
+    /// The digest that the user expects, 64 hexadecimal digits.
     var sha256: String?
-    /// What the server said in `Repr-Digest` of the version that is being downloaded.
+    /// The server's `Repr-Digest` of the version that is being downloaded.
     var serverSHA256: String?
-    /// The length of the version that is being downloaded. A record that says otherwise is damaged.
+    /// The length of the version that is being downloaded. A record with another length is damaged.
     var totalBytes: Int64?
-    var wish: Wish
+    var intent: Intent
     /// The place in the list.
     var order: Int64
 
@@ -51,11 +50,11 @@ struct DownloadItem: Sendable, Equatable {
         var version: Int
     }
 
-    init(url: URL, currentURL: URL, sha256: String?, wish: Wish, order: Int64) {
+    init(url: URL, currentURL: URL, sha256: String?, intent: Intent, order: Int64) {
         self.url = url
         self.currentURL = currentURL
         self.sha256 = sha256
-        self.wish = wish
+        self.intent = intent
         self.order = order
     }
 
@@ -65,35 +64,35 @@ struct DownloadItem: Sendable, Equatable {
         return try encoder.encode(
             Stored(
                 version: Self.currentVersion, url: url.absoluteString, currentURL: currentURL.absoluteString,
-                sha256: sha256, serverSHA256: serverSHA256, totalBytes: totalBytes, state: wish.rawValue,
+                sha256: sha256, serverSHA256: serverSHA256, totalBytes: totalBytes, state: intent.rawValue,
                 order: order, checksum: checksum))
     }
 
-    /// `nil` comes of everything that is damaged, of another version, or not the item of a file with this name.
+    /// `nil` for data that is damaged, of another version, or not the item of a file with this name.
     init?(decoding data: Data, fileName: String) {
         guard data.count <= Self.maximumSize,
             let list = UntrustedPropertyList(data, maximumContainers: Self.maximumContainers),
             list.decode(Version.self)?.version == Self.currentVersion,
             let stored = list.decode(Stored.self), let url = URL(string: stored.url),
-            let currentURL = URL(string: stored.currentURL), let wish = Wish(rawValue: stored.state),
+            let currentURL = URL(string: stored.currentURL), let intent = Intent(rawValue: stored.state),
             (0...Self.maximumOrder).contains(stored.order)
         else { return nil }
-        self.init(url: url, currentURL: currentURL, sha256: stored.sha256, wish: wish, order: stored.order)
+        self.init(url: url, currentURL: currentURL, sha256: stored.sha256, intent: intent, order: stored.order)
         serverSHA256 = stored.serverSHA256
         totalBytes = stored.totalBytes
         guard stored.checksum == checksum, url.absoluteString == stored.url,
             currentURL.absoluteString == stored.currentURL,
-            DownloadPlaces.fileName(of: url) + "." + DownloadPlaces.itemType == fileName,
+            DownloadPaths.fileName(of: url) + "." + DownloadPaths.itemType == fileName,
             [sha256, serverSHA256].allSatisfy({ $0.map(FileDigest.isHexadecimal) ?? true }),
             totalBytes.map({ (0...Int64.max / 2).contains($0) }) ?? true
         else { return nil }
     }
 
-    /// SHA-256 of all entries, each behind its length so that none runs into the next.
+    /// SHA-256 of all entries, each preceded by its length so that the boundaries are part of it.
     private var checksum: String {
         let entries = [
             String(Self.currentVersion), url.absoluteString, currentURL.absoluteString, sha256, serverSHA256,
-            totalBytes.map { String($0) }, wish.rawValue, String(order),
+            totalBytes.map { String($0) }, intent.rawValue, String(order),
         ]
         var digest = SHA256()
         for entry in entries {

@@ -2,26 +2,26 @@ import Foundation
 import Purl
 import Synchronization
 
-/// The partial file of one attempt: a ``FileHandleSink`` that reports its growth, holds its lock until the file has
-/// been checked and moved, and believes a record only when it fits what else is known.
+/// The partial file of one attempt: a `FileHandleSink` that reports its length, keeps its lock until the file has been
+/// checked and moved, and uses a record only when it agrees with the item.
 final class DownloadSink: BodySink {
     private let file: FileHandleSink
     private let location: URL
     private let recordLocation: URL
     /// The URL of this attempt. The record may name an older one of the same resource.
     private let url: URL
-    /// The length the item says the whole has.
+    /// The length of the whole according to the item.
     private let knownTotal: Int64?
     private let report: @Sendable (Int64) -> Void
     private let count = Mutex<Int64>(0)
 
-    /// - Parameter report: Told how many bytes the file holds, whenever that has changed.
+    /// - Parameter report: Called with the length of the file whenever that has changed.
     init(
-        _ places: DownloadPlaces, of resource: URL, at url: URL, knownTotal: Int64?,
+        _ paths: DownloadPaths, of resource: URL, at url: URL, knownTotal: Int64?,
         report: @escaping @Sendable (Int64) -> Void
     ) {
-        location = places.partial(resource)
-        recordLocation = places.record(resource)
+        location = paths.partial(resource)
+        recordLocation = paths.record(resource)
         file = FileHandleSink(fileAt: location, recordAt: recordLocation)
         self.url = url
         self.knownTotal = knownTotal
@@ -55,11 +55,11 @@ final class DownloadSink: BodySink {
 
     func synchronize() throws { try file.synchronize() }
 
-    /// Called with the lock held, when the file is there.
+    /// Called with the lock held, when the file exists.
     func loadRecord() throws -> Data? {
         guard let record = ResumeRecord(contentsOf: recordLocation) else { return nil }
         if let total = record.totalBytes {
-            // One of the two totals is damaged, or the file is longer than the resource: nothing is to be trusted.
+            // One of the two totals is damaged, or the file is longer than the resource: the bytes are not used.
             let fits = knownTotal == nil || knownTotal == total
             guard fits, try file.length <= total else {
                 try file.saveRecord(nil)
@@ -67,14 +67,14 @@ final class DownloadSink: BodySink {
                 return nil
             }
         }
-        // The validator still has to be the one the bytes came with, or the server sends all of it.
+        // The server still compares the validator, and sends the whole file when it differs.
         if record.url != url { try file.adopt(url) }
         return try file.loadRecord()
     }
 
     func saveRecord(_ record: Data?) throws { try file.saveRecord(record) }
 
-    /// Nothing yet: the attempt is not over with the transfer.
+    /// Does nothing: the attempt continues after the transfer, and calls ``release()``.
     func close() {}
 
     // MARK: For the attempt
@@ -86,14 +86,14 @@ final class DownloadSink: BodySink {
         report(0)
     }
 
-    /// Gives up the lock.
+    /// Releases the lock.
     func release() { try? file.close() }
 
-    /// Removes what there is of an unfinished download, unless somebody else is at work on it.
-    static func remove(_ places: DownloadPlaces, of resource: URL) {
-        let (location, record) = (places.partial(resource), places.record(resource))
+    /// Removes the unfinished files of a download, unless another transfer is using them.
+    static func remove(_ paths: DownloadPaths, of resource: URL) {
+        let (location, record) = (paths.partial(resource), paths.record(resource))
         let sink = FileHandleSink(fileAt: location, recordAt: record)
-        // Asking for the length takes the lock of a file that is there.
+        // Reading the length takes the lock of an existing file.
         guard case .file = FileKind(at: location), (try? sink.length) != nil else {
             if FileKind(at: location) != .nothing { return }
             unlink(record.appendingPathExtension("new").path)

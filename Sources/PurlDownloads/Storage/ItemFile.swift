@@ -1,21 +1,20 @@
 import Foundation
-internal import PurlIO
 import Synchronization
 
-/// The item of one download on disk, brought up to date by one writer at a time.
+/// The file of one ``DownloadItem``, brought up to date by one writer at a time.
 final class ItemFile: Sendable {
-    let url: URL
-    /// What is in the file, as far as this process has written or read it.
+    private let url: URL
+    /// The file's content, as far as this process has written or read it.
     private let saved: Mutex<DownloadItem?>
-    private let life: EngineLife
+    private let validity: SchedulerValidity
 
-    init(_ url: URL, holding item: DownloadItem?, life: EngineLife) {
+    init(_ url: URL, holding item: DownloadItem?, validity: SchedulerValidity) {
         self.url = url
-        self.life = life
+        self.validity = validity
         saved = Mutex(item)
     }
 
-    /// What the file at `url` says; `nil` for what cannot be used. Reads no more than an item may have.
+    /// The item in the file at `url`; `nil` when there is none, or it is damaged.
     static func read(_ url: URL) -> DownloadItem? {
         guard FileKind(at: url).fileSize != nil, let handle = try? FileHandle(forReadingFrom: url) else { return nil }
         defer { try? handle.close() }
@@ -23,56 +22,59 @@ final class ItemFile: Sendable {
         return DownloadItem(decoding: data, fileName: url.lastPathComponent)
     }
 
-    /// Writes what `item` says, unless it is there already; `nil` removes the file. The value is asked for once it is
-    /// certain that no older one will be written after it. After the manager's end nothing is written: the file
-    /// belongs to whoever comes next.
+    /// Writes an item, unless the file holds it already; `nil` removes the file. After the invalidation nothing is written:
+    /// the file belongs to the next manager.
     ///
-    /// Failing to write costs the place in the list after a relaunch, not the download, so it is no failure.
+    /// Failing to write costs the entry in the list after a relaunch, not the download, so it throws nothing.
+    ///
+    /// - Parameter item: Called with the file locked, so that no older item is written after a newer one.
     func save(_ item: () -> DownloadItem?) {
         saved.withLock { saved in
-            guard life.isValid else { return }
-            let fresh = item()
-            guard let fresh else {
-                // Also one that could not be read.
+            guard validity.isValid else { return }
+            let new = item()
+            guard let new else {
+                // Also a damaged one.
                 unlink(url.path)
                 saved = nil
                 return
             }
-            guard fresh != saved else { return }
-            saved = fresh
-            write(fresh)
-        }
-    }
-
-    /// A rename leaves the old item or the new one, never half of one; whatever a crash leaves of the file that is renamed
-    /// goes with the next. A URL may hold a secret, so the file is its owner's only.
-    private func write(_ item: DownloadItem) {
-        guard let data = try? item.encoded() else { return }
-        let fresh = url.appendingPathExtension("new").path
-        do {
-            RegularFile.remove(fresh)
-            let file = try Self.create(fresh)
-            try data.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: 0) }
-            try RegularFile.move(fresh, to: url.path)
-        } catch {
-            RegularFile.remove(fresh)
-        }
-    }
-
-    /// With its folder, where that is missing.
-    private static func create(_ path: String) throws -> RegularFile {
-        do {
-            return try RegularFile(path, .creating)
-        } catch let error where error.code == ENOENT {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-            return try RegularFile(path, .creating)
+            guard new != saved else { return }
+            saved = new
+            write(new)
         }
     }
 
     /// Returns when nothing is being written.
     func waitForWriter() {
         saved.withLock { _ in }
+    }
+
+    /// Writes a new file and renames it, so that a crash leaves the old item or the new one. The new file's leftover is
+    /// removed by the next write. A URL may contain a secret, so only the owner can read the file.
+    private func write(_ item: DownloadItem) {
+        guard let data = try? item.encoded() else { return }
+        let new = url.appendingPathExtension("new").path
+        unlink(new)
+        do {
+            let file = try Self.create(new)
+            try file.write(contentsOf: data)
+            try file.close()
+        } catch {
+            unlink(new)
+            return
+        }
+        if rename(new, url.path) != 0 { unlink(new) }
+    }
+
+    /// Creates the file, and its folder if that is missing.
+    private static func create(_ path: String) throws -> FileHandle {
+        do {
+            return try FileHandle(creatingFileAt: path)
+        } catch let error as NSError where error.code == Int(ENOENT) {
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            return try FileHandle(creatingFileAt: path)
+        }
     }
 }

@@ -1,12 +1,12 @@
 import Foundation
 import PurlIO
 
-/// A built example at work, in a folder of its own that is also its cache.
+/// A run of a built example, in a folder that is also its cache.
 ///
 /// It is spawned without `Foundation.Process`, which on Linux reads past the end of a directory buffer when a process
 /// has as many descriptors open as this one has while other tests run beside it.
 struct ExampleProcess {
-    /// What it prints, line by line as it comes; ends when the process does.
+    /// The lines that it prints, as they arrive; ends with the process.
     let lines: AsyncStream<String>
 
     private let input: FileHandle
@@ -24,7 +24,7 @@ struct ExampleProcess {
         for end in [input.fileHandleForWriting, output.fileHandleForReading] {
             _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
         }
-        // The shell goes to the folder and becomes the program.
+        // The shell changes to the folder and executes the program.
         let command = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.url.path, try Self.executable(name).path]
         let child = try Self.spawn(
             command + arguments, environment: ["XDG_CACHE_HOME": folder.url.path, "XDG_DATA_HOME": folder.url.path],
@@ -43,7 +43,7 @@ struct ExampleProcess {
 
     /// Runs an example to its end.
     ///
-    /// - Parameter typed: The lines it finds on its standard input, which stays open behind them.
+    /// - Parameter typed: The first lines of its standard input, which stays open.
     static func run(
         _ name: String, _ arguments: [String] = [], typed: [String] = [], in folder: TemporaryFolder
     ) async throws -> (exitCode: Int32, lines: [String]) {
@@ -54,7 +54,7 @@ struct ExampleProcess {
         return (await process.exitCode, lines)
     }
 
-    /// Nobody may be there to read it any more, which must not end this process.
+    /// Writes a line to its standard input. A process that has ended must not end this one.
     func type(_ line: String) {
         try? BrokenPipe.withoutSignal { try input.write(contentsOf: Data((line + "\n").utf8)) }
     }
@@ -67,7 +67,7 @@ struct ExampleProcess {
         }
     }
 
-    /// Starts a program whose two outputs go to `output`. It inherits no other descriptor that is closed on exec.
+    /// Starts a program whose two outputs go to `output`. Other descriptors that are closed on exec are not inherited.
     private static func spawn(
         _ command: [String], environment: [String: String], input: Int32, output: Int32
     ) throws -> pid_t {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The page of an example, which shows what the example prints.
+/// The page of an example, with the output of the example.
 struct Page {
     /// The lines of the block under "What it prints".
     let output: [String]

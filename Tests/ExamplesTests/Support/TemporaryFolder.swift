@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of a test's own, gone when the test is.
+/// A test's own folder, removed when it is deallocated.
 final class TemporaryFolder: Sendable {
     let url: URL
 

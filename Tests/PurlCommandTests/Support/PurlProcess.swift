@@ -1,11 +1,11 @@
 import Foundation
 
-/// The built executable at work.
+/// A run of the built executable.
 ///
 /// It is spawned without `Foundation.Process`, which on Linux reads past the end of a directory buffer when a process
 /// has as many descriptors open as this one has while other tests run beside it.
 struct PurlProcess {
-    /// What it prints, on both outputs, line by line as it comes; ends when the process does.
+    /// The lines that it prints on both outputs, as they arrive; ends with the process.
     let lines: AsyncStream<String>
 
     private let identifier: pid_t
@@ -14,8 +14,8 @@ struct PurlProcess {
     /// Starts `purl` with these arguments.
     ///
     /// - Parameters:
-    ///   - input: What it reads from its standard input.
-    ///   - environment: Variables of its own. It never sees what this process knows of proxies.
+    ///   - input: Its standard input.
+    ///   - environment: Additional variables. The proxy variables of this process are removed.
     init(
         _ arguments: [String], in folder: TemporaryFolder, input: String = "", environment: [String: String] = [:]
     ) throws {
@@ -24,11 +24,11 @@ struct PurlProcess {
         self.lines = lines
         self.exit = exit
         let (pipe, inputPipe) = (Pipe(), Pipe())
-        // Short enough for a pipe to take before anybody reads.
+        // Short enough for the pipe's buffer.
         try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try inputPipe.fileHandleForWriting.close()
         let executable = try Self.executable().path
-        // The shell goes to the folder and becomes the program, under the same identifier.
+        // The shell changes to the folder and executes the program under the same identifier.
         let changes =
             ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"].flatMap { ["-u", $0] }
             + environment.map { "\($0)=\($1)" }
@@ -71,7 +71,7 @@ struct PurlProcess {
         kill(identifier, number)
     }
 
-    /// Starts a program whose two outputs go to `output`. It inherits no other descriptor that is closed on exec.
+    /// Starts a program whose two outputs go to `output`. Other descriptors that are closed on exec are not inherited.
     private static func spawn(_ command: [String], input: Int32, output: Int32) throws -> pid_t {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?

@@ -3,7 +3,7 @@ import Purl
 
 @testable import PurlCommand
 
-/// A folder of a test's own, gone when the test is.
+/// A test's own folder, removed when it is deallocated.
 final class TemporaryFolder: Sendable {
     let url: URL
 
@@ -24,14 +24,14 @@ final class TemporaryFolder: Sendable {
 
     func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 
-    /// What a file holds; nothing when there is none.
+    /// A file's content; empty when there is none.
     func contents(_ name: String) -> Data { (try? Data(contentsOf: file(name))) ?? Data() }
 
     func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: file(name))
     }
 
-    /// Leaves what an interrupted download leaves.
+    /// Creates the files of an interrupted download.
     @discardableResult
     func leaveParts(of url: String, named name: String, bytes: Int, onDisk: Int? = nil) throws -> ResumeRecord {
         try Self.list(of: url, named: file(name).lastPathComponent, bytes: bytes).write(to: file(name + ".resume"))
@@ -39,7 +39,7 @@ final class TemporaryFolder: Sendable {
         return Self.record(of: url, bytes: bytes)
     }
 
-    /// What a record of so many of 1000 bytes says.
+    /// A record of so many of 1000 bytes.
     static func record(of url: String, bytes: Int) -> ResumeRecord {
         guard let record = ResumeRecord(list(of: url, named: "file", bytes: bytes)) else {
             preconditionFailure("The record cannot be read.")

@@ -76,11 +76,11 @@ extension FuzzTarget {
         } else {
             guard let url = URL(string: choices.line()), let current = URL(string: choices.line()) else { return }
             var item = DownloadItem(
-                url: url, currentURL: current, sha256: choices.optionalLine(), wish: .wanted, order: choices.integer())
+                url: url, currentURL: current, sha256: choices.optionalLine(), intent: .wanted, order: choices.integer())
             item.totalBytes = choices.flag() ? choices.integer() : nil
             item.serverSHA256 = choices.optionalLine()
             guard let written = try? item.encoded() else { return }
-            let name = DownloadPlaces.fileName(of: url) + "." + DownloadPlaces.itemType
+            let name = DownloadPaths.fileName(of: url) + "." + DownloadPaths.itemType
             require(!name.contains("/") && name.utf8.count <= 255, "a file's name is one component")
             guard let read = DownloadItem(decoding: written, fileName: name) else { return }
             requireSame(read, item, "what is taken is what was written")

@@ -1,0 +1,129 @@
+import Foundation
+
+/// One URL to download, with the name and checksum of its file.
+struct DownloadRequest: Equatable, Sendable {
+    /// A URL with a scheme.
+    let url: URL
+    /// The file's path; `nil` uses the name that the server suggests.
+    var output: String?
+    /// The checksum that the file must have.
+    var checksum: Checksum?
+
+    /// The URL that a word is; `nil` when it is none.
+    static func url(_ word: String) -> URL? {
+        guard word.contains("://"), let url = URL(string: word), url.scheme != nil else { return nil }
+        return url
+    }
+}
+
+/// Download requests, each URL once, in the order given.
+struct DownloadRequestList {
+    private(set) var requests: [DownloadRequest] = []
+    private var indices: [String: Int] = [:]
+
+    init(_ requests: [DownloadRequest] = []) {
+        for request in requests { add(request) }
+    }
+
+    /// Adds a request, unless an equal one is in the list. `false` when its URL is in the list with another name or
+    /// checksum.
+    @discardableResult
+    mutating func add(_ request: DownloadRequest) -> Bool {
+        let key = request.url.absoluteString
+        if let index = indices[key] { return requests[index] == request }
+        indices[key] = requests.count
+        requests.append(request)
+        return true
+    }
+}
+
+/// Reads an `--input-file`: a URL in each line, optionally followed by `sha256=HEX` and `out=NAME`. Empty lines, and text
+/// after a `#` at the beginning of a word, are skipped.
+enum InputFile {
+    /// The longest file accepted, in bytes.
+    private static let maximumLength = 64 << 20
+
+    /// The requests of the command line, followed by those of the file.
+    ///
+    /// - Parameter path: "-" is standard input.
+    static func requests(
+        in path: String, after first: [DownloadRequest]
+    ) throws(CommandFailure) -> [DownloadRequest] {
+        let name = path == "-" ? "standard input" : "“\(path)”"
+        return try requests(text: try read(path, name), name: name, after: first)
+    }
+
+    /// - Parameter name: The file's name in error messages.
+    static func requests(
+        text: String, name: String, after first: [DownloadRequest]
+    ) throws(CommandFailure) -> [DownloadRequest] {
+        var list = DownloadRequestList(first)
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            do throws(CommandFailure) {
+                guard let request = try request(line) else { continue }
+                guard list.add(request) else {
+                    throw CommandFailure(
+                        "\(request.url.absoluteString) is listed already with another name or checksum.")
+                }
+            } catch {
+                throw CommandFailure("Line \(index + 1) of \(name): \(error.sentence)")
+            }
+        }
+        guard !list.requests.isEmpty else { throw CommandFailure("There is no URL in \(name).") }
+        return list.requests
+    }
+
+    private static func request(_ line: Substring) throws(CommandFailure) -> DownloadRequest? {
+        let words = line.split(whereSeparator: \.isWhitespace).prefix { !$0.hasPrefix("#") }.map(String.init)
+        guard let first = words.first else { return nil }
+        guard let url = DownloadRequest.url(first) else {
+            throw CommandFailure("“\(first)” is not a URL such as http://host/file.")
+        }
+        var request = DownloadRequest(url: url)
+        for word in words.dropFirst() {
+            if word.hasPrefix("sha256="), request.checksum == nil {
+                request.checksum = try checksum(String(word.dropFirst("sha256=".count)))
+            } else if word.hasPrefix("out="), request.output == nil {
+                request.output = try fileName(String(word.dropFirst("out=".count)))
+            } else {
+                throw CommandFailure("“\(word)” is not sha256=HEX or out=NAME, or is given twice.")
+            }
+        }
+        return request
+    }
+
+    private static func checksum(_ text: String) throws(CommandFailure) -> Checksum {
+        guard let checksum = Checksum(text) else {
+            throw CommandFailure("“sha256=” needs 64 hexadecimal digits, not “\(text)”.")
+        }
+        return checksum
+    }
+
+    private static func fileName(_ text: String) throws(CommandFailure) -> String {
+        guard FileName.isPlain(text) else {
+            throw CommandFailure("“out=” needs the plain name of a file, not “\(text)”.")
+        }
+        return text
+    }
+
+    private static func read(_ path: String, _ name: String) throws(CommandFailure) -> String {
+        let data: Data?
+        do {
+            let file =
+                path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            data = try file.read(upToCount: maximumLength + 1)
+        } catch {
+            throw CommandFailure("\(name) cannot be read.")
+        }
+        guard let data, !data.isEmpty else { return "" }
+        guard data.count <= maximumLength else {
+            throw CommandFailure("\(name) is too long for a list of URLs.")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw CommandFailure("\(name) is not UTF-8 text.")
+        }
+        // Some editors write a byte order mark first.
+        return text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
+    }
+}

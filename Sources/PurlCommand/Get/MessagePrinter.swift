@@ -1,0 +1,55 @@
+import Foundation
+import Purl
+
+/// Prints the messages about one download, or about all.
+struct MessagePrinter: Sendable {
+    let console: Console
+    let isQuiet: Bool
+    /// The download's name before its file has one; `nil` when there is only one, and for messages about all.
+    let subject: String?
+
+    /// Prints a message, unless `-q` was given.
+    func info(_ message: String) {
+        if !isQuiet { console.print(message) }
+    }
+
+    /// Prints an error.
+    func error(_ sentence: String) {
+        console.print("purl: " + (subject.map { "\($0): " } ?? "") + sentence)
+    }
+}
+
+/// Prints what `-v` shows: requests (`>`), responses (`<`) and delegate calls (`*`).
+struct Trace: Sendable {
+    /// `nil` prints nothing.
+    let console: Console?
+    /// The download's name when there are several; otherwise empty.
+    let name: String
+
+    /// Prints a request. After the response its fields are those that were sent.
+    func request(_ request: URLRequest?) {
+        guard let request else { return }
+        print(">", "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")")
+        printFields(">", request.allHTTPHeaderFields ?? [:])
+    }
+
+    func response(_ response: HTTPURLResponse) {
+        let reason = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
+        print("<", "\(response.statusCode) \(reason)")
+        let pairs = response.allHeaderFields.map { ("\($0.key.base)", "\($0.value)") }
+        printFields("<", Dictionary(pairs, uniquingKeysWith: { $1 }))
+    }
+
+    /// Prints a call of the delegate, and the delegate's decision.
+    func call(_ name: String, _ details: String) {
+        print("*", (self.name.isEmpty ? "" : self.name + ": ") + "\(name): \(details)")
+    }
+
+    private func printFields(_ mark: String, _ fields: [String: String]) {
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) { print(mark, "\(name): \(value)") }
+    }
+
+    private func print(_ mark: String, _ text: String) {
+        console?.print("\(mark) \(text)")
+    }
+}

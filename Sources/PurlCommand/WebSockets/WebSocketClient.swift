@@ -1,0 +1,145 @@
+import Foundation
+import Purl
+
+/// `purl ws`: sends each line of standard input as a message, and prints each message received.
+struct WebSocketClient {
+    private let options: WebSocketOptions
+    private let output: Console
+    private let errors: Console
+
+    init(_ options: WebSocketOptions, output: Console, errors: Console) {
+        self.options = options
+        self.output = output
+        self.errors = errors
+    }
+
+    func run() async -> ExitCode {
+        let delegate = WebSocketClientDelegate(errors, isVerbose: options.verbosity == .verbose)
+        let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+        let task = session.webSocketTask(with: request)
+        if let size = options.maximumMessageSize { task.maximumMessageSize = size }
+        let interrupts = Interrupts(errors)
+        interrupts.onInterrupt { task.cancel(with: .normalClosure, reason: nil) }
+        task.resume()
+        let sender = Task { await send(StandardInput.lines(), through: task) }
+        await printMessages(of: task)
+        let error = await delegate.completion()
+        sender.cancel()
+        session.finishTasksAndInvalidate()
+        return interrupts.isInterrupted ? .interrupted : exitCode(task, error)
+    }
+
+    private var configuration: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        options.proxy.apply(to: configuration)
+        return configuration
+    }
+
+    private var request: URLRequest {
+        var request = URLRequest(url: options.url)
+        for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+        if !options.protocols.isEmpty {
+            request.setValue(options.protocols.joined(separator: ", "), forHTTPHeaderField: "Sec-WebSocket-Protocol")
+        }
+        return request
+    }
+
+    // MARK: Messages
+
+    /// Sends the lines; at the end of the input closes the connection, after the messages that the server has sent by then.
+    private func send(_ lines: AsyncStream<String>, through task: URLSessionWebSocketTask) async {
+        for await line in lines {
+            do { try await task.send(.string(line)) } catch { return }
+        }
+        // Waits for the connection to open; closing it earlier would cancel it. The pong follows the messages sent before it.
+        try? await task.sendPing()
+        task.cancel(with: .normalClosure, reason: nil)
+    }
+
+    private func printMessages(of task: URLSessionWebSocketTask) async {
+        while let message = try? await task.receive() {
+            switch message {
+            case .string(let text): print(text)
+            case .data(let data): print("(\(data.count) bytes)")
+            }
+        }
+    }
+
+    /// Prints a message: on a terminal without control characters, elsewhere unchanged.
+    private func print(_ text: String) {
+        guard !output.isTerminal else { return output.print(text) }
+        try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    }
+
+    // MARK: End
+
+    private func exitCode(_ task: URLSessionWebSocketTask, _ error: (any Error)?) -> ExitCode {
+        if let error {
+            errors.print("purl: \((error as? URLError)?.localizedDescription ?? "\(error)")")
+            let status = (task.response as? HTTPURLResponse)?.statusCode ?? 0
+            return status >= 400 ? .httpError : .failure
+        }
+        switch task.closeStatus {
+        case 1000, 1001, 1005, nil: return .success
+        case let status?:
+            if options.verbosity != .quiet {
+                let reason = task.closeReason.map { ": " + String(decoding: $0, as: UTF8.self) } ?? ""
+                errors.print("purl: The server closed the connection with \(status)\(reason)")
+            }
+            return .failure
+        }
+    }
+}
+
+/// Prints when the connection opens and closes, and waits for the task's end.
+final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Sendable {
+    private let console: Console
+    private let isVerbose: Bool
+    private let end: AsyncStream<(any Error)?>
+    private let toEnd: AsyncStream<(any Error)?>.Continuation
+
+    init(_ console: Console, isVerbose: Bool) {
+        self.console = console
+        self.isVerbose = isVerbose
+        (end, toEnd) = AsyncStream.makeStream()
+    }
+
+    /// Returns when the task has ended, with its error if it failed.
+    func completion() async -> (any Error)? {
+        for await error in end { return error }
+        return nil
+    }
+
+    func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?
+    ) {
+        if isVerbose { console.print("* open" + (`protocol`.map { ", subprotocol \($0)" } ?? "")) }
+    }
+
+    func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
+        didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
+    ) {
+        guard isVerbose else { return }
+        let words = reason.map { ": " + String(decoding: $0, as: UTF8.self) } ?? ""
+        console.print("* closed with \(webSocketTask.closeStatus ?? 0)\(words)")
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        toEnd.yield(error)
+        toEnd.finish()
+    }
+}
+
+/// The process's standard input.
+enum StandardInput {
+    /// The lines as they arrive. A thread of its own waits for them.
+    static func lines() -> AsyncStream<String> {
+        let (lines, toLines) = AsyncStream<String>.makeStream()
+        Thread.detachNewThread {
+            while let line = readLine() { toLines.yield(line) }
+            toLines.finish()
+        }
+        return lines
+    }
+}
