@@ -5,8 +5,15 @@ import Purl
 final class Sandbox: Sendable {
     let folder: URL
 
+    /// The folder of all sandboxes, removed when the process ends: a session that outlives its test may make a folder again
+    /// that the test has removed.
+    private static let common: URL = {
+        atexit { try? FileManager.default.removeItem(at: Sandbox.common) }
+        return FileManager.default.temporaryDirectory.appendingPathComponent("purl-tests-\(getpid())")
+    }()
+
     init() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-\(UUID().uuidString)")
+        folder = Self.common.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 

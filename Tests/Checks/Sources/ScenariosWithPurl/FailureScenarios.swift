@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// What can go wrong, and which error reports it.
+/// What can go wrong, and how it is reported.
 enum FailureScenarios {
     static let all =
         [

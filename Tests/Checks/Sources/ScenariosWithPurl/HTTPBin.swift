@@ -14,8 +14,8 @@ struct HTTPBin: Sendable {
 
         func field(_ name: String) -> String? { response.value(forHTTPHeaderField: name) }
 
-        /// The value that httpbin reports about the request, at this path of keys.
-        func reported(_ keys: String...) -> String? {
+        /// What httpbin echoes of the request, at this path of keys.
+        func echoed(_ keys: String...) -> String? {
             var value = try? JSONSerialization.jsonObject(with: body)
             for key in keys { value = (value as? [String: Any])?[key] }
             if let text = value as? String { return text }
@@ -131,7 +131,7 @@ enum HTTPBinAuthentication {
             HTTPBinChecks.Check("/basic-auth with the user of the URL") { bin in
                 let answer = try await bin.get("/basic-auth/me/secret", user: "me")
                 try expect("status", answer.status, 200)
-                try expect("user", answer.reported("user"), "me")
+                try expect("user", answer.echoed("user"), "me")
             },
             HTTPBinChecks.Check("/basic-auth with a delegate's credential") { bin in
                 try expect("status", try await answered(bin, "/basic-auth/me/secret", "secret"), 200)
@@ -167,7 +167,7 @@ enum HTTPBinAuthentication {
             },
             HTTPBinChecks.Check("/bearer with a token, and without") { bin in
                 let answer = try await bin.get("/bearer", fields: ["Authorization": "Bearer abc"])
-                try expect("token", answer.reported("token"), "abc")
+                try expect("token", answer.echoed("token"), "abc")
                 try expect("status", try await bin.get("/bearer").status, 401)
             },
             HTTPBinChecks.Check("/digest-auth, nonces that go stale after every request") { bin in
@@ -208,9 +208,9 @@ enum HTTPBinBodies {
         methods.map { method in
             HTTPBinChecks.Check("/anything with \(method) and no body") { bin in
                 let answer = try await bin.load(bin.request("/anything/x?a=%20b", method))
-                try expect("method", answer.reported("method"), method)
-                try expect("query", answer.reported("args", "a"), " b")
-                try expect("body", answer.reported("data"), "")
+                try expect("method", answer.echoed("method"), method)
+                try expect("query", answer.echoed("args", "a"), " b")
+                try expect("body", answer.echoed("data"), "")
             }
         }
         + methods.dropFirst().flatMap { method in
@@ -219,7 +219,7 @@ enum HTTPBinBodies {
                     var request = try bin.request("/anything", method)
                     request.httpBody = Data("the body".utf8)
                     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
-                    try expect("body", try await bin.load(request).reported("data"), "the body")
+                    try expect("body", try await bin.load(request).echoed("data"), "the body")
                 },
                 HTTPBinChecks.Check("/anything with \(method) and a file") { bin in
                     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -228,20 +228,20 @@ enum HTTPBinBodies {
                     var request = try bin.request("/anything", method)
                     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
                     let (body, response) = try await bin.session.upload(for: request, fromFile: file)
-                    try expect("body", try bin.answer(body, response).reported("data"), "from a file")
+                    try expect("body", try bin.answer(body, response).echoed("data"), "from a file")
                 },
                 HTTPBinChecks.Check("/anything with \(method) and a stream") { bin in
                     var request = try bin.request("/anything", method)
                     request.httpBodyStream = InputStream(data: Data("from a stream".utf8))
                     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
-                    try expect("body", try await bin.load(request).reported("data"), "from a stream")
+                    try expect("body", try await bin.load(request).echoed("data"), "from a stream")
                 },
                 HTTPBinChecks.Check("/anything with \(method) and a form") { bin in
                     var request = try bin.request("/anything", method)
                     request.httpBody = Data("a=1&b=%C3%A4".utf8)
                     let answer = try await bin.load(request)
-                    try expect("a", answer.reported("form", "a"), "1")
-                    try expect("b", answer.reported("form", "b"), "ä")
+                    try expect("a", answer.echoed("form", "a"), "1")
+                    try expect("b", answer.echoed("form", "b"), "ä")
                 },
             ]
         } + [
@@ -256,19 +256,19 @@ enum HTTPBinBodies {
                 try expect("length", head.response.expectedContentLength, 100)
                 try expect("bytes", head.body.count, 0)
                 let options = try await bin.load(bin.request("/get", "OPTIONS"))
-                try expect("Allow contains GET", options.field("Allow")?.contains("GET") == true)
+                try expect("lists what is allowed", options.field("Allow")?.contains("GET") == true)
             },
             HTTPBinChecks.Check("/post with a megabyte") { bin in
                 var request = try bin.request("/post", "POST")
                 request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
                 let (body, response) = try await bin.session.upload(
                     for: request, from: Data(repeating: 65, count: 1_000_000))
-                try expect("bytes", try bin.answer(body, response).reported("data")?.utf8.count, 1_000_000)
+                try expect("bytes", try bin.answer(body, response).echoed("data")?.utf8.count, 1_000_000)
             },
         ]
 }
 
-/// Which of httpbin's responses a session stores, and which it loads again. Metrics tell where a response came from.
+/// What a session stores of httpbin's answers, and what it asks again. Metrics show where a response came from.
 enum HTTPBinCaching {
     static let all = [
         HTTPBinChecks.Check("/etag with conditions") { bin in
@@ -294,7 +294,7 @@ enum HTTPBinCaching {
             try expect("statuses", found.statuses, [200, 200])
             try expect("from the network", found.origins.allSatisfy { $0.hasPrefix("networkLoad") })
         },
-        HTTPBinChecks.Check("/cache is validated with a 304, and the task gets the stored 200") { bin in
+        HTTPBinChecks.Check("/cache is confirmed with a 304, which is not shown") { bin in
             let found = try await Loads(bin, "/cache", 2)
             try expect("statuses", found.statuses, [200, 200])
             try expect("bodies are the same", found.bodies[0] == found.bodies[1])
@@ -312,7 +312,7 @@ enum HTTPBinCaching {
             let first = try await bin.get("/cache/60")
             try expect("the same", try await bin.load(request).body == first.body)
         },
-        HTTPBinChecks.Check("/etag/v1, whose tag has no quotes, has a status of 200 both times") { bin in
+        HTTPBinChecks.Check("/etag/v1, whose tag has no quotes, stays as the server sent it") { bin in
             let found = try await Loads(bin, "/etag/v1", 2)
             try expect("statuses", found.statuses, [200, 200])
             try expect("there is a body the second time", !found.bodies[1].isEmpty)
@@ -361,14 +361,14 @@ enum HTTPBinContents {
     static let all = [
         HTTPBinChecks.Check("/gzip is decoded") { bin in
             let answer = try await bin.get("/gzip")
-            try expect("gzipped", answer.reported("gzipped"), "1")
+            try expect("gzipped", answer.echoed("gzipped"), "1")
             try expect("coding", answer.field("Content-Encoding"), "gzip")
         },
         HTTPBinChecks.Check("/deflate is decoded") { bin in
-            try expect("deflated", try await bin.get("/deflate").reported("deflated"), "1")
+            try expect("deflated", try await bin.get("/deflate").echoed("deflated"), "1")
         },
-        HTTPBinChecks.Check("brotli is not accepted") { bin in
-            let offered = try await bin.get("/headers").reported("headers", "Accept-Encoding")
+        HTTPBinChecks.Check("brotli is not asked for") { bin in
+            let offered = try await bin.get("/headers").echoed("headers", "Accept-Encoding")
             try expect("something is offered", offered != nil)
             try expect("no brotli is offered", offered?.contains("br") == false)
         },
@@ -409,11 +409,11 @@ enum HTTPBinContents {
             try expect("status", answer.status, 206)
             try expect("body", answer.text, "klmnopqrst")
         },
-        HTTPBinChecks.Check("/user-agent and /headers tell what was sent") { bin in
+        HTTPBinChecks.Check("/user-agent and /headers echo what was sent") { bin in
             let answer = try await bin.get("/user-agent", fields: ["User-Agent": "mine/1"])
-            try expect("agent", answer.reported("user-agent"), "mine/1")
-            let own = try await bin.get("/headers", fields: ["X-Own": "grüße"]).reported("headers", "X-Own")
-            try expect("there is a field", own != nil)
+            try expect("agent", answer.echoed("user-agent"), "mine/1")
+            let echoed = try await bin.get("/headers", fields: ["X-Own": "grüße"]).echoed("headers", "X-Own")
+            try expect("there is a field", echoed != nil)
         },
         HTTPBinChecks.Check("/image/png, /html, /json and /xml have their types") { bin in
             for (path, type) in [
@@ -436,27 +436,27 @@ enum HTTPBinCookies {
         HTTPBinChecks.Check("/cookies/set is kept across its redirect") { bin in
             let answer = try await bin.get("/cookies/set?a=1&b=2")
             try expect("place", answer.place, "/cookies")
-            try expect("a", answer.reported("cookies", "a"), "1")
-            try expect("b", answer.reported("cookies", "b"), "2")
+            try expect("a", answer.echoed("cookies", "a"), "1")
+            try expect("b", answer.echoed("cookies", "b"), "2")
         },
         HTTPBinChecks.Check("/cookies/set/NAME/VALUE, then sent with the next request") { bin in
             _ = try await bin.get("/cookies/set/a/1")
-            try expect("a", try await bin.get("/cookies").reported("cookies", "a"), "1")
+            try expect("a", try await bin.get("/cookies").echoed("cookies", "a"), "1")
             try expect("stored", bin.session.configuration.httpCookieStorage?.cookies?.map(\.name), ["a"])
         },
         HTTPBinChecks.Check("/cookies/delete deletes one, and leaves the other") { bin in
             _ = try await bin.get("/cookies/set?a=1&b=2")
             let answer = try await bin.get("/cookies/delete?a")
-            try expect("a", answer.reported("cookies", "a"), nil)
-            try expect("b", answer.reported("cookies", "b"), "2")
+            try expect("a", answer.echoed("cookies", "a"), nil)
+            try expect("b", answer.echoed("cookies", "b"), "2")
         },
         HTTPBinChecks.Check("no cookies where none are wanted") { bin in
             let other = bin.changed { $0.httpShouldSetCookies = false }
-            try expect("a", try await other.get("/cookies/set?a=1").reported("cookies", "a"), nil)
+            try expect("a", try await other.get("/cookies/set?a=1").echoed("cookies", "a"), nil)
         },
         HTTPBinChecks.Check("a policy of never keeps none") { bin in
             let other = bin.changed { $0.httpCookieAcceptPolicy = .never }
-            try expect("a", try await other.get("/cookies/set?a=1").reported("cookies", "a"), nil)
+            try expect("a", try await other.get("/cookies/set?a=1").echoed("cookies", "a"), nil)
             try expect("stored", other.session.configuration.httpCookieStorage?.cookies?.count, 0)
         },
     ]
@@ -480,7 +480,7 @@ enum HTTPBinRedirects {
             HTTPBinChecks.Check("/redirect/21 are too many") { bin in
                 try await expectFailure(.httpTooManyRedirects) { _ = try await bin.get("/redirect/21") }
             },
-            HTTPBinChecks.Check("a delegate that refuses a redirect gets its response") { bin in
+            HTTPBinChecks.Check("a delegate that returns nil gets the redirect") { bin in
                 let (body, response) = try await bin.session.data(
                     for: bin.request("/redirect/1"), delegate: Recorder(redirect: { _ in nil }))
                 try expect("status", try bin.answer(body, response).status, 302)
@@ -502,12 +502,12 @@ enum HTTPBinRedirects {
         let answer = try await bin.load(request)
         let becomesGet = status == 303 || method == "POST" && (status == 301 || status == 302)
         try expect("place", answer.place, "/anything")
-        try expect("method", answer.reported("method"), becomesGet ? "GET" : method)
-        try expect("body", answer.reported("data"), hasBody && !becomesGet ? "the body" : "")
+        try expect("method", answer.echoed("method"), becomesGet ? "GET" : method)
+        try expect("body", answer.echoed("data"), hasBody && !becomesGet ? "the body" : "")
     }
 }
 
-/// Slow responses, and downloads that resume.
+/// Answers that take their time, and downloads that resume.
 enum HTTPBinTimes {
     static let all = [
         HTTPBinChecks.Check("/drip arrives drop by drop, and whole") { bin in
@@ -539,7 +539,7 @@ enum HTTPBinTimes {
             }
             try expect("it is the same", try await bin.get("/range/30000").text == pieces)
         },
-        HTTPBinChecks.Check("/range, cancelled: an ETag without quotes gives no resume data") { bin in
+        HTTPBinChecks.Check("/range, cancelled: without quotes its ETag is none, and nothing to resume from") { bin in
             let (kept, keep) = AsyncStream<Data?>.makeStream()
             let recorder = Recorder(onData: { task in
                 (task as? URLSessionDownloadTask)?.cancel { keep.yield($0) }

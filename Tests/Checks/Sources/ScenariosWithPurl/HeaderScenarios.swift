@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// A response's fields, as the task's response has them.
+/// How the fields of a response are shown.
 enum HeaderScenarios {
     static let all = [
         Scenario("header.spelling") { stage in

@@ -8,7 +8,7 @@ private protocol Pipelining {
 
 extension URLRequest: Pipelining {}
 
-/// Responses from elsewhere than the URL's server, and their metrics.
+/// Responses that come from elsewhere than the URL's server, and their metrics.
 enum PlaceScenarios {
     static let all =
         dataURLs.map { name, address in
@@ -110,7 +110,7 @@ enum PlaceScenarios {
         stage.noteRequests()
     }
 
-    /// Loads URLs in turn, and prints the metrics that are the same every time.
+    /// Loads one after the other, and notes what of the metrics is the same every time.
     private static func noteMetrics(_ stage: Stage, _ urls: [URL]) async throws {
         let recorder = Recorder()
         let session = stage.session(recorder)

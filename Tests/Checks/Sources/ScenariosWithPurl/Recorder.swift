@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A delegate that records its calls, a phrase each, and answers as its scenario needs.
+/// A delegate that writes down its calls, one phrase for each, and answers as its scenario wants.
 final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     typealias ChallengeAnswer =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
@@ -72,7 +72,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         }
     }
 
-    /// Equal calls in a row are recorded as one: how bytes are cut into calls may differ.
+    /// Neighbouring calls that report the same are one: how bytes are cut into calls does not matter.
     private func add(_ call: String, joining prefix: String? = nil, change: (inout State) -> Void = { _ in }) {
         let ready = state.withLock { state in
             change(&state)
@@ -151,7 +151,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         onData(dataTask)
     }
 
-    /// Not recorded: where nothing is stored, it has no effect.
+    /// Not among the calls: it is not seen where nothing is stored.
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A protocol that loads URLs whose host ends with ".stub". The path selects the response.
+/// A protocol that answers for hosts that end with ".stub". The path decides how.
 final class StandIn: URLProtocol {
     override class func canInit(with request: URLRequest) -> Bool {
         request.url?.host?.hasSuffix(".stub") ?? false
