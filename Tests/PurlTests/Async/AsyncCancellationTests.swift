@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// Cancelling the surrounding `Task` cancels the transfer, at every stage, and closes its connection.
-@Suite(.timeLimit(.minutes(5))) struct AsyncCancellationTests {
+@Suite("Cancelling a Swift task that awaits a transfer", .timeLimit(.minutes(5)))
+struct AsyncCancellationTests {
     /// The call that is cancelled.
     enum Call: CaseIterable, Sendable {
         case data, download
@@ -27,8 +27,10 @@ import Testing
         #expect(error?.localizedDescription.isEmpty == false)
     }
 
-    @Test(arguments: Call.allCases)
-    func beforeTheCallNothingIsAsked(_ call: Call) async throws {
+    @Test(
+        "A call in a Swift task that is already cancelled throws cancelled and sends no request",
+        arguments: Call.allCases)
+    func beforeCall(_ call: Call) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 1_000))
         let sandbox = try Sandbox()
@@ -37,7 +39,7 @@ import Testing
         for _ in 0..<50 {
             let gate = Gate()
             let task = Task {
-                // Returns early, for the task is cancelled.
+                // Returns early because the Swift task is cancelled.
                 await gate.reached()
                 try await call.load(server.url("/file"), by: session)
             }
@@ -50,9 +52,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    /// Wherever the cancellation meets the transfer, it ends once: with the body or with `.cancelled`.
-    @Test(arguments: Call.allCases)
-    func atAnyMoment(_ call: Call) async throws {
+    @Test("A cancellation at any moment ends the call once: with the body or with cancelled", arguments: Call.allCases)
+    func anyMoment(_ call: Call) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000))
         let sandbox = try Sandbox()
@@ -72,8 +73,9 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test(arguments: Call.allCases)
-    func inTheQueueForAConnection(_ call: Call) async throws {
+    @Test(
+        "A cancelled call that waits for a connection throws cancelled and sends no request", arguments: Call.allCases)
+    func waitingForConnection(_ call: Call) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 1_000).delayed(until: gate))
@@ -91,7 +93,7 @@ import Testing
         #expect(server.requests.map(\.path) == ["/slow"])
     }
 
-    @Test(arguments: Call.allCases)
+    @Test("A call that is cancelled while it connects throws cancelled", arguments: Call.allCases)
     func whileConnecting(_ call: Call) async throws {
         let backlog = try #require(FullBacklog())
         let url = backlog.url
@@ -101,7 +103,7 @@ import Testing
         defer { session.invalidateAndCancel() }
         let task = Task { try await call.load(url, by: session) }
         while await SessionTasks.unfinished(of: session).isEmpty { await Task.yield() }
-        // A whole exchange later the dialling has begun.
+        // By the end of another exchange the dialling has begun.
         _ = try await session.data(from: server.url)
         #expect(await SessionTasks.unfinished(of: session).count == 1)
         task.cancel()
@@ -110,9 +112,8 @@ import Testing
         withExtendedLifetime(backlog) {}
     }
 
-    /// Connecting takes as long as the request may make no progress.
-    @Test(arguments: Call.allCases)
-    func aConnectionThatIsNeverMadeTimesOut(_ call: Call) async throws {
+    @Test("A connection that is never accepted times out after timeoutIntervalForRequest", arguments: Call.allCases)
+    func connectTimeout(_ call: Call) async throws {
         let backlog = try #require(FullBacklog())
         let sandbox = try Sandbox()
         let session = sandbox.session { $0.timeoutIntervalForRequest = 0.2 }
@@ -123,8 +124,10 @@ import Testing
         withExtendedLifetime(backlog) {}
     }
 
-    @Test(arguments: Call.allCases)
-    func beforeTheResponse(_ call: Call) async throws {
+    @Test(
+        "A call that is cancelled before the response throws cancelled and closes its connection",
+        arguments: Call.allCases)
+    func beforeResponse(_ call: Call) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route("/deaf", .generated(size: 1_000).delayed(until: gate))
@@ -139,8 +142,8 @@ import Testing
         #expect(server.requests.map(\.ending) == [.clientLeft])
     }
 
-    @Test(arguments: Call.allCases)
-    func inTheBody(_ call: Call) async throws {
+    @Test("A call that is cancelled in the body throws cancelled and closes its connection", arguments: Call.allCases)
+    func inBody(_ call: Call) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route(
@@ -158,7 +161,8 @@ import Testing
         #expect(await SessionTasks.unfinished(of: session).isEmpty)
     }
 
-    @Test func aGroupThatThrowsTakesItsTransfersAlong() async throws {
+    @Test("A task group that throws cancels the transfers of its other tasks")
+    func throwingGroup() async throws {
         let server = try LoopbackServer()
         server.route("/stalled", .generated(size: 1_000_000).stalled(afterBytes: 1_000))
         server.route("/cut", .generated(size: 1_000_000).delayed(by: .milliseconds(1)).cut(afterBytes: 1_000))

@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// The `async` methods return the whole body, or throw the reason.
-@Suite(.timeLimit(.minutes(5))) struct AsyncLoadingTests {
+@Suite("The async methods of a session", .timeLimit(.minutes(5)))
+struct AsyncLoadingTests {
     private let content = GeneratedContent(size: 1_500_000, seed: 31)
 
     private func makeServer() throws -> LoopbackServer {
@@ -17,7 +17,8 @@ import Testing
         return server
     }
 
-    @Test func dataFromAURLAndForARequest() async throws {
+    @Test("data(from:) and data(for:) return the body and the response")
+    func data() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -34,7 +35,8 @@ import Testing
         #expect(String(decoding: forRequest, as: UTF8.self).hasSuffix("\r\n\r\nbody"))
     }
 
-    @Test func anEmptyBodyIsEmptyData() async throws {
+    @Test("An empty body is returned as empty data")
+    func emptyBody() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -44,8 +46,8 @@ import Testing
         #expect((response as? HTTPURLResponse)?.statusCode == 204)
     }
 
-    @Test(arguments: ["url", "request"])
-    func aDownloadsFileBelongsToTheCaller(_ way: String) async throws {
+    @Test("The file of an awaited download stays until the caller removes it", arguments: ["url", "request"])
+    func downloadedFile(_ way: String) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -55,7 +57,7 @@ import Testing
             ? try await session.download(from: server.url("/moved"))
             : try await session.download(for: URLRequest(url: server.url("/moved")))
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
-        // Nothing the session does later touches it.
+        // The session does not touch the file afterwards.
         #expect(await SessionTasks.unfinished(of: session).isEmpty)
         session.finishTasksAndInvalidate()
         await server.waitUntilDisconnected()
@@ -64,7 +66,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func aDownloadGoesOnFromResumeData() async throws {
+    @Test("download(resumeFrom:) loads the missing bytes and returns the whole file")
+    func resumedDownload() async throws {
         let server = try makeServer()
         server.route("/big", .generated(content).entityTag("\"v1\"").cut(afterBytes: 600_000, times: 1))
         let sandbox = try Sandbox()
@@ -81,7 +84,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func badResumeDataThrows() async throws {
+    @Test("download(resumeFrom:) throws for data that is no resume data")
+    func badResumeData() async throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
         defer { session.invalidateAndCancel() }
@@ -89,14 +93,14 @@ import Testing
         #expect(error?.code == .cannotDecodeRawData)
     }
 
-    @Test(arguments: ["/cut", "https:", "refused"])
-    func failuresThrowTheirReason(_ what: String) async throws {
+    @Test("A failed transfer throws its URLError", arguments: ["/cut", "https:", "refused"])
+    func failures(_ what: String) async throws {
         let server = try makeServer()
         let (url, code): (URL, URLError.Code) =
             switch what {
             case "/cut": (server.url("/cut"), .networkConnectionLost)
             case "https:": (try #require(URL(string: "https://127.0.0.1:1/")), .unsupportedURL)
-            // Nobody listens there; the port of a server that was stopped may be another's by now.
+            // Port 1 is closed. The port of a stopped server may already belong to another one.
             default: (try #require(URL(string: "http://127.0.0.1:1/")), .cannotConnectToHost)
             }
         let sandbox = try Sandbox()
@@ -114,7 +118,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func sixtyFourAtOnce() async throws {
+    @Test("64 concurrent calls each return their own body")
+    func concurrent() async throws {
         let server = try makeServer()
         let contents = (0..<64).map { GeneratedContent(size: 20_000 + $0, seed: UInt64($0)) }
         for (index, content) in contents.enumerated() { server.route("/\(index)", .generated(content)) }
@@ -140,7 +145,8 @@ import Testing
 
     // MARK: Delegates
 
-    @Test func theTasksDelegateDecidesOnRedirects() async throws {
+    @Test("The delegate of an async call decides on its redirects")
+    func redirectDelegate() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let (sessions, stays) = (Witness(), Witness(redirect: { _ in nil }))
@@ -160,7 +166,8 @@ import Testing
         #expect(sessions.events == [.redirect(302, to: "/file")])
     }
 
-    @Test func theTasksDelegateIsReleased() async throws {
+    @Test("The delegate of an async call is released when the call has returned")
+    func releasedDelegate() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()

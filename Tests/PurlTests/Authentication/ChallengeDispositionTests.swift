@@ -4,7 +4,7 @@ import PurlTesting
 import Synchronization
 import Testing
 
-@Suite("The delegate's answer to a challenge", .timeLimit(.minutes(5)))
+@Suite("The delegate's disposition of a challenge", .timeLimit(.minutes(5)))
 struct ChallengeDispositionTests {
     static let twoSpaces = [#"Basic realm="hall", Digest realm="vault", nonce="n", qop=auth, Basic realm="yard""#]
 
@@ -14,26 +14,29 @@ struct ChallengeDispositionTests {
         return (try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: witness), server)
     }
 
-    @Test("A credential: the request goes again")
+    @Test("useCredential repeats the request with the credential")
     func use() async throws {
-        let (outcome, _) = try await load(Door.reply(), Door.witness())
+        let (outcome, _) = try await load(ProtectedResource.reply(), ProtectedResource.witness())
         #expect(
             outcome.events == [
                 .challenge("Basic", "vault", failures: 0), .response(200), .data(6), .completed(nil), .invalid,
             ])
     }
 
-    @Test("No credential, or one that cannot be sent: the 401 is the result", arguments: [nil, "me:and you", "me\n"])
+    @Test(
+        "useCredential without a credential that can be sent makes the 401 the result",
+        arguments: [nil, "me:and you", "me\n"])
     func useNothing(user: String?) async throws {
-        let witness = Door.witness(.useCredential, user.map { Door.credential($0) })
-        let (outcome, server) = try await load(Door.reply(), witness)
+        let witness = ProtectedResource.witness(.useCredential, user.map { ProtectedResource.credential($0) })
+        let (outcome, server) = try await load(ProtectedResource.reply(), witness)
         #expect(outcome.response?.statusCode == 401)
         #expect(server.requests.count == 1)
     }
 
-    @Test("Default handling: the 401 is the result")
+    @Test("performDefaultHandling without a known credential makes the 401 the result")
     func performDefault() async throws {
-        let (outcome, server) = try await load(Door.reply(), Door.witness(.performDefaultHandling))
+        let (outcome, server) = try await load(
+            ProtectedResource.reply(), ProtectedResource.witness(.performDefaultHandling))
         #expect(
             outcome.events == [
                 .challenge("Basic", "vault", failures: 0), .response(401), .data(12), .completed(nil), .invalid,
@@ -41,53 +44,53 @@ struct ChallengeDispositionTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("Cancel: so is the task", arguments: LoadForm.allCases)
+    @Test("cancelAuthenticationChallenge cancels the task", arguments: LoadForm.allCases)
     func cancel(form: LoadForm) async throws {
         let server = try LoopbackServer()
-        let url = server.route("/place", Door.reply())
-        let witness = Door.witness(.cancelAuthenticationChallenge)
+        let url = server.route("/place", ProtectedResource.reply())
+        let witness = ProtectedResource.witness(.cancelAuthenticationChallenge)
         let outcome = try await form.load(URLRequest(url: url), witness: witness)
         outcome.expectFailure(.cancelled, at: url)
         #expect(server.requests.count == 1)
     }
 
-    @Test("Reject: the next protection space, the safest first")
+    @Test("rejectProtectionSpace continues with the next protection space, the safest first")
     func reject() async throws {
         let witness = Witness(challenge: { challenge in
             challenge.protectionSpace.realm == "yard"
-                ? (.useCredential, Door.credential()) : (.rejectProtectionSpace, nil)
+                ? (.useCredential, ProtectedResource.credential()) : (.rejectProtectionSpace, nil)
         })
-        let (outcome, server) = try await load(Door.reply(asking: Self.twoSpaces), witness)
-        outcome.expectSuccess(Door.inside)
+        let (outcome, server) = try await load(ProtectedResource.reply(asking: Self.twoSpaces), witness)
+        outcome.expectSuccess(ProtectedResource.inside)
         #expect(
             witness.challenges == [
                 .challenge("Digest", "vault", failures: 0), .challenge("Basic", "hall", failures: 0),
                 .challenge("Basic", "yard", failures: 0),
             ])
-        #expect(server.authorizations == [nil, Door.basic])
+        #expect(server.authorizations == [nil, ProtectedResource.basic])
     }
 
-    @Test("Reject them all: the 401 is the result")
+    @Test("Rejecting every protection space makes the 401 the result")
     func rejectAll() async throws {
-        let witness = Door.witness(.rejectProtectionSpace)
-        let (outcome, server) = try await load(Door.reply(asking: Self.twoSpaces), witness)
+        let witness = ProtectedResource.witness(.rejectProtectionSpace)
+        let (outcome, server) = try await load(ProtectedResource.reply(asking: Self.twoSpaces), witness)
         outcome.expectSuccess(Data("who are you?".utf8))
         #expect(outcome.response?.statusCode == 401)
         #expect(witness.challenges.count == 3)
         #expect(server.requests.count == 1)
     }
 
-    @Test("What was rejected is not asked about again while the place stays closed")
+    @Test("A rejected protection space is not offered again for the same request")
     func rejectForGood() async throws {
         let witness = Witness(challenge: { challenge in
             switch (challenge.protectionSpace.realm, challenge.previousFailureCount) {
             case ("vault", _): (.rejectProtectionSpace, nil)
-            case (_, 0): (.useCredential, Door.credential("me", "wrong"))
-            default: (.useCredential, Door.credential())
+            case (_, 0): (.useCredential, ProtectedResource.credential("me", "wrong"))
+            default: (.useCredential, ProtectedResource.credential())
             }
         })
-        let (outcome, _) = try await load(Door.reply(asking: Self.twoSpaces), witness)
-        outcome.expectSuccess(Door.inside)
+        let (outcome, _) = try await load(ProtectedResource.reply(asking: Self.twoSpaces), witness)
+        outcome.expectSuccess(ProtectedResource.inside)
         #expect(
             witness.challenges == [
                 .challenge("Digest", "vault", failures: 0), .challenge("Basic", "hall", failures: 0),
@@ -95,25 +98,25 @@ struct ChallengeDispositionTests {
             ])
     }
 
-    @Test("A wrong credential is asked about again, with a count, the credential and the response")
+    @Test("A refused credential leads to another challenge with its count, the credential and the response")
     func failures() async throws {
-        let seen = LoadBox<[String]>([])
+        let seen = LockedValue<[String]>([])
         let witness = Witness(challenge: { challenge in
             let status = (challenge.failureResponse as? HTTPURLResponse)?.statusCode ?? 0
             let proposed = challenge.proposedCredential?.password ?? "none"
             seen.withLock { $0.append("\(challenge.previousFailureCount) \(proposed) \(status)") }
             let words = ["wrong", "worse", "secret"]
-            return (.useCredential, Door.credential("me", words[challenge.previousFailureCount]))
+            return (.useCredential, ProtectedResource.credential("me", words[challenge.previousFailureCount]))
         })
-        let (outcome, _) = try await load(Door.reply(), witness)
-        outcome.expectSuccess(Door.inside)
+        let (outcome, _) = try await load(ProtectedResource.reply(), witness)
+        outcome.expectSuccess(ProtectedResource.inside)
         #expect(seen.withLock { $0 } == ["0 none 401", "1 wrong 401", "2 worse 401"])
     }
 
-    @Test("The same wrong credential over and over: it is sent twice, then the 401 is the result")
-    func stubborn() async throws {
-        let witness = Door.witness(.useCredential, Door.credential("me", "wrong"))
-        let (outcome, server) = try await load(Door.reply(), witness)
+    @Test("The same refused credential is sent twice, then the 401 is the result")
+    func repeatedWrongCredential() async throws {
+        let witness = ProtectedResource.witness(.useCredential, ProtectedResource.credential("me", "wrong"))
+        let (outcome, server) = try await load(ProtectedResource.reply(), witness)
         outcome.expectSuccess(Data("who are you?".utf8))
         #expect(outcome.response?.statusCode == 401)
         #expect(server.requests.count == 3)
@@ -124,108 +127,109 @@ struct ChallengeDispositionTests {
             ])
     }
 
-    @Test("What the URL and the storage say is tried first, once, and counts")
+    @Test("The credentials of the URL and the storage are tried first, once, and count as failures")
     func knownFirst() async throws {
         let server = try LoopbackServer()
-        server.route("/place", Door.reply())
+        server.route("/place", ProtectedResource.reply())
         let storage = URLCredentialStorage()
-        storage.setDefaultCredential(Door.credential("you", "old"), for: Door.space(of: server))
-        storage.set(Door.credential("me", "older"), for: Door.space(of: server))
-        let witness = Door.witness()
+        storage.setDefaultCredential(
+            ProtectedResource.credential("you", "old"), for: ProtectedResource.space(of: server))
+        storage.set(ProtectedResource.credential("me", "older"), for: ProtectedResource.space(of: server))
+        let witness = ProtectedResource.witness()
         let request = URLRequest(url: server.url("/place", as: "me:oldest"))
         let outcome = try await LoadForm.dataDelegate.load(request, witness: witness) {
             $0.urlCredentialStorage = storage
         }
-        outcome.expectSuccess(Door.inside)
+        outcome.expectSuccess(ProtectedResource.inside)
         #expect(witness.challenges == [.challenge("Basic", "vault", failures: 2)])
-        #expect(server.authorizations == [nil, "Basic bWU6b2xkZXN0", "Basic bWU6b2xkZXI=", Door.basic])
-        // What was let in is the user's from now on.
-        #expect(storage.defaultCredential(for: Door.space(of: server)) == Door.credential())
+        #expect(server.authorizations == [nil, "Basic bWU6b2xkZXN0", "Basic bWU6b2xkZXI=", ProtectedResource.basic])
+        // The accepted credential becomes the default one.
+        #expect(storage.defaultCredential(for: ProtectedResource.space(of: server)) == ProtectedResource.credential())
     }
 
-    @Test("A server that finds a new name for itself each time comes to an end as well")
+    @Test("A server that names a new realm in each 401 is not asked for ever")
     func inventedRealms() async throws {
         let server = try LoopbackServer()
         server.route(
             "/place",
             .computed { .text("no").status(401).field("WWW-Authenticate", "Basic realm=\"\($0.number)\"") })
         let request = URLRequest(url: server.url("/place", as: "me:secret"))
-        let outcome = try await LoadForm.dataDelegate.load(request, witness: Door.witness())
+        let outcome = try await LoadForm.dataDelegate.load(request, witness: ProtectedResource.witness())
         #expect(outcome.response?.statusCode == 401)
         #expect(server.requests.count == 3)
     }
 
-    @Test("The answer may come from any thread; the first one counts")
+    @Test("A challenge may be answered from any thread, and only the first answer counts")
     func answers() async throws {
-        let delegate = ChattyDelegate { challenge, handler in
+        let delegate = ChallengeHandlerDelegate { challenge, handler in
             Thread.detachNewThread {
-                handler(.useCredential, Door.credential())
+                handler(.useCredential, ProtectedResource.credential())
                 handler(.cancelAuthenticationChallenge, nil)
                 challenge.sender?.cancel(challenge)
             }
         }
-        let (status, _) = try await delegate.load(Door.reply())
+        let (status, _) = try await delegate.load(ProtectedResource.reply())
         #expect(status == 200)
     }
 
-    /// What each method of the sender comes to.
+    /// Each method of the sender, and the status of the result.
     static let senderCalls: [(@Sendable (URLAuthenticationChallenge) -> Void, Int?)] = [
-        ({ $0.sender?.use(Door.credential(), for: $0) }, 200),
+        ({ $0.sender?.use(ProtectedResource.credential(), for: $0) }, 200),
         ({ $0.sender?.continueWithoutCredential(for: $0) }, 401),
         ({ $0.sender?.performDefaultHandling(for: $0) }, 401),
         ({ $0.sender?.rejectProtectionSpaceAndContinue(with: $0) }, 401),
         ({ $0.sender?.cancel($0) }, nil),
     ]
 
-    @Test("The challenge's sender takes the answer too", arguments: senderCalls.indices)
+    @Test("A challenge may be answered through its sender", arguments: senderCalls.indices)
     func sender(index: Int) async throws {
         let (call, status) = Self.senderCalls[index]
-        let delegate = ChattyDelegate { challenge, handler in
+        let delegate = ChallengeHandlerDelegate { challenge, handler in
             call(challenge)
             handler(.cancelAuthenticationChallenge, nil)
         }
-        let result = try await delegate.load(Door.reply())
+        let result = try await delegate.load(ProtectedResource.reply())
         #expect(result.status == status)
         #expect(result.error == (status == nil ? .cancelled : nil))
     }
 
-    @Test("The session's method is not asked about passwords")
+    @Test("The session-level delegate method is not called for HTTP authentication")
     func sessionLevel() async throws {
-        let delegate = ChattyDelegate { _, handler in handler(.performDefaultHandling, nil) }
-        #expect(try await delegate.load(Door.reply()).status == 401)
+        let delegate = ChallengeHandlerDelegate { _, handler in handler(.performDefaultHandling, nil) }
+        #expect(try await delegate.load(ProtectedResource.reply()).status == 401)
         #expect(delegate.sessionChallenges.withLock { $0 } == 0)
     }
 
-    @Test("A task's own delegate is asked in place of the session's")
+    @Test("A challenge goes to the task's own delegate instead of the session's")
     func taskDelegate() async throws {
         let server = try LoopbackServer()
-        let url = server.route("/place", Door.reply())
+        let url = server.route("/place", ProtectedResource.reply())
         let sandbox = try Sandbox()
-        let witness = Door.witness(.cancelAuthenticationChallenge)
+        let witness = ProtectedResource.witness(.cancelAuthenticationChallenge)
         let session = sandbox.session(witness)
-        let (body, _) = try await session.data(from: url, delegate: Door.witness())
-        #expect(body == Door.inside)
+        let (body, _) = try await session.data(from: url, delegate: ProtectedResource.witness())
+        #expect(body == ProtectedResource.inside)
         #expect(witness.challenges == [])
         session.invalidateAndCancel()
     }
 
-    @Test("A task that is cancelled while the delegate thinks is over")
+    @Test("A task that is cancelled before the challenge is answered ends with cancelled")
     func cancelMeanwhile() async throws {
         let witness = Witness(
-            challenge: { _ in (.useCredential, Door.credential()) },
+            challenge: { _ in (.useCredential, ProtectedResource.credential()) },
             hook: { task, event in if case .challenge = event { task.cancel() } })
-        let (outcome, server) = try await load(Door.reply(), witness)
+        let (outcome, server) = try await load(ProtectedResource.reply(), witness)
         #expect(outcome.error?.code == .cancelled)
         #expect(server.requests.count == 1)
     }
 
-    @Test("A task that is suspended while the delegate thinks goes on when it is resumed")
+    @Test("A task that is suspended before the challenge is answered continues when it is resumed")
     func suspendMeanwhile() async throws {
         let server = try LoopbackServer()
-        let url = server.route("/place", Door.reply())
+        let url = server.route("/place", ProtectedResource.reply())
         let sandbox = try Sandbox()
         let witness = Witness(
-            challenge: { _ in (.useCredential, Door.credential()) },
+            challenge: { _ in (.useCredential, ProtectedResource.credential()) },
             hook: { task, event in if case .challenge = event { task.suspend() } })
         let session = sandbox.session(witness)
         let task = session.dataTask(with: url)
@@ -234,16 +238,16 @@ struct ChallengeDispositionTests {
         #expect(task.state == .suspended)
         task.resume()
         await witness.completion()
-        #expect(witness.data(of: task) == Door.inside)
+        #expect(witness.data(of: task) == ProtectedResource.inside)
         session.invalidateAndCancel()
     }
 }
 
-/// A delegate that gets the completion handler itself.
-private final class ChattyDelegate: NSObject, URLSessionTaskDelegate, Sendable {
+/// A delegate that hands the completion handler of a challenge to the test.
+private final class ChallengeHandlerDelegate: NSObject, URLSessionTaskDelegate, Sendable {
     typealias Handler = @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
 
-    let sessionChallenges = LoadBox(0)
+    let sessionChallenges = LockedValue(0)
     private let answer: @Sendable (URLAuthenticationChallenge, @escaping Handler) -> Void
 
     init(_ answer: @escaping @Sendable (URLAuthenticationChallenge, @escaping Handler) -> Void) {

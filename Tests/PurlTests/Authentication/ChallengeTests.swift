@@ -2,9 +2,9 @@ import Foundation
 import Purl
 import Testing
 
-@Suite("Challenges by themselves, and what a storage knows for a task")
+@Suite("URLAuthenticationChallenge, and credential storage for a task")
 struct ChallengeTests {
-    /// Who would take answers.
+    /// A sender that ignores every answer.
     private final class Sender: NSObject, URLAuthenticationChallengeSender {
         func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
         func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
@@ -19,7 +19,7 @@ struct ChallengeTests {
 
     private func challenge(_ sender: Sender, _ error: (any Error)?) -> URLAuthenticationChallenge {
         URLAuthenticationChallenge(
-            protectionSpace: space, proposedCredential: Door.credential(), previousFailureCount: 2,
+            protectionSpace: space, proposedCredential: ProtectedResource.credential(), previousFailureCount: 2,
             failureResponse: URLResponse(
                 url: URL(fileURLWithPath: "/"), mimeType: nil, expectedContentLength: 0, textEncodingName: nil),
             error: error, sender: sender)
@@ -33,7 +33,7 @@ struct ChallengeTests {
         #expect(one.error as NSError? == other.error as NSError?)
     }
 
-    @Test("A challenge with another sender is the same otherwise")
+    @Test("A challenge made from another one differs only in its sender")
     func otherSender() {
         let (first, second) = (Sender(), Sender())
         let one = challenge(first, URLError(.userAuthenticationRequired))
@@ -44,7 +44,7 @@ struct ChallengeTests {
         #expect(other.description == one.description)
     }
 
-    @Test("Nobody waits for the answer to a challenge from an archive; its error is known by domain, code and sentence")
+    @Test("An unarchived challenge has no sender, and its error keeps domain, code and description")
     func archive() throws {
         let errors: [(any Error)?] = [
             nil, URLError(.timedOut, userInfo: [NSLocalizedDescriptionKey: "too late"]),
@@ -65,16 +65,16 @@ struct ChallengeTests {
         }
     }
 
-    @Test("What is asked and told for a task is what the storage knows")
+    @Test("The storage methods that take a task read and change the storage")
     func storage() {
         let storage = URLCredentialStorage()
         let task = URLSessionTask()
-        storage.set(Door.credential(), for: space, task: task)
-        storage.setDefaultCredential(Door.credential("you"), for: space, task: task)
+        storage.set(ProtectedResource.credential(), for: space, task: task)
+        storage.setDefaultCredential(ProtectedResource.credential("you"), for: space, task: task)
         #expect(storage.credentials(for: space)?.keys.sorted() == ["me", "you"])
         storage.getCredentials(for: space, task: task) { #expect($0 == storage.credentials(for: space)) }
-        storage.getDefaultCredential(for: space, task: task) { #expect($0 == Door.credential("you")) }
-        storage.remove(Door.credential("you"), for: space, task: task)
+        storage.getDefaultCredential(for: space, task: task) { #expect($0 == ProtectedResource.credential("you")) }
+        storage.remove(ProtectedResource.credential("you"), for: space, task: task)
         storage.getDefaultCredential(for: space, task: task) { #expect($0 == nil) }
         #expect(storage.credentials(for: space)?.keys.sorted() == ["me"])
     }

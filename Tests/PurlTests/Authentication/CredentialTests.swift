@@ -11,7 +11,7 @@ struct CredentialTests {
         host: "example.com", port: 80, protocol: NSURLProtectionSpaceHTTP, realm: "r",
         authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
 
-    @Test("A credential says what it was made from")
+    @Test("A credential's properties are the values it was made from")
     func credential() {
         let credential = URLCredential(user: "me", password: "", persistence: .permanent)
         #expect(credential.user == "me")
@@ -21,24 +21,27 @@ struct CredentialTests {
         #expect(credential.copy() as? URLCredential == credential)
     }
 
-    @Test("Credentials are equal when all their parts are")
+    @Test("Credentials are equal when all their properties are equal")
     func equality() {
-        let one = Door.credential()
-        #expect(one == Door.credential())
-        #expect(one.hash == Door.credential().hash)
-        for other in [Door.credential("you"), Door.credential("me", "x"), Door.credential("me", "secret", .none)] {
+        let one = ProtectedResource.credential()
+        #expect(one == ProtectedResource.credential())
+        #expect(one.hash == ProtectedResource.credential().hash)
+        for other in [
+            ProtectedResource.credential("you"), ProtectedResource.credential("me", "x"),
+            ProtectedResource.credential("me", "secret", .none),
+        ] {
             #expect(one != other)
         }
     }
 
-    @Test("A credential survives an archive")
+    @Test("An unarchived credential equals the archived one")
     func archive() throws {
-        let one = Door.credential("mé", "se\u{0}cret", .permanent)
+        let one = ProtectedResource.credential("mé", "se\u{0}cret", .permanent)
         let data = try NSKeyedArchiver.archivedData(withRootObject: one, requiringSecureCoding: true)
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: URLCredential.self, from: data) == one)
     }
 
-    @Test("Spaces are equal when all their parts are; the case of a host does not matter")
+    @Test("Protection spaces are equal when all their properties are equal, in any case of the host")
     func spaces() {
         func make(
             _ host: String = "example.com", _ port: Int = 80, _ scheme: String = "http", _ realm: String? = "r",
@@ -62,7 +65,7 @@ struct CredentialTests {
         #expect(make("h", 1, "http", "r", nil).authenticationMethod == NSURLAuthenticationMethodDefault)
     }
 
-    @Test("A digest, or TLS, keeps a password from who listens")
+    @Test("receivesCredentialSecurely is true for digest authentication and for TLS")
     func secure() {
         func isSecure(_ scheme: String, _ method: String) -> Bool {
             URLProtectionSpace(host: "h", port: 1, protocol: scheme, realm: nil, authenticationMethod: method)
@@ -73,53 +76,53 @@ struct CredentialTests {
         #expect(isSecure("https", NSURLAuthenticationMethodHTTPBasic))
     }
 
-    @Test("The first credential of a space is its default, until another is made so")
+    @Test("The first credential of a space is the default until another one is set")
     func defaults() {
         let storage = URLCredentialStorage()
         #expect(storage.credentials(for: space) == nil)
         #expect(storage.defaultCredential(for: space) == nil)
-        storage.set(Door.credential(), for: space)
-        storage.set(Door.credential("you"), for: space)
-        #expect(storage.defaultCredential(for: space) == Door.credential())
-        storage.setDefaultCredential(Door.credential("they"), for: space)
-        #expect(storage.defaultCredential(for: space) == Door.credential("they"))
+        storage.set(ProtectedResource.credential(), for: space)
+        storage.set(ProtectedResource.credential("you"), for: space)
+        #expect(storage.defaultCredential(for: space) == ProtectedResource.credential())
+        storage.setDefaultCredential(ProtectedResource.credential("they"), for: space)
+        #expect(storage.defaultCredential(for: space) == ProtectedResource.credential("they"))
         #expect(storage.credentials(for: space)?.keys.sorted() == ["me", "they", "you"])
         #expect(storage.allCredentials.count == 1)
     }
 
-    @Test("What is for nobody to keep is not kept")
+    @Test("A storage does not keep a credential with persistence none")
     func nothingKept() {
         let storage = URLCredentialStorage()
-        storage.setDefaultCredential(Door.credential("me", "secret", .none), for: space)
+        storage.setDefaultCredential(ProtectedResource.credential("me", "secret", .none), for: space)
         #expect(storage.allCredentials.isEmpty)
     }
 
-    @Test("Only the very credential is removed")
+    @Test("Removing a credential removes only an equal one")
     func removal() {
         let storage = URLCredentialStorage()
-        storage.set(Door.credential(), for: space)
-        storage.remove(Door.credential("me", "other"), for: space)
-        #expect(storage.defaultCredential(for: space) == Door.credential())
-        storage.remove(Door.credential(), for: space)
+        storage.set(ProtectedResource.credential(), for: space)
+        storage.remove(ProtectedResource.credential("me", "other"), for: space)
+        #expect(storage.defaultCredential(for: space) == ProtectedResource.credential())
+        storage.remove(ProtectedResource.credential(), for: space)
         #expect(storage.allCredentials.isEmpty)
     }
 
-    @Test("Changes are announced, and nothing else is")
+    @Test("A credential storage posts a notification for each change, and for nothing else")
     func notification() {
         let storage = URLCredentialStorage()
-        let count = LoadBox(0)
+        let count = LockedValue(0)
         let observer = NotificationCenter.default.addObserver(
             forName: .NSURLCredentialStorageChanged, object: storage, queue: nil
         ) { _ in count.withLock { $0 += 1 } }
         defer { NotificationCenter.default.removeObserver(observer) }
-        storage.set(Door.credential(), for: space)
-        storage.set(Door.credential(), for: space)
-        storage.remove(Door.credential("you"), for: space)
-        storage.remove(Door.credential(), for: space)
+        storage.set(ProtectedResource.credential(), for: space)
+        storage.set(ProtectedResource.credential(), for: space)
+        storage.remove(ProtectedResource.credential("you"), for: space)
+        storage.remove(ProtectedResource.credential(), for: space)
         #expect(count.withLock { $0 } == 2)
     }
 
-    @Test("Sessions share a storage unless their configuration says otherwise")
+    @Test("Sessions use the shared storage unless their configuration names another")
     func configuration() {
         #expect(URLSessionConfiguration.default.urlCredentialStorage === URLCredentialStorage.shared)
         let one = URLSessionConfiguration.ephemeral
@@ -129,7 +132,7 @@ struct CredentialTests {
         #expect((one.copy() as? URLSessionConfiguration)?.urlCredentialStorage === one.urlCredentialStorage)
     }
 
-    @Test("A proxy asks in its own fields, with its own status, for its own space")
+    @Test("A proxy's challenges are read from its own field, status and protection space")
     func proxy() throws {
         let proxy = AuthenticationPeer.proxy(.host("proxy", port: 3128))
         #expect(proxy.status == 407)

@@ -7,26 +7,27 @@ import Testing
 @Suite("Digest authentication", .timeLimit(.minutes(5)))
 struct DigestAuthenticationTests {
     @Test(
-        "Every algorithm, with quality of protection and without", arguments: [nil] + DigestAlgorithm.allCases,
+        "The response is right for every algorithm, with and without quality of protection",
+        arguments: [nil] + DigestAlgorithm.allCases,
         [true, false])
     func algorithms(algorithm: DigestAlgorithm?, hasQuality: Bool) async throws {
         let server = try LoopbackServer()
-        let desk = DigestDesk(algorithm, hasQuality: hasQuality)
-        server.route("/place", desk.reply())
+        let digestServer = DigestServer(algorithm, hasQuality: hasQuality)
+        server.route("/place", digestServer.reply())
         let request = URLRequest(url: server.url("/place?q=a%20b", as: "me:secret"))
-        try await LoadForm.dataDelegate.load(request).expectSuccess(Door.inside)
-        #expect(desk.entries.map(\.isGood) == [true])
+        try await LoadForm.dataDelegate.load(request).expectSuccess(ProtectedResource.inside)
+        #expect(digestServer.entries.map(\.isGood) == [true])
     }
 
-    @Test("In every form of loading", arguments: LoadForm.allCases)
+    @Test("Digest authentication works in every form of loading", arguments: LoadForm.allCases)
     func forms(form: LoadForm) async throws {
         let server = try LoopbackServer()
-        let desk = DigestDesk()
-        var request = URLRequest(url: server.route("/place", desk.reply()))
+        let digestServer = DigestServer()
+        var request = URLRequest(url: server.route("/place", digestServer.reply()))
         request.httpMethod = "POST"
         request.httpBody = Data("a form".utf8)
-        let witness = Door.witness()
-        try await form.load(request, witness: witness).expectSuccess(Door.inside)
+        let witness = ProtectedResource.witness()
+        try await form.load(request, witness: witness).expectSuccess(ProtectedResource.inside)
         #expect(witness.challenges == [.challenge("Digest", "vault", failures: 0)])
         #expect(server.requests.map(\.body) == [Data("a form".utf8), Data("a form".utf8)])
     }
@@ -46,7 +47,7 @@ struct DigestAuthenticationTests {
         (["Basic"], "Basic ", nil),
     ]
 
-    @Test("The safest challenge is answered", arguments: choices.indices)
+    @Test("The safest of several challenges is answered", arguments: choices.indices)
     func choice(index: Int) async throws {
         let (challenges, beginning, algorithm) = Self.choices[index]
         let server = try LoopbackServer()
@@ -57,19 +58,19 @@ struct DigestAuthenticationTests {
                 return challenges.reduce(.status(401)) { $0.field("WWW-Authenticate", $1) }
             })
         let request = URLRequest(url: server.url("/place", as: "me:secret"))
-        try await LoadForm.dataAsync.load(request).expectSuccess(Door.inside)
+        try await LoadForm.dataAsync.load(request).expectSuccess(ProtectedResource.inside)
         let answer = try #require(server.authorizations.last ?? nil)
         #expect(answer.hasPrefix(beginning))
         #expect(Challenge.all(in: [.authorization: answer], .authorization).first?.parameter("algorithm") == algorithm)
     }
 
-    @Test("A refused digest is never followed by the password itself")
+    @Test("A refused digest is never followed by Basic credentials")
     func noDowngrade() async throws {
         let server = try LoopbackServer()
         server.fallback(
             .text("no").status(401).field("WWW-Authenticate", #"Digest realm="d", nonce="n", Basic realm="d""#))
         let storage = URLCredentialStorage()
-        storage.set(Door.credential(), for: Door.space(of: server, realm: "d"))
+        storage.set(ProtectedResource.credential(), for: ProtectedResource.space(of: server, realm: "d"))
         _ = try await LoadForm.dataAsync.load(server.url("/place", as: "me:secret")) {
             $0.urlCredentialStorage = storage
         }
@@ -77,79 +78,80 @@ struct DigestAuthenticationTests {
         #expect(server.authorizations.last??.hasPrefix("Digest ") == true)
     }
 
-    @Test("Later requests count the nonce on, and draw a fresh one of their own")
+    @Test("Later requests increase the nonce count and have a new client nonce")
     func count() async throws {
         let server = try LoopbackServer()
-        let desk = DigestDesk()
-        server.fallback(desk.reply())
-        let witness = Door.witness()
+        let digestServer = DigestServer()
+        server.fallback(digestServer.reply())
+        let witness = ProtectedResource.witness()
         let sandbox = try Sandbox()
         let session = sandbox.session(witness)
         for path in ["/a", "/b", "/c/d"] {
-            #expect(try await session.data(from: server.url(path)).0 == Door.inside)
+            #expect(try await session.data(from: server.url(path)).0 == ProtectedResource.inside)
         }
-        #expect(desk.entries == (1...3).map { DigestDesk.Entry(nonce: "nonce-1", count: $0, isGood: true) })
-        #expect(desk.hasFreshClientNonces)
+        #expect(digestServer.entries == (1...3).map { DigestServer.Entry(nonce: "nonce-1", count: $0, isGood: true) })
+        #expect(digestServer.hasFreshClientNonces)
         #expect(server.requests.count == 4)
         #expect(witness.challenges.count == 1)
         session.invalidateAndCancel()
     }
 
-    @Test("Many at a time use no count twice")
+    @Test("Concurrent requests never use the same nonce count")
     func countTogether() async throws {
         let server = try LoopbackServer()
-        let desk = DigestDesk()
-        server.fallback(desk.reply())
+        let digestServer = DigestServer()
+        server.fallback(digestServer.reply())
         let sandbox = try Sandbox()
-        let session = sandbox.session(Door.witness()) { $0.httpMaximumConnectionsPerHost = 1 }
+        let session = sandbox.session(ProtectedResource.witness()) { $0.httpMaximumConnectionsPerHost = 1 }
         _ = try await session.data(from: server.url("/first"))
         try await withThrowingTaskGroup(of: Data.self) { group in
             for number in 0..<20 { group.addTask { try await session.data(from: server.url("/\(number)")).0 } }
-            for try await body in group { #expect(body == Door.inside) }
+            for try await body in group { #expect(body == ProtectedResource.inside) }
         }
-        #expect(desk.entries.map(\.count) == Array(1...21))
+        #expect(digestServer.entries.map(\.count) == Array(1...21))
         session.invalidateAndCancel()
     }
 
-    @Test("A nonce that is too old is renewed without a word", arguments: [true, false])
+    @Test("A stale nonce is renewed without a call of the delegate", arguments: [true, false])
     func stale(saysStale: Bool) async throws {
         let server = try LoopbackServer()
-        let desk = DigestDesk(usesPerNonce: 2, saysStale: saysStale)
-        server.fallback(desk.reply())
-        let witness = Door.witness()
+        let digestServer = DigestServer(usesPerNonce: 2, saysStale: saysStale)
+        server.fallback(digestServer.reply())
+        let witness = ProtectedResource.witness()
         let sandbox = try Sandbox()
         let session = sandbox.session(witness)
-        for _ in 0..<5 { #expect(try await session.data(from: server.url("/place")).0 == Door.inside) }
-        #expect(desk.entries.map(\.nonce).filter { $0 == "nonce-2" }.count >= 2)
+        for _ in 0..<5 { #expect(try await session.data(from: server.url("/place")).0 == ProtectedResource.inside) }
+        #expect(digestServer.entries.map(\.nonce).filter { $0 == "nonce-2" }.count >= 2)
         #expect(witness.challenges == [.challenge("Digest", "vault", failures: 0)])
         session.invalidateAndCancel()
     }
 
-    @Test("A server to which every nonce is too old comes to an end")
+    @Test("A server that calls every nonce stale is not asked for ever")
     func alwaysStale() async throws {
         let server = try LoopbackServer()
-        let desk = DigestDesk(usesPerNonce: 0)
-        let url = server.route("/place", desk.reply())
-        let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: Door.witness())
+        let digestServer = DigestServer(usesPerNonce: 0)
+        let url = server.route("/place", digestServer.reply())
+        let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: ProtectedResource.witness())
         #expect(outcome.response?.statusCode == 401)
         // The first, three renewals, and once more because the delegate insists.
         #expect(server.requests.count == 6)
     }
 
-    @Test("The nonce the server names for the next request is used")
+    @Test("The nextnonce of Authentication-Info is used for the next request")
     func nextNonce() async throws {
         let server = try LoopbackServer()
-        let desk = DigestDesk(usesPerNonce: 1, namesNextNonce: true)
-        server.fallback(desk.reply())
+        let digestServer = DigestServer(usesPerNonce: 1, namesNextNonce: true)
+        server.fallback(digestServer.reply())
         let sandbox = try Sandbox()
-        let session = sandbox.session(Door.witness())
-        for _ in 0..<3 { #expect(try await session.data(from: server.url("/place")).0 == Door.inside) }
-        #expect(desk.entries == (1...3).map { DigestDesk.Entry(nonce: "nonce-\($0)", count: 1, isGood: true) })
+        let session = sandbox.session(ProtectedResource.witness())
+        for _ in 0..<3 { #expect(try await session.data(from: server.url("/place")).0 == ProtectedResource.inside) }
+        #expect(
+            digestServer.entries == (1...3).map { DigestServer.Entry(nonce: "nonce-\($0)", count: 1, isGood: true) })
         #expect(server.requests.count == 4)
         session.invalidateAndCancel()
     }
 
-    @Test("A server that names where a digest is good gets it there unasked, and nowhere else")
+    @Test("A digest is sent unasked to the URLs of the domain parameter, and to no others")
     func domain() async throws {
         let server = try LoopbackServer()
         server.fallback(
@@ -159,7 +161,7 @@ struct DigestAuthenticationTests {
                     "WWW-Authenticate", #"Digest realm="d", nonce="n", domain="/in http://elsewhere/ //other/x""#)
             })
         let sandbox = try Sandbox()
-        let session = sandbox.session(Door.witness(.useCredential, Door.credential()))
+        let session = sandbox.session(ProtectedResource.witness(.useCredential, ProtectedResource.credential()))
         for path in ["/in/a", "/in/b", "/out"] { _ = try await session.data(from: server.url(path)) }
         #expect(server.authorizations.map { $0 != nil } == [false, true, true, false, true])
         session.invalidateAndCancel()

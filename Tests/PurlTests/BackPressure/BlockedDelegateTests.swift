@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// What a consumer has not taken is not read: the server waits, memory does not grow, nobody else is held up.
-@Suite(.timeLimit(.minutes(5))) struct BlockedDelegateTests {
+@Suite("Back-pressure of a delegate that does not return", .timeLimit(.minutes(5)))
+struct BlockedDelegateTests {
     private static let size = max(200_000_000, SocketRoom.overflowingSize)
     private static let limit = 1 << 20
 
@@ -16,13 +16,13 @@ import Testing
         return server
     }
 
-    @Test(arguments: ["/big", "/chunked"])
-    func aBlockedDelegateStopsTheServer(_ path: String) async throws {
+    @Test("A blocked delegate stops the server from sending", arguments: ["/big", "/chunked"])
+    func serverStops(_ path: String) async throws {
         let content = GeneratedContent(size: Self.size, seed: 41)
         let server = try makeServer(content)
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let check = BodyCheck(content) { offset in if offset > 100_000 { stop.pass() } }
+        let barrier = CallBarrier()
+        let check = BodyCheck(content) { offset in if offset > 100_000 { barrier.pass() } }
         let session = sandbox.session(check)
         let others = sandbox.session()
         defer {
@@ -31,13 +31,13 @@ import Testing
         }
         let task = session.dataTask(with: server.url(path))
         task.resume()
-        await stop.reached()
+        await barrier.reached()
         let sent = try await server.settledBytesSent(of: 0) { _ = try await others.data(from: server.url("/other")) }
         #expect(sent < check.received + Self.limit + SocketRoom.bytes)
         #expect(server.requests.first?.ending == nil)
-        // What was read is what the delegate has, what is in its hands and at most one read more than the limit.
+        // Read so far: what the delegate has taken, what it is taking, and at most one read beyond the limit.
         #expect(task.countOfBytesReceived <= Int64(check.received + Self.limit + (256 << 10)))
-        stop.open()
+        barrier.open()
         await check.completion()
         #expect(check.error == nil)
         #expect(check.received == Self.size)
@@ -45,14 +45,15 @@ import Testing
         #expect(server.requests.first?.ending == .complete)
     }
 
-    /// What is in the delegate's hands counts until it returns.
-    @Test(arguments: [1, 10_000, 300_000, 4 << 20])
-    func theLimitIsTheConfigurations(_ limit: Int) async throws {
+    @Test(
+        "A task holds no more undelivered bytes than the configuration allows",
+        arguments: [1, 10_000, 300_000, 4 << 20])
+    func configuredLimit(_ limit: Int) async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 42)
         let server = try makeServer(content)
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let check = BodyCheck(content) { _ in stop.pass() }
+        let barrier = CallBarrier()
+        let check = BodyCheck(content) { _ in barrier.pass() }
         let session = sandbox.session(check) { $0.maximumBufferedBytesPerTask = limit }
         let others = sandbox.session()
         defer {
@@ -61,23 +62,24 @@ import Testing
         }
         let task = session.dataTask(with: server.url("/big"))
         task.resume()
-        await stop.reached()
+        await barrier.reached()
         _ = try await server.settledBytesSent(of: 0) { _ = try await others.data(from: server.url("/other")) }
         #expect(task.countOfBytesReceived <= Int64(limit + (256 << 10)))
         #expect(task.countOfBytesReceived >= Int64(min(limit, 1 << 20)))
-        stop.open()
+        barrier.open()
         await check.completion()
         #expect(check.received == content.size)
         #expect(check.isRight)
         #expect(check.longestCall <= limit + (256 << 10))
     }
 
-    @Test func aBlockedDelegateHoldsUpNoOtherSession() async throws {
+    @Test("A blocked delegate does not delay another session")
+    func otherSession() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 43)
         let server = try makeServer(content)
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let check = BodyCheck(content) { _ in stop.pass() }
+        let barrier = CallBarrier()
+        let check = BodyCheck(content) { _ in barrier.pass() }
         let blocked = sandbox.session(check)
         let witness = Witness()
         let others = sandbox.session(witness)
@@ -86,7 +88,7 @@ import Testing
             others.invalidateAndCancel()
         }
         blocked.dataTask(with: server.url("/big")).resume()
-        await stop.reached()
+        await barrier.reached()
         for _ in 0..<5 {
             others.dataTask(with: server.url("/other")).resume()
             others.downloadTask(with: server.url("/other")).resume()
@@ -94,19 +96,20 @@ import Testing
         await witness.completion(of: 10)
         #expect(witness.events.count { $0 == .completed(nil) } == 10)
         #expect(!check.isOver)
-        stop.open()
+        barrier.open()
         await check.completion()
         #expect(check.isRight && check.received == content.size)
     }
 
-    /// Threads that wait in delegates are not taken from those who work. The delegates wait until the small transfer is
+    /// Threads blocked in delegates are not taken from other sessions. The delegates wait until the small transfer is
     /// done, which would be never if it needed one of their threads.
-    @Test func manyBlockedDelegatesHoldUpNoOtherSession() async throws {
+    @Test("Many blocked delegates do not delay another session")
+    func manyBlocked() async throws {
         let content = GeneratedContent(size: 1 << 20, seed: 47)
         let server = try makeServer(content)
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let checks = (0..<16).map { _ in BodyCheck(content) { _ in stop.pass() } }
+        let barrier = CallBarrier()
+        let checks = (0..<16).map { _ in BodyCheck(content) { _ in barrier.pass() } }
         let blocked = checks.map { sandbox.session($0) }
         for session in blocked { session.dataTask(with: server.url("/big")).resume() }
         await server.wait { $0.requests.count { $0.bytesSent > 0 } == 16 }
@@ -117,62 +120,64 @@ import Testing
         await ends.wait { !$0.isEmpty }
         #expect(ends.events == [3 << 20])
         #expect(checks.allSatisfy { !$0.isOver })
-        stop.open()
+        barrier.open()
         for check in checks {
             await check.completion()
             #expect(check.isRight && check.received == content.size)
         }
     }
 
-    /// A delegate that is busy with progress does not keep the file from being written.
-    @Test func aBlockedDelegateDoesNotHoldUpItsDownloads() async throws {
+    @Test("A delegate that is blocked in didWriteData does not stop its download's file from being written")
+    func download() async throws {
         let content = GeneratedContent(size: 20_000_000, seed: 44)
         let server = try makeServer(content)
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let witness = Witness(hook: { _, event in if case .wrote = event { stop.pass() } })
+        let barrier = CallBarrier()
+        let witness = Witness(hook: { _, event in if case .wrote = event { barrier.pass() } })
         let session = sandbox.session(witness)
         defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/big"))
         task.resume()
-        await stop.reached()
+        await barrier.reached()
         await server.wait { $0.requests.first?.ending == .complete }
-        stop.open()
+        barrier.open()
         await witness.completion()
         #expect(witness.events == [.wrote(20_000_000, of: 20_000_000), .file(20_000_000), .completed(nil)])
         #expect(content.matches(try #require(witness.file(of: task))))
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func aBlockedTaskCanBeCancelled() async throws {
+    @Test("A task whose delegate is blocked can be cancelled")
+    func cancelled() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 45)
         let server = try makeServer(content)
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let check = BodyCheck(content) { _ in stop.pass() }
+        let barrier = CallBarrier()
+        let check = BodyCheck(content) { _ in barrier.pass() }
         let session = sandbox.session(check)
         defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/big"))
         task.resume()
-        await stop.reached()
+        await barrier.reached()
         task.cancel()
-        // The connection goes at once; the completion has to wait for the call that is being made.
+        // The connection is closed at once; the completion has to wait for the call that is being made.
         await server.waitUntilDisconnected()
         #expect(server.requests.map(\.ending) == [.clientLeft])
         #expect(!check.isOver)
-        stop.open()
+        barrier.open()
         await check.completion()
         #expect(check.error?.code == .cancelled)
         #expect(check.isRight)
     }
 
-    @Test func aBlockedDelegatesTimeOutStandsStill() async throws {
+    @Test("The request time-out does not elapse while the delegate is blocked")
+    func timeout() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 46)
         let server = try makeServer(content)
         server.route("/clock", .status(200).delayed(until: Gate()))
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let check = BodyCheck(content) { _ in stop.pass() }
+        let barrier = CallBarrier()
+        let check = BodyCheck(content) { _ in barrier.pass() }
         let session = sandbox.session(check)
         let others = sandbox.session()
         defer {
@@ -182,14 +187,67 @@ import Testing
         var request = URLRequest(url: server.url("/big"))
         request.timeoutInterval = 2
         session.dataTask(with: request).resume()
-        await stop.reached()
+        await barrier.reached()
         var clock = URLRequest(url: server.url("/clock"))
         clock.timeoutInterval = 3
         await #expect(throws: URLError.self) { try await others.data(for: clock) }
         #expect(!check.isOver)
-        stop.open()
+        barrier.open()
         await check.completion()
         #expect(check.error == nil)
         #expect(check.isRight && check.received == content.size)
+    }
+}
+
+@Suite("Memory of transfers to slow delegates", .timeLimit(.minutes(5)))
+struct SlowDelegateTests {
+    @Test("A slow delegate receives a gibibyte within a bounded memory")
+    func gibibyte() async {
+        await #expect(processExitsWith: .success) {
+            let content = GeneratedContent(size: 1 << 30, seed: 51)
+            let server = try LoopbackServer()
+            server.route("/big", .generated(content))
+            server.route("/small", .generated(size: 100_000))
+            let sandbox = try Sandbox()
+            // The first transfer allocates what is needed once.
+            _ = try await sandbox.session().data(from: server.url("/small"))
+            let before = ProcessMemory.peak
+            let check = BodyCheck(content) { _ in Self.work() }
+            let session = sandbox.session(check)
+            session.dataTask(with: server.url("/big")).resume()
+            await check.completion()
+            #expect(check.error == nil)
+            #expect(check.received == 1 << 30)
+            #expect(check.isRight)
+            #expect(ProcessMemory.peak - before < 64 << 20)
+        }
+    }
+
+    @Test("Many slow tasks need no more memory than their limits together")
+    func manyTasks() async {
+        await #expect(processExitsWith: .success) {
+            let content = GeneratedContent(size: 16 << 20, seed: 52)
+            let server = try LoopbackServer()
+            server.route("/big", .generated(content))
+            let sandbox = try Sandbox()
+            _ = try await sandbox.session().data(from: server.url("/nothing"))
+            let before = ProcessMemory.peak
+            let checks = (0..<20).map { _ in BodyCheck(content) { _ in Self.work() } }
+            for check in checks {
+                sandbox.session(check) { $0.maximumBufferedBytesPerTask = 1 << 18 }
+                    .dataTask(with: server.url("/big")).resume()
+            }
+            for check in checks {
+                await check.completion()
+                #expect(check.isRight && check.received == 16 << 20)
+            }
+            #expect(ProcessMemory.peak - before < 64 << 20)
+        }
+    }
+
+    /// A delegate's work in one call: a busy millisecond.
+    private static func work() {
+        let end = ContinuousClock.now + .milliseconds(1)
+        while ContinuousClock.now < end {}
     }
 }

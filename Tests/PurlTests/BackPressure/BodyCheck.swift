@@ -19,21 +19,21 @@ final class BodyCheck: NSObject, URLSessionDataDelegate, URLSessionDownloadDeleg
     private let beforeData: @Sendable (Int) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter beforeData: Runs inside each data call; gets how many bytes came before.
+    /// - Parameter beforeData: Runs inside each `didReceive data` with the number of bytes received before.
     init(_ content: GeneratedContent, beforeData: @escaping @Sendable (Int) -> Void = { _ in }) {
         self.content = content
         self.beforeData = beforeData
     }
 
     var received: Int { state.withLock { $0.received } }
-    /// Every byte so far was the right one.
+    /// Whether every byte so far was the expected one.
     var isRight: Bool { state.withLock { $0.isRight } }
     var isOver: Bool { state.withLock { $0.isOver } }
     var longestCall: Int { state.withLock { $0.longestCall } }
     var error: URLError? { state.withLock { $0.error } }
     var fileIsRight: Bool? { state.withLock { $0.fileIsRight } }
 
-    /// Returns when the task is over.
+    /// Returns when the task has completed.
     func completion() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -55,9 +55,7 @@ final class BodyCheck: NSObject, URLSessionDataDelegate, URLSessionDownloadDeleg
         }
     }
 
-    func urlSession(
-        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
-    ) {
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         let matches = (try? content.matches(fileAt: location)) ?? false
         state.withLock { $0.fileIsRight = matches }
     }

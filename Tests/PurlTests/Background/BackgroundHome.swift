@@ -1,7 +1,9 @@
 import Foundation
-import Purl
+import PurlTesting
 
-/// A folder in which background sessions keep theirs, and what a process that was killed leaves of it.
+@testable import Purl
+
+/// A home folder of background sessions, and a copy of it as a killed process would leave it.
 struct BackgroundHome {
     static let identifier = "com.example.downloads"
 
@@ -39,7 +41,7 @@ struct BackgroundHome {
         URLSession(configuration: configuration(change), delegate: delegate, delegateQueue: nil)
     }
 
-    /// What would be there if the process were killed now: the journal first, so that the files hold what it speaks of.
+    /// A copy as if the process were killed now: the journal is copied first, so that the files hold what it claims.
     func afterCrash(named name: String = "after") throws -> BackgroundHome {
         let copy = BackgroundHome(in: sandbox, named: name)
         let manager = FileManager.default
@@ -47,5 +49,150 @@ struct BackgroundHome {
         try manager.copyItem(at: journal, to: copy.journal)
         if manager.fileExists(atPath: partials.path) { try manager.copyItem(at: partials, to: copy.partials) }
         return copy
+    }
+}
+
+/// The journal as text: reads and makes its lines.
+enum JournalText {
+    /// A line of the journal for any entry, with its digest.
+    static func line(_ entry: Data) -> Data {
+        Data("\(entry.sha256.prefix(16)) ".utf8) + entry + Data("\n".utf8)
+    }
+
+    static func line(_ entry: String) -> Data { line(Data(entry.utf8)) }
+
+    /// The entries of a journal in order, without lines that do not match their digest.
+    static func entries(in journal: Data) -> [JournalEntry] {
+        journal.split(separator: UInt8(ascii: "\n")).compactMap { text in
+            let entry = Data(text.dropFirst(17))
+            guard line(entry).dropLast().elementsEqual(text) else { return nil }
+            return JournalEntry(decoding: entry)
+        }
+    }
+
+    /// The records of the tasks that have not completed.
+    static func records(in journal: Data) -> [Int: JournaledTask] {
+        var records: [Int: JournaledTask] = [:]
+        for entry in entries(in: journal) {
+            switch entry {
+            case .task(let record): records[record.identifier] = record
+            case .over(let identifier): records[identifier] = nil
+            }
+        }
+        return records
+    }
+}
+
+extension BackgroundHome {
+    var records: [Int: JournaledTask] {
+        get throws { JournalText.records(in: try Data(contentsOf: journal)) }
+    }
+
+    /// The number of the task's bytes that the journal claims to be safe.
+    func safeBytes(of identifier: Int = 1) throws -> Int64? {
+        try records[identifier]?.resume?.bytesReceived
+    }
+}
+
+/// A relaunched program: it makes its background session, and asks for the tasks at once.
+struct Launch {
+    let session: URLSession
+    let witness: Witness
+    /// The tasks the session found.
+    let tasks: [URLSessionTask]
+
+    /// - Parameter hook: Runs inside each call of the delegate.
+    init(
+        _ home: BackgroundHome, continuing: Bool = false, hook: @escaping Witness.Hook = { _, _ in }
+    ) async {
+        witness = Witness(hook: hook)
+        session = home.makeSession(witness) { $0.continuesDownloadsAfterRelaunch = continuing }
+        tasks = await session.allTasks
+    }
+
+    var downloads: [URLSessionDownloadTask] { tasks.compactMap { $0 as? URLSessionDownloadTask } }
+
+    /// The events up to `urlSessionDidFinishEvents`.
+    func events() async -> [Witness.Event] {
+        await witness.wait { $0.contains(.eventsFinished) }
+        return witness.events
+    }
+
+    /// Invalidates the session, and returns all its events.
+    func eventsUntilInvalid() async -> [Witness.Event] {
+        session.finishTasksAndInvalidate()
+        await witness.wait { $0.last == .invalid }
+        return witness.events
+    }
+
+    /// Ends the session and returns when its identifier is free.
+    func end() async {
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+    }
+}
+
+extension BackgroundHome {
+    /// Returns when the journal holds the text: entries are written before the delegate is called.
+    func waitForJournal(toHold text: String) async {
+        let text = Data(text.utf8)
+        while !Task.isCancelled, (try? Data(contentsOf: journal))?.firstRange(of: text) == nil { await Task.yield() }
+    }
+}
+
+/// A program with one download, which was killed when the server had sent a part of it.
+struct KilledDownload {
+    static let content = GeneratedContent(size: 1_500_000, seed: 11)
+    static let path = "/file"
+    static let tag = "\"v1\""
+
+    let server: LoopbackServer
+    /// The home the program left.
+    let home: BackgroundHome
+
+    /// - Parameters:
+    ///   - count: How many bytes the server sends. More than half a megabyte makes a checkpoint.
+    ///   - start: A path that redirects to the file.
+    ///   - reply: Changes the server's response, which has a strong entity tag.
+    ///   - prepare: Runs before the task is resumed.
+    ///   - finally: Runs before the kill.
+    init(
+        at count: Int = 1_000_000, in sandbox: Sandbox? = nil, startingAt start: String = path,
+        reply: (Reply) -> Reply = { $0.entityTag(tag) },
+        request: (URL) -> URLRequest = { URLRequest(url: $0) },
+        prepare: (URLSessionDownloadTask) -> Void = { _ in }, finally: (URLSessionDownloadTask) async -> Void = { _ in }
+    ) async throws {
+        server = try LoopbackServer()
+        server.route(Self.path, reply(.generated(Self.content)).stalled(afterBytes: count))
+        if start != Self.path { server.route(start, .redirect(to: Self.path)) }
+        let before = BackgroundHome(in: try sandbox ?? Sandbox())
+        let witness = Witness()
+        let session = before.makeSession(witness)
+        let task = session.downloadTask(with: request(server.url(start)))
+        prepare(task)
+        task.resume()
+        await witness.wait { events in
+            switch events.last {
+            case .wrote(Int64(count), _), .completed: true
+            default: false
+            }
+        }
+        await finally(task)
+        home = try before.afterCrash()
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+        server.route(Self.path, reply(.generated(Self.content)))
+        server.forgetRequests()
+    }
+
+    /// The `Range` fields of the requests since the kill.
+    var ranges: [String?] { server.requests.map { $0.fields["Range"] } }
+}
+
+extension Witness {
+    /// Whether the file of a task is the content; compared first, since an expectation would show megabytes.
+    func hasFile(of task: URLSessionTask, _ content: GeneratedContent) -> Bool {
+        guard let file = file(of: task) else { return false }
+        return file.count == content.size && content.matches(file)
     }
 }

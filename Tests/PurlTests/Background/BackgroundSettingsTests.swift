@@ -4,9 +4,10 @@ import Testing
 
 @testable import Purl
 
-/// What a background configuration holds, and where it makes a session keep its things.
-@Suite(.timeLimit(.minutes(5))) struct BackgroundSettingsTests {
-    @Test func whatApplesSystemsStartWith() {
+@Suite("A background configuration and its folder", .timeLimit(.minutes(5)))
+struct BackgroundSettingsTests {
+    @Test("A background configuration has the defaults of Apple's systems")
+    func defaults() {
         let configuration = URLSessionConfiguration.background(withIdentifier: "com.example")
         #expect(configuration.identifier == "com.example")
         #expect(configuration.sessionSendsLaunchEvents)
@@ -19,7 +20,8 @@ import Testing
         #expect(URLSessionConfiguration.ephemeral.identifier == nil)
     }
 
-    @Test func aCopyHoldsAllOfItAndIsItsOwn() throws {
+    @Test("A copy of a background configuration is equal and independent")
+    func copy() throws {
         let configuration = URLSessionConfiguration.background(withIdentifier: "com.example")
         let folder = URL(fileURLWithPath: "/somewhere")
         configuration.sessionSendsLaunchEvents = false
@@ -44,7 +46,8 @@ import Testing
         #expect(copy.backgroundSessionsDirectory == folder)
     }
 
-    @Test func aSessionShowsAndKeepsWhatItWasMadeWith() async throws {
+    @Test("A session keeps the background settings it was made with")
+    func session() async throws {
         let home = try BackgroundHome()
         let configuration = home.configuration { configuration in
             configuration.isDiscretionary = true
@@ -63,8 +66,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The system has nothing better to do: a discretionary transfer starts at once.
-    @Test func aDiscretionaryDownloadRuns() async throws {
+    @Test("A discretionary download starts at once")
+    func discretionary() async throws {
         let home = try BackgroundHome()
         let server = try LoopbackServer()
         let content = GeneratedContent(size: 1000, seed: 1)
@@ -88,7 +91,8 @@ import Testing
         return BackgroundFolder(values).url.pathComponents
     }
 
-    @Test func theFolderIsTheProgramsOrTheContainers() {
+    @Test("Sessions live in the configured folder, the program's, or the shared container's")
+    func folder() {
         #expect(place { $0.backgroundSessionsDirectory = URL(fileURLWithPath: "/a/b") } == ["/", "a", "b"])
         let own = place { _ in }
         #expect(own.suffix(2) == [ProcessInfo.processInfo.processName, "BackgroundSessions"])
@@ -100,8 +104,8 @@ import Testing
         #expect(!climbing.contains(".."))
     }
 
-    /// Two programs that share a container share its sessions.
-    @Test(arguments: [nil, "group.example"]) func theUsersDataDirectoryIsRespected(container: String?) async throws {
+    @Test("Sessions live below XDG_DATA_HOME", arguments: [nil, "group.example"])
+    func dataDirectory(container: String?) async throws {
         let sandbox = try Sandbox()
         await #expect(processExitsWith: .success) {
             [path = sandbox.folder.path as String, container = container as String?] in
@@ -143,7 +147,7 @@ import Testing
             case .fileForHome: return canary
             case .fileForFolder: try Data().write(to: home.session)
             case .homeInsideAFile: return canary.appendingPathComponent("deeper")
-            // Also for the superuser, to whom permissions mean nothing.
+            // Unwritable for the superuser, too, whom permissions do not stop.
             case .unwritable: return URL(fileURLWithPath: "/proc/background-sessions")
             case .danglingLink:
                 try manager.createSymbolicLink(
@@ -160,13 +164,14 @@ import Testing
         }
     }
 
-    /// A file error for the session and for its tasks; nothing blocks, and nothing outside is touched.
-    @Test(arguments: Blockade.allCases) func aFolderThatCannotBeUsedIsAFileError(_ blockade: Blockade) async throws {
+    @Test(
+        "A folder that cannot be used fails the session and its tasks with a file error", arguments: Blockade.allCases)
+    func unusableFolder(_ blockade: Blockade) async throws {
         let home = try BackgroundHome()
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(size: 100))
         let folder = try blockade.build(home)
-        let witness = InvalidityWitness()
+        let witness = InvalidationWitness()
         let session = home.makeSession(witness) { $0.backgroundSessionsDirectory = folder }
         let error = await witness.error()
         expectError(error, blockade.code, about: nil)

@@ -4,15 +4,17 @@ import Testing
 
 @testable import Purl
 
-/// When it is written down how far a sink has come, and what a transfer that stops can say.
-@Suite(.timeLimit(.minutes(5))) struct CheckpointTests {
-    @Test(arguments: [1 << 19, (1 << 19) + 1, 1 << 30]) func halfAMegabyteIsDue(count: Int) {
+@Suite("When a sink's position is recorded, and what a stopped sink reports", .timeLimit(.minutes(5)))
+struct CheckpointTests {
+    @Test("A checkpoint is due after half a megabyte", arguments: [1 << 19, (1 << 19) + 1, 1 << 30])
+    func due(count: Int) {
         var schedule = CheckpointSchedule()
         let isDue = schedule.isDue(afterWriting: count)
         #expect(isDue)
     }
 
-    @Test func smallWritesAddUp() {
+    @Test("Small writes add up to a due checkpoint")
+    func smallWrites() {
         var schedule = CheckpointSchedule()
         var isDue = false
         for _ in 0..<8 { isDue = schedule.isDue(afterWriting: 1 << 16) }
@@ -20,7 +22,8 @@ import Testing
     }
 
     /// A slow machine may take a second between two lines; not a hundred times in a row.
-    @Test func lessIsNot() {
+    @Test("Less than half a megabyte makes no checkpoint due")
+    func notDue() {
         let isPatient = (0..<100).contains { _ in
             var schedule = CheckpointSchedule()
             return !schedule.isDue(afterWriting: (1 << 19) - 1)
@@ -28,8 +31,8 @@ import Testing
         #expect(isPatient)
     }
 
-    /// Then the counting begins anew.
-    @Test func afterACheckpointTheCountingBeginsAnew() {
+    @Test("Counting restarts after a checkpoint")
+    func restart() {
         let isPatient = (0..<100).contains { _ in
             var schedule = CheckpointSchedule()
             _ = schedule.isDue(afterWriting: 1 << 19)
@@ -39,8 +42,8 @@ import Testing
         #expect(isPatient)
     }
 
-    /// A checkpoint that has not been made stays due.
-    @Test func whatIsDueStaysDue() {
+    @Test("A due checkpoint stays due until it is made")
+    func staysDue() {
         var schedule = CheckpointSchedule()
         let isDue = schedule.isDue(afterWriting: 1 << 19)
         let isStillDue = schedule.isDue(afterWriting: 0)
@@ -49,7 +52,7 @@ import Testing
 
     // MARK: Stopping
 
-    /// A sink in memory, whose record cannot be kept.
+    /// A sink in memory whose record may fail to be saved.
     private final class Sink: BodySink {
         let bytes = Mutex(Data())
         let recordFails: Bool
@@ -68,14 +71,14 @@ import Testing
         func close() {}
     }
 
-    enum Keeper: CaseIterable, Sendable { case nobody, sink, brokenSink, journal, brokenJournal }
+    enum Keeper: CaseIterable, Sendable { case none, sink, brokenSink, journal, brokenJournal }
 
     private func writer(_ keeper: Keeper, _ notes: @escaping @Sendable (SinkWriter.Note) -> Void = { _ in })
         -> SinkWriter
     {
         let bookkeeping: SinkWriter.Bookkeeping =
             switch keeper {
-            case .nobody: .none
+            case .none: .none
             case .sink, .brokenSink: .inSink
             case .journal: .elsewhere { notes($0) }
             case .brokenJournal: .elsewhere { _ in throw CocoaError(.fileWriteOutOfSpace) }
@@ -92,8 +95,8 @@ import Testing
         await withCheckedContinuation { continuation in writer.stop { continuation.resume(returning: $0) } }
     }
 
-    /// The disk may be too full for a record; the program hears all the same what it has.
-    @Test(arguments: Keeper.allCases) func stoppingTellsWhatIsThere(_ keeper: Keeper) async throws {
+    @Test("Stopping returns the bytes received, even when the record cannot be saved", arguments: Keeper.allCases)
+    func stopping(_ keeper: Keeper) async throws {
         let writer = writer(keeper)
         writer.begin(try template(), startingOver: false)
         let bytes = Data(repeating: 7, count: 1000)
@@ -107,7 +110,8 @@ import Testing
         #expect(await stop(writer) == resume)
     }
 
-    @Test(arguments: Keeper.allCases) func stoppingBeforeAnythingCameTellsNothing(_ keeper: Keeper) async throws {
+    @Test("Stopping before the first byte returns no resume data", arguments: Keeper.allCases)
+    func stoppingEarly(_ keeper: Keeper) async throws {
         let writer = writer(keeper)
         #expect(await stop(writer) == nil)
         let begun = self.writer(keeper)
@@ -115,9 +119,8 @@ import Testing
         #expect(await stop(begun) == nil)
     }
 
-    /// Forgetting the old version failed, so its bytes are still there: they are not the new version's.
-    @Test(arguments: [Keeper.brokenSink, .brokenJournal])
-    func stoppingAfterStartingOverFailedTellsNothing(_ keeper: Keeper) async throws {
+    @Test("Stopping after a failed truncation returns no resume data", arguments: [Keeper.brokenSink, .brokenJournal])
+    func stoppingAfterFailedTruncation(_ keeper: Keeper) async throws {
         let writer = writer(keeper)
         try writer.sink.append(Data(count: 100))
         writer.begin(try template(), startingOver: true)
@@ -125,8 +128,8 @@ import Testing
         #expect(try writer.sink.length == 100)
     }
 
-    /// The journal hears first that the old bytes are forgotten, then of the new ones.
-    @Test func whatIsToldComesInOrder() async throws {
+    @Test("The journal records the truncation before the new bytes, and the end last")
+    func order() async throws {
         let notes = Mutex<[String]>([])
         let writer = writer(.journal) { note in
             let text =

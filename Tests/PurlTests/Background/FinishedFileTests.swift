@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A download that was whole when its process ended, but whose delegate had not finished with it.
-@Suite(.timeLimit(.minutes(5))) struct FinishedFileTests {
+@Suite("Finished downloads whose process was killed before the delegate returned", .timeLimit(.minutes(5)))
+struct FinishedFileTests {
     private let content = GeneratedContent(size: 700_000, seed: 5)
     private let home: BackgroundHome
     private let server: LoopbackServer
@@ -16,7 +16,7 @@ import Testing
         url = server.route("/film", .generated(content).entityTag("\"v1\"").contentType("video/film"))
     }
 
-    /// Runs the download to its end, and copies what is there inside the delegate's call.
+    /// Runs the download to its end, and copies the home folder inside the delegate's call.
     private func kill(
         in call: Witness.Event, _ url: URL? = nil, before: @escaping @Sendable () -> Void = {}
     ) async throws -> BackgroundHome {
@@ -37,7 +37,7 @@ import Testing
         return BackgroundHome(in: home.sandbox, named: "after")
     }
 
-    /// Nobody may find the bytes again, in this process or in a later one.
+    /// No bytes are left to find, in this process or in a later one.
     private func expectNothingLeft(in home: BackgroundHome, _ continuing: Bool) async {
         #expect(home.partialNames == [])
         #expect(server.requests.isEmpty)
@@ -46,7 +46,8 @@ import Testing
         #expect(await launch.eventsUntilInvalid() == [.invalid])
     }
 
-    @Test(arguments: [false, true]) func killedBeforeTheDelegateWasCalled(continuing: Bool) async throws {
+    @Test("A file that was not delivered before the kill is delivered after a relaunch", arguments: [false, true])
+    func beforeCall(continuing: Bool) async throws {
         let queue = OperationQueue()
         queue.isSuspended = true
         let session = URLSession(configuration: home.configuration(), delegate: nil, delegateQueue: queue)
@@ -68,7 +69,8 @@ import Testing
         await expectNothingLeft(in: after, continuing)
     }
 
-    @Test(arguments: [false, true]) func killedInTheCallWithTheFile(continuing: Bool) async throws {
+    @Test("A kill inside didFinishDownloadingTo delivers the file again", arguments: [false, true])
+    func inFileCall(continuing: Bool) async throws {
         let after = try await kill(in: .file(700_000))
         let launch = await Launch(after, continuing: continuing)
         let task = try #require(launch.downloads.first)
@@ -88,8 +90,8 @@ import Testing
         await expectNothingLeft(in: after, continuing)
     }
 
-    /// The delegate has what it wanted: asked for a file that is elsewhere by now, it could only fail.
-    @Test(arguments: [false, true]) func killedAfterTheDelegateMovedTheFile(continuing: Bool) async throws {
+    @Test("A kill after the delegate moved the file calls the completion only", arguments: [false, true])
+    func movedFile(continuing: Bool) async throws {
         let home = home
         let after = try await kill(in: .file(700_000)) {
             for name in home.partialNames {
@@ -105,7 +107,8 @@ import Testing
         await expectNothingLeft(in: after, continuing)
     }
 
-    @Test(arguments: [false, true]) func killedInTheCallOfTheCompletion(continuing: Bool) async throws {
+    @Test("A kill inside the completion calls only the completion again", arguments: [false, true])
+    func inCompletion(continuing: Bool) async throws {
         let after = try await kill(in: .completed(nil))
         let launch = await Launch(after, continuing: continuing)
         #expect(launch.tasks.count == 1)
@@ -114,13 +117,14 @@ import Testing
         await expectNothingLeft(in: after, continuing)
     }
 
-    @Test(arguments: [false, true]) func killedAfterTheCompletion(continuing: Bool) async throws {
+    @Test("A kill after the completion leaves nothing to deliver", arguments: [false, true])
+    func afterCompletion(continuing: Bool) async throws {
         _ = try await kill(in: .eventsFinished)
         await expectNothingLeft(in: home, continuing)
     }
 
-    /// The second process is killed in the same call.
-    @Test(arguments: [false, true]) func killedTwiceInTheCallWithTheFile(continuing: Bool) async throws {
+    @Test("A second kill inside didFinishDownloadingTo delivers the file again", arguments: [false, true])
+    func twice(continuing: Bool) async throws {
         let after = try await kill(in: .file(700_000))
         let second = await Launch(after, continuing: continuing) { _, event in
             if event == .file(700_000) { _ = try? after.afterCrash(named: "third") }
@@ -134,8 +138,8 @@ import Testing
         await third.end()
     }
 
-    /// A file that nobody was told of and that is not what it was is no file.
-    @Test(arguments: [false, true]) func aFileThatIsGoneWasNeverThere(continuing: Bool) async throws {
+    @Test("A finished file that is missing is loaded again, or its task fails", arguments: [false, true])
+    func missingFile(continuing: Bool) async throws {
         let queue = OperationQueue()
         queue.isSuspended = true
         let session = URLSession(configuration: home.configuration(), delegate: nil, delegateQueue: queue)
@@ -160,7 +164,8 @@ import Testing
 
     enum Kind: CaseIterable, Sendable { case empty, notFound, unknownLength }
 
-    @Test(arguments: Kind.allCases) func anyFileIsDeliveredAgain(_ kind: Kind) async throws {
+    @Test("An empty file, an error page and a file of unknown length are delivered again", arguments: Kind.allCases)
+    func unusualFile(_ kind: Kind) async throws {
         let small = GeneratedContent(size: kind == .empty ? 0 : 500, seed: 1)
         let reply = Reply.generated(small)
         let odd =
@@ -179,8 +184,8 @@ import Testing
         #expect(after.partialNames == [])
     }
 
-    /// The program does not want it any more, and says so before it is delivered.
-    @Test func cancelledBeforeItIsDelivered() async throws {
+    @Test("A download that is cancelled before its file is delivered again delivers none")
+    func cancelled() async throws {
         let after = try await kill(in: .file(700_000))
         let witness = Witness()
         let session = after.makeSession(witness)

@@ -1,11 +1,231 @@
 import Foundation
 import PurlTesting
+import Synchronization
 import Testing
 
 @testable import Purl
 
-/// A background session's folder is named after its identifier, whatever that is.
-@Suite(.timeLimit(.minutes(5))) struct IdentifierTests {
+@Suite("One session at a time has an identifier", .timeLimit(.minutes(5)))
+struct IdentifierOwnershipTests {
+    private let home: BackgroundHome
+    private let server: LoopbackServer
+    private let content = GeneratedContent(size: 10_000, seed: 4)
+
+    init() throws {
+        home = try BackgroundHome()
+        server = try LoopbackServer()
+        server.route("/file", .generated(content))
+    }
+
+    @Test("A second session with the identifier is invalid from the start")
+    func second() async throws {
+        let firstWitness = Witness()
+        let first = home.makeSession(firstWitness)
+        let witness = InvalidationWitness()
+        let second = home.makeSession(witness)
+        let error = await witness.error()
+        expectError(error, .backgroundSessionInUseByAnotherProcess, about: nil)
+        #expect(error?.localizedDescription.contains(BackgroundHome.identifier) == true)
+        #expect(await second.allTasks == [])
+        #expect(second.delegate == nil)
+        second.invalidateAndCancel()
+        second.finishTasksAndInvalidate()
+        #expect(await second.allTasks == [])
+        #expect(witness.calls == 1)
+        // The first session still works.
+        let task = first.downloadTask(with: server.url("/file"))
+        task.resume()
+        await firstWitness.completion()
+        #expect(firstWitness.hasFile(of: task, content))
+        first.finishTasksAndInvalidate()
+        await firstWitness.wait { $0.last == .invalid }
+    }
+
+    @Test("The second session's tasks fail once, with its error, and send no request")
+    func secondsTasks() async throws {
+        let first = home.makeSession()
+        let second = home.makeSession()
+        let witness = Witness()
+        let tasks: [URLSessionTask] = [
+            second.downloadTask(with: server.url("/file")), second.dataTask(with: server.url("/file")),
+            second.downloadTask(withResumeData: Data()),
+        ]
+        for task in tasks {
+            task.delegate = witness
+            task.resume()
+            task.resume()
+            task.cancel()
+        }
+        await witness.completion(of: 3)
+        #expect(witness.events.allSatisfy { $0 != .completed(nil) })
+        let handled = await withCheckedContinuation { continuation in
+            second.dataTask(with: server.url("/file")) { _, _, error in continuation.resume(returning: error) }.resume()
+        }
+        expectError(handled, .backgroundSessionInUseByAnotherProcess, about: server.url("/file"))
+        let thrown = await #expect(throws: URLError.self) { try await second.download(from: server.url("/file")) }
+        expectError(thrown, .backgroundSessionInUseByAnotherProcess, about: server.url("/file"))
+        let plain = second.downloadTask(with: server.url("/file"))
+        plain.delegate = witness
+        plain.resume()
+        await witness.completion(of: 4)
+        expectError(plain.error, .backgroundSessionInUseByAnotherProcess, about: server.url("/file"))
+        #expect(witness.events.count == 4)
+        #expect(server.requests.isEmpty)
+        first.invalidateAndCancel()
+    }
+
+    @Test("The first session's tasks and files are not touched")
+    func first() async throws {
+        let killed = try await KilledDownload()
+        let launch = await Launch(killed.home)
+        let journal = try Data(contentsOf: killed.home.journal)
+        let witness = InvalidationWitness()
+        let second = killed.home.makeSession(witness) { $0.continuesDownloadsAfterRelaunch = true }
+        _ = await witness.error()
+        #expect(await second.allTasks == [])
+        second.downloadTask(with: server.url("/file")).resume()
+        _ = await launch.events()
+        #expect(try Data(contentsOf: killed.home.journal).starts(with: journal))
+        #expect(server.requests.isEmpty)
+        await launch.end()
+    }
+
+    @Test("The identifier is free after the first session is invalid", arguments: [false, true])
+    func invalidated(cancelling: Bool) async throws {
+        for _ in 0..<3 {
+            let witness = Witness()
+            let session = home.makeSession(witness)
+            let task = session.downloadTask(with: server.url("/file"))
+            task.resume()
+            await witness.completion()
+            #expect(witness.hasFile(of: task, content))
+            if cancelling { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
+            await witness.wait { $0.last == .invalid }
+        }
+    }
+
+    @Test("The identifier is taken while the first session finishes its tasks")
+    func finishing() async throws {
+        let gate = Gate()
+        server.route("/slow", .generated(content).stalled(afterBytes: 10, until: gate))
+        let witness = Witness()
+        let first = home.makeSession(witness)
+        first.downloadTask(with: server.url("/slow")).resume()
+        first.finishTasksAndInvalidate()
+        let refused = InvalidationWitness()
+        _ = home.makeSession(refused)
+        #expect(await refused.error()?.code == .backgroundSessionInUseByAnotherProcess)
+        gate.open()
+        await witness.wait { $0.last == .invalid }
+        let third = Witness()
+        let session = home.makeSession(third)
+        session.finishTasksAndInvalidate()
+        await third.wait { $0.last == .invalid }
+        #expect(third.events == [.invalid])
+    }
+
+    @Test("The identifier is free after the first session is released")
+    func released() async throws {
+        var first: URLSession? = home.makeSession()
+        weak let dropped = first
+        _ = try await first?.download(from: server.url("/file"))
+        first = nil
+        while dropped != nil, !Task.isCancelled { await Task.yield() }
+        let witness = Witness()
+        let second = home.makeSession(witness)
+        second.finishTasksAndInvalidate()
+        await witness.wait { $0.last == .invalid }
+        #expect(witness.events == [.invalid])
+    }
+
+    @Test("Sessions with different identifiers or folders work side by side")
+    func different() async throws {
+        let other = BackgroundHome(in: home.sandbox, named: "other")
+        let configuration = URLSessionConfiguration.background(withIdentifier: "another")
+        configuration.backgroundSessionsDirectory = home.folder
+        let witness = Witness()
+        let sessions = [
+            home.makeSession(witness), other.makeSession(witness),
+            URLSession(configuration: configuration, delegate: witness, delegateQueue: nil),
+        ]
+        for session in sessions {
+            let (data, _) = try await session.data(from: server.url("/file"))
+            #expect(content.matches(data) && data.count == content.size)
+            #expect(witness.events == [])
+        }
+        for session in sessions { session.invalidateAndCancel() }
+        await witness.wait { $0.count == 3 }
+    }
+
+    @Test("An identifier that another process has makes the session invalid")
+    func otherProcess() async throws {
+        let folder = home.folder
+        let first = home.makeSession()
+        await #expect(processExitsWith: .success) { [folder = folder as URL] in
+            let configuration = URLSessionConfiguration.background(withIdentifier: BackgroundHome.identifier)
+            configuration.backgroundSessionsDirectory = folder
+            let witness = InvalidationWitness()
+            let session = URLSession(configuration: configuration, delegate: witness, delegateQueue: nil)
+            let error = await witness.error()
+            let tasks = await session.allTasks
+            exit(error?.code == .backgroundSessionInUseByAnotherProcess && tasks.isEmpty ? 0 : 1)
+        }
+        first.invalidateAndCancel()
+    }
+
+    @Test("The identifier of a killed process is free")
+    func killedProcess() async throws {
+        let folder = home.folder
+        server.route("/held", .generated(content).stalled(afterBytes: 5000))
+        let url = server.url("/held")
+        await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as URL, url = url as URL] in
+            let configuration = URLSessionConfiguration.background(withIdentifier: BackgroundHome.identifier)
+            configuration.backgroundSessionsDirectory = folder
+            let witness = Witness()
+            let session = URLSession(configuration: configuration, delegate: witness, delegateQueue: nil)
+            let task = session.downloadTask(with: url)
+            task.taskDescription = "killed"
+            task.resume()
+            await witness.wait { $0.last == .wrote(5000, of: 10_000) }
+            kill(getpid(), SIGKILL)
+        }
+        let launch = await Launch(home)
+        #expect(launch.tasks.map(\.taskDescription) == ["killed"])
+        #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
+        await launch.end()
+    }
+}
+
+/// A delegate that keeps the error with which its session became invalid.
+final class InvalidationWitness: NSObject, URLSessionDelegate, Sendable {
+    private let state = Mutex<(errors: [URLError?], waiter: CheckedContinuation<URLError?, Never>?)>(([], nil))
+
+    /// How often the session became invalid.
+    var calls: Int { state.withLock { $0.errors.count } }
+
+    /// The error of the first invalidation.
+    func error() async -> URLError? {
+        await withCheckedContinuation { continuation in
+            let errors = state.withLock { state in
+                if state.errors.isEmpty { state.waiter = continuation }
+                return state.errors
+            }
+            if let error = errors.first { continuation.resume(returning: error) }
+        }
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        let waiter = state.withLock { state in
+            state.errors.append(error as? URLError)
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: error as? URLError)
+    }
+}
+
+@Suite("The folder of a background session's identifier", .timeLimit(.minutes(5)))
+struct SessionFolderTests {
     static let strange = [
         "", ".", "..", "...", "/", "//", "/etc", "../escape", "a/../../escape", "a/b", "a\\b", "a b", "a%2Fb", "%",
         "%25",
@@ -17,7 +237,8 @@ import Testing
         String(repeating: "/", count: 100), String(repeating: "../", count: 3000),
     ]
 
-    @Test func everyIdentifierHasANameOfItsOwn() {
+    @Test("Different identifiers have different folder names")
+    func names() {
         let names = Self.strange.map(BackgroundFolder.folderName)
         #expect(Set(names).count == names.count)
         for name in names {
@@ -27,7 +248,8 @@ import Testing
         #expect(BackgroundFolder.folderName("com.example.App-1_2") == "com.example.App-1_2")
     }
 
-    @Test(arguments: strange) func theSessionLivesInOneFolderInsideTheHome(identifier: String) async throws {
+    @Test("A session keeps its files in one folder inside the home, for any identifier", arguments: strange)
+    func folder(identifier: String) async throws {
         let sandbox = try Sandbox()
         let home = sandbox.file("home")
         let server = try LoopbackServer()
@@ -54,7 +276,7 @@ import Testing
         #expect(mode?.intValue == 0o700)
         session.invalidateAndCancel()
         await witness.wait { $0.last == .invalid }
-        // And the same folder again.
+        // The same identifier has the same folder.
         let second = Witness()
         let again = makeSession(second)
         #expect(again.configuration.identifier == identifier)
@@ -63,7 +285,8 @@ import Testing
         #expect(try manager.contentsOfDirectory(atPath: home.path) == names)
     }
 
-    @Test func aSessionsFilesAreItsOwnersOnly() async throws {
+    @Test("Only the owner can read a session's files")
+    func permissions() async throws {
         let killed = try await KilledDownload()
         let before = BackgroundHome(in: killed.home.sandbox)
         for file in [before.journal, before.session.appendingPathComponent("lock")] {

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Purl
 
-/// A journal whose bytes were damaged loses what is damaged, and nothing else.
-@Suite(.timeLimit(.minutes(5))) struct JournalDamageTests {
+@Suite("A journal with damaged bytes", .timeLimit(.minutes(5)))
+struct JournalDamageTests {
     private let home: BackgroundHome
-    /// A journal with three tasks, several entries each, and one that is over.
+    /// A journal with three tasks of several entries each, one of which has completed.
     private let journal: Data
-    /// Every state in which a task ever was, oldest first.
+    /// Every state of each task, oldest first.
     private let history: [Int: [JournaledTask]]
     private let final: [Int: JournaledTask]
 
@@ -54,19 +54,19 @@ import Testing
     ///
     /// - Parameter damaged: Where the bytes are not those of ``journal``.
     private func check(_ bytes: Data, damaged: Range<Int>) async throws {
-        // Some thousands of these in a row leave room for others.
+        // Thousands of these run in a row: let other tests run in between.
         await Task.yield()
         let files = MemoryFiles([home.journal.path: bytes])
         let store = try Self.store(home, files)
         let found = store.restored
         #expect(found.map(\.identifier) == found.map(\.identifier).sorted())
         for record in found {
-            #expect(history[record.identifier]?.contains(record) == true, "an entry nobody wrote, \(damaged)")
+            #expect(history[record.identifier]?.contains(record) == true, "an entry that was not written, \(damaged)")
         }
         for identifier in final.keys where !touches(identifier, damaged) {
             #expect(found.first { $0.identifier == identifier } == final[identifier], "task \(identifier), \(damaged)")
         }
-        // What was found is kept, whatever is written behind it.
+        // What was found stays after more is written.
         try store.add(Self.record(99))
         try store.update(99) { $0.isRunning = true }
         store.close()
@@ -76,7 +76,7 @@ import Testing
         again.close()
     }
 
-    /// Whether a line of the task, its line break and the one before it included, lies where the damage is.
+    /// Whether the damage overlaps a line of the task, including its line break and the one before it.
     private func touches(_ identifier: Int, _ damaged: Range<Int>) -> Bool {
         var start = 0
         for line in journal.split(separator: UInt8(ascii: "\n")) {
@@ -92,7 +92,8 @@ import Testing
         return false
     }
 
-    @Test func undamagedItIsWhatWasWritten() async throws {
+    @Test("An undamaged journal holds what was written")
+    func undamaged() async throws {
         #expect(final.keys.sorted() == [1, 2, 3])
         try await check(journal, damaged: journal.count..<journal.count)
     }
@@ -111,7 +112,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Damage.allCases) func anyByteDamaged(_ damage: Damage) async throws {
+    @Test("A damaged byte loses the entry it belongs to, and no other", arguments: Damage.allCases)
+    func damagedByte(_ damage: Damage) async throws {
         for index in stride(from: 0, to: journal.count, by: damage == .lowBit ? 1 : 5) {
             var bytes = journal
             bytes[index] = damage.apply(to: bytes[index])
@@ -119,19 +121,21 @@ import Testing
         }
     }
 
-    @Test func cutAtAnyLength() async throws {
+    @Test("A journal cut at any length keeps the entries before the cut")
+    func cut() async throws {
         for length in 0...journal.count { try await check(journal.prefix(length), damaged: length..<journal.count) }
     }
 
-    /// A file system may make a file longer before the bytes come.
-    @Test func cutAtAnyLengthAndFilledWithZeros() async throws {
+    @Test("A journal whose end is zeros keeps the entries before them")
+    func zeros() async throws {
         for length in stride(from: 0, through: journal.count, by: 7) {
             try await check(
                 journal.prefix(length) + Data(count: journal.count - length), damaged: length..<journal.count)
         }
     }
 
-    @Test func anyLineMissing() async throws {
+    @Test("A missing line loses its own entry, and no other")
+    func missingLine() async throws {
         var start = 0
         for line in journal.split(separator: UInt8(ascii: "\n")) {
             let range = start..<(start + line.count + 1)
@@ -142,7 +146,8 @@ import Testing
         }
     }
 
-    @Test func everyLineDoubledMeansTheSame() async throws {
+    @Test("Repeated lines do not change the tasks")
+    func doubledLines() async throws {
         let doubled = journal.split(separator: UInt8(ascii: "\n")).reduce(into: Data()) { bytes, line in
             for _ in 0..<2 { bytes += line + Data("\n".utf8) }
         }
@@ -150,8 +155,8 @@ import Testing
         try await check(journal + journal, damaged: 0..<0)
     }
 
-    /// Nothing but what was written once comes of any order of the lines.
-    @Test func linesInAnotherOrder() async throws {
+    @Test("Lines in another order yield only states that were written")
+    func otherOrder() async throws {
         let lines = journal.split(separator: UInt8(ascii: "\n")).map { $0 + Data("\n".utf8) }
         for first in lines.indices {
             for second in lines.indices.dropFirst(first + 1) {
@@ -163,17 +168,19 @@ import Testing
         try await check(Data(lines.reversed().joined()), damaged: 0..<journal.count)
     }
 
-    @Test(arguments: [
-        Data(), Data("\n".utf8), Data(repeating: UInt8(ascii: "\n"), count: 10_000), Data(count: 100_000),
-        Data(repeating: 0xFF, count: 100_000), Data("0123456789abcdef \n".utf8), Data("e3b0c44298fc1c14 \n".utf8),
-        Data("e3b0c44298fc1c14\n".utf8), Data(String(repeating: " ", count: 17).utf8),
-    ])
-    func whatIsNoJournalHoldsNoTask(bytes: Data) async throws {
+    @Test(
+        "Bytes that are no journal hold no task",
+        arguments: [
+            Data(), Data("\n".utf8), Data(repeating: UInt8(ascii: "\n"), count: 10_000), Data(count: 100_000),
+            Data(repeating: 0xFF, count: 100_000), Data("0123456789abcdef \n".utf8), Data("e3b0c44298fc1c14 \n".utf8),
+            Data("e3b0c44298fc1c14\n".utf8), Data(String(repeating: " ", count: 17).utf8),
+        ])
+    func noJournal(bytes: Data) async throws {
         try await check(bytes, damaged: 0..<journal.count)
     }
 
-    /// Rubbish before, between and behind the lines.
-    @Test func rubbishAround() async throws {
+    @Test("Rubbish before, between and after the lines is ignored")
+    func rubbish() async throws {
         let rubbish = Data("rubbish\n\n{\"task\":{}}\n".utf8)
         try await check(rubbish + journal + rubbish, damaged: 0..<0)
         try await check(journal + Data("0123456789abcdef {\"over\":1}".utf8), damaged: 0..<0)

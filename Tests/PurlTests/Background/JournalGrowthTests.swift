@@ -6,9 +6,9 @@ import Testing
 
 @testable import Purl
 
-/// A journal does not grow for ever: it is written anew when most of it is history.
-@Suite(.timeLimit(.minutes(5))) struct JournalGrowthTests {
-    /// What it may grow to when its tasks need little: the history it is allowed, and one entry.
+@Suite("The size of a journal", .timeLimit(.minutes(5)))
+struct JournalGrowthTests {
+    /// The largest size in bytes for tasks with little state: the allowed history, and one entry.
     private static let bound = 300_000
 
     private let home: BackgroundHome
@@ -28,7 +28,8 @@ import Testing
         return JournaledTask(identifier: number, priority: 0.5, originalRequest: StoredRequest(URLRequest(url: url)))
     }
 
-    @Test func thousandsOfChangesKeepItSmall() throws {
+    @Test("Thousands of changes keep the journal small")
+    func manyChanges() throws {
         let files = MemoryFiles()
         let store = try store(files)
         for number in 1...3 { try store.add(record(number)) }
@@ -44,8 +45,8 @@ import Testing
         #expect(files.contents(home.journal.path + ".new") == nil)
     }
 
-    /// Tasks that come and go leave nothing but the highest of their numbers.
-    @Test func thousandsOfTasksKeepItSmall() throws {
+    @Test("Thousands of completed tasks keep the journal small")
+    func manyTasks() throws {
         let files = MemoryFiles()
         let store = try store(files)
         var longest = 0
@@ -61,8 +62,8 @@ import Testing
         #expect(again.lastIdentifier == 2000)
     }
 
-    /// Through the front door.
-    @Test func aTaskThatIsChangedThousandsOfTimes() async throws {
+    @Test("A task that is changed thousands of times through its session keeps the journal small")
+    func oneTask() async throws {
         let session = home.makeSession()
         let task = session.downloadTask(with: try #require(URL(string: "http://127.0.0.1:9/")))
         for number in 1...1500 {
@@ -78,8 +79,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// At each moment, whatever a power loss leaves of it, it holds every task in some state that it had.
-    @Test func writingItAnewSurvivesAPowerLossAtAnyPoint() async throws {
+    @Test("A power loss at any point of a rewrite leaves every task in a state it had")
+    func powerLoss() async throws {
         let files = RecordingFiles(over: home)
         let store = try store(files)
         for number in 1...3 { try store.add(record(number)) }
@@ -115,8 +116,8 @@ import Testing
         }
     }
 
-    /// Something lies where the new journal is to be written.
-    @Test(arguments: [false, true]) func leftoversOfARewriteAreInNobodysWay(isFolder: Bool) async throws {
+    @Test("Leftovers of an earlier rewrite do not prevent the next one", arguments: [false, true])
+    func leftovers(isFolder: Bool) async throws {
         let killed = try await KilledDownload()
         let fresh = URL(fileURLWithPath: killed.home.journal.path + ".new")
         if isFolder {
@@ -134,7 +135,8 @@ import Testing
 
     // MARK: A full disk
 
-    @Test func whatCannotBeEnteredFailsWithAFileError() async throws {
+    @Test("A task that cannot be entered in the journal fails with a file error")
+    func fullDisk() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(size: 1000))
         let isFull = Mutex(true)
@@ -151,7 +153,7 @@ import Testing
         expectError(witness.error(of: task), .cannotWriteToFile, about: url)
         #expect(posixCode(witness.error(of: task)) == Int(ENOSPC))
         #expect(server.requests.isEmpty)
-        // The next one finds room.
+        // The next task finds space.
         isFull.withLock { $0 = false }
         let next = session.downloadTask(with: url)
         next.resume()
@@ -162,8 +164,8 @@ import Testing
         #expect(home.partialNames == [])
     }
 
-    /// A change that could not be written is written with the next one.
-    @Test func aChangeThatWasLostIsMadeUpFor() throws {
+    @Test("A journal change that could not be written is written with the next one")
+    func lostChange() throws {
         let isFull = Mutex(false)
         let files = RecordingFiles(
             over: home,

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import Purl
 
-/// Files that are nowhere but in memory, for journals that are opened some thousand times.
+/// Files in memory, for journals that are opened thousands of times.
 final class MemoryFiles: FileLayer {
     private let files: Mutex<[String: MemoryFile]>
 
@@ -40,7 +40,7 @@ final class MemoryFiles: FileLayer {
     func synchronizeFolder(_ path: String) {}
 }
 
-/// Nobody else can have it, so its lock is always free.
+/// A file in memory. It has one owner, so its lock is always free.
 private final class MemoryFile: OpenFile {
     private let data: Mutex<Data>
 

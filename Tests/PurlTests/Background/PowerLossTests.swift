@@ -4,12 +4,12 @@ import Testing
 
 @testable import Purl
 
-/// The power goes at any moment of a download, and of what was not synchronised the disk keeps what it likes: the next
-/// process ends with the right file all the same.
-@Suite(.timeLimit(.minutes(5))) struct PowerLossTests {
+@Suite("Relaunch after a power loss", .timeLimit(.minutes(5)))
+struct PowerLossTests {
+    /// A disk after a power loss.
     private struct Wreck: Hashable {
         let files: [String: Data]
-        /// The tasks that were known for good, and were not over.
+        /// The tasks that were entered for good and had not completed.
         let sure: Set<Int>
     }
 
@@ -45,7 +45,7 @@ import Testing
         return home
     }
 
-    /// What comes back runs to its end; every file that is delivered is the server's.
+    /// Runs every task to its end: each delivered file is the server's.
     private func expectRightFiles(_ home: BackgroundHome, _ wreck: Wreck, _ contents: [Data]) async throws {
         let records = (try? home.records) ?? [:]
         let launch = await Launch(home, continuing: true)
@@ -58,15 +58,17 @@ import Testing
                 let isRight = contents.contains(file)
                 #expect(isRight)
             } else {
-                // The earlier process had given it to its delegate.
+                // The earlier process had handed the file to its delegate.
                 #expect(records[task.taskIdentifier]?.finished?.isHandedOver == true)
             }
         }
         await launch.end()
     }
 
-    @Test(arguments: RecordedDownload.Story.allCases)
-    func theNextProcessEndsWithTheRightFile(_ story: RecordedDownload.Story) async throws {
+    @Test(
+        "After a power loss at any point the next process delivers only the server's bytes",
+        arguments: RecordedDownload.Story.allCases)
+    func anyPoint(_ story: RecordedDownload.Story) async throws {
         let recorded = try await RecordedDownload(story, size: 1_400_000)
         let sandbox = try Sandbox()
         let wrecks = wrecks(of: recorded)
@@ -76,16 +78,15 @@ import Testing
         }
     }
 
-    /// The server returns to the version of before: what the disk has of the one between must not be taken for it,
-    /// though all but their first bytes agree.
-    @Test func aVersionThatComesBackIsNotMixedWithTheOneBetween() async throws {
+    @Test("Bytes of a version in between are not mixed with a version that returned")
+    func returningVersion() async throws {
         let recorded = try await RecordedDownload(.resourceChanged, size: 1_400_000)
         recorded.server.route(
             RecordedDownload.path, RecordedDownload.reply(recorded.oldContent, tag: "\"v1\""))
         let sandbox = try Sandbox()
         for wreck in wrecks(of: recorded) {
             let home = try rebuild(wreck, of: recorded, sandbox)
-            // What was whole before is delivered as it was.
+            // A file that was finished before is delivered as it was.
             let isWhole = ((try? home.records) ?? [:]).values.contains { $0.finished != nil }
             try await expectRightFiles(
                 home, wreck, [recorded.oldContent] + (isWhole ? [recorded.content] : []))

@@ -3,11 +3,12 @@ import Purl
 import PurlTesting
 import Testing
 
-/// What becomes of a background session's downloads when their process ends and another makes the session again.
-@Suite(.timeLimit(.minutes(5))) struct RelaunchTests {
+@Suite("Downloads of a background session after a relaunch", .timeLimit(.minutes(5)))
+struct RelaunchTests {
     private let total = Int64(KilledDownload.content.size)
 
-    @Test func theDownloadComesBackThenEndsWithResumeDataThatGoesOn() async throws {
+    @Test("A download of a killed process is listed, then fails with usable resume data")
+    func download() async throws {
         let killed = try await KilledDownload(prepare: { $0.taskDescription = "the film" })
         let launch = await Launch(killed.home)
         let task = try #require(launch.downloads.first)
@@ -40,8 +41,8 @@ import Testing
         #expect(killed.home.partialNames == [])
     }
 
-    /// The process was killed before anything could be said of the first bytes: nobody could go on with them.
-    @Test(arguments: [false, true]) func aFileThatWasOnlyBegunIsRemoved(continuing: Bool) async throws {
+    @Test("A partial file without resume data is removed", arguments: [false, true])
+    func begunFile(continuing: Bool) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         let content = GeneratedContent(size: 4_000, seed: 3)
@@ -63,8 +64,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The list holds it by kind, too, and asking twice changes nothing.
-    @Test func everyListShowsIt() async throws {
+    @Test("Every task list shows the download, each time it is asked")
+    func lists() async throws {
         let killed = try await KilledDownload()
         let witness = Witness()
         let session = killed.home.makeSession(witness)
@@ -80,8 +81,8 @@ import Testing
         #expect(witness.events == [.completed(.cancelled), .eventsFinished, .invalid])
     }
 
-    /// Also when nobody asks.
-    @Test(arguments: [false, true]) func theCallsComeUnasked(continuing: Bool) async throws {
+    @Test("The delegate is called without a request for the task list", arguments: [false, true])
+    func unasked(continuing: Bool) async throws {
         let killed = try await KilledDownload()
         let witness = Witness()
         let session = killed.home.makeSession(witness) { $0.continuesDownloadsAfterRelaunch = continuing }
@@ -91,8 +92,8 @@ import Testing
         await witness.wait { $0.last == .invalid }
     }
 
-    /// The request comes back as it was, whatever it had.
-    @Test func theRequestComesBack() async throws {
+    @Test("The request has the same URL, method, fields and body")
+    func request() async throws {
         var made = URLRequest(url: URL(fileURLWithPath: "/"))
         let killed = try await KilledDownload(request: { url in
             made = URLRequest(url: url, timeoutInterval: 77.5)
@@ -107,9 +108,10 @@ import Testing
         await launch.end()
     }
 
-    /// An endless time-out is a number that not every format can write.
-    @Test(arguments: [Double.infinity, .greatestFiniteMagnitude, 0, -1, .nan])
-    func anyTimeOutIsKept(seconds: Double) async throws {
+    @Test(
+        "Every timeoutInterval is kept, infinite ones included",
+        arguments: [Double.infinity, .greatestFiniteMagnitude, 0, -1, .nan])
+    func timeoutInterval(seconds: Double) async throws {
         let killed = try await KilledDownload(request: { URLRequest(url: $0, timeoutInterval: seconds) })
         let launch = await Launch(killed.home)
         let found = try #require(launch.tasks.first?.originalRequest?.timeoutInterval)
@@ -117,7 +119,8 @@ import Testing
         await launch.end()
     }
 
-    @Test func theRestOfTheRequestIsKeptToo() async throws {
+    @Test("The request's other options are kept")
+    func requestOptions() async throws {
         let killed = try await KilledDownload(request: { url in
             var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
             request.allowsCellularAccess = false
@@ -132,8 +135,8 @@ import Testing
         await launch.end()
     }
 
-    /// After a redirect, the download is of another URL than it began with.
-    @Test func theCurrentRequestIsTheOneThatWasFollowed() async throws {
+    @Test("currentRequest is the last one of the redirects")
+    func currentRequest() async throws {
         let killed = try await KilledDownload(startingAt: "/start")
         let launch = await Launch(killed.home)
         let task = try #require(launch.tasks.first)
@@ -142,8 +145,8 @@ import Testing
         await launch.end()
     }
 
-    /// What is changed while the task runs or waits is what comes back.
-    @Test func changesSurvive() async throws {
+    @Test("Changes to a task's description and options are kept")
+    func changes() async throws {
         let killed = try await KilledDownload(
             prepare: { $0.taskDescription = "first" },
             finally: { task in
@@ -156,7 +159,8 @@ import Testing
         await launch.end()
     }
 
-    @Test func aDescriptionThatWasTakenAwayStaysAway() async throws {
+    @Test("A removed taskDescription stays removed")
+    func removedDescription() async throws {
         let killed = try await KilledDownload(
             prepare: { $0.taskDescription = "first" }, finally: { $0.taskDescription = nil })
         let launch = await Launch(killed.home)
@@ -164,8 +168,8 @@ import Testing
         await launch.end()
     }
 
-    /// Nothing was safe yet, or the server gave nothing to go on with.
-    @Test(arguments: [1000, 1_000_000]) func withoutResumeDataItEndsAllTheSame(count: Int) async throws {
+    @Test("A download without resume data fails after a relaunch", arguments: [1000, 1_000_000])
+    func noResumeData(count: Int) async throws {
         let killed = try await KilledDownload(
             at: count, reply: { count == 1000 ? $0.entityTag(KilledDownload.tag) : $0 })
         let launch = await Launch(killed.home)
@@ -176,8 +180,8 @@ import Testing
         await launch.end()
     }
 
-    /// A task that was never resumed is unfinished as well.
-    @Test func aTaskThatWasNeverResumedComesBack() async throws {
+    @Test("A task that was never resumed is listed after a relaunch")
+    func neverResumed() async throws {
         let home = try BackgroundHome()
         let session = home.makeSession()
         let task = session.downloadTask(with: URL(string: "http://127.0.0.1:9/file") ?? home.folder)
@@ -189,8 +193,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// What was told is over.
-    @Test func theNextLaunchFindsNothing() async throws {
+    @Test("A task that completed after a relaunch is not listed by the next one")
+    func nextLaunch() async throws {
         let killed = try await KilledDownload()
         let first = await Launch(killed.home)
         _ = await first.events()
@@ -203,8 +207,9 @@ import Testing
         }
     }
 
-    /// A process that is killed before it has told anybody leaves it to the next.
-    @Test(arguments: [false, true]) func killedAgainBeforeAnythingWasTold(inTheCall: Bool) async throws {
+    @Test(
+        "A process that is killed before the completion leaves the task to the next relaunch", arguments: [false, true])
+    func killedAgain(inTheCall: Bool) async throws {
         let killed = try await KilledDownload()
         let received: Int64
         let after: BackgroundHome
@@ -235,8 +240,8 @@ import Testing
         await launch.end()
     }
 
-    /// The session is invalidated before the calls were made: they still are, and once.
-    @Test(arguments: [false, true]) func invalidatedAtOnce(cancelling: Bool) async throws {
+    @Test("A session that is invalidated at once still completes its tasks, once each", arguments: [false, true])
+    func invalidated(cancelling: Bool) async throws {
         let killed = try await KilledDownload()
         let witness = Witness()
         let session = killed.home.makeSession(witness)

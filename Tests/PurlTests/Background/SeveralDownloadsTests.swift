@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A session with several downloads, each in another state when the process is killed.
-@Suite(.timeLimit(.minutes(5))) struct SeveralDownloadsTests {
+@Suite("A background session with several downloads", .timeLimit(.minutes(5)))
+struct SeveralDownloadsTests {
     private let server: LoopbackServer
     private let home: BackgroundHome
 
@@ -22,8 +22,8 @@ import Testing
         return server.route("/\(number)", stalling ? reply.stalled(afterBytes: 700_000) : reply)
     }
 
-    /// 1 runs, 2 is suspended in the middle, 3 was never started, 4 is over, 5 was cancelled, 6 runs.
-    private func leave() async throws -> BackgroundHome {
+    /// 1 runs, 2 is suspended in the middle, 3 was never resumed, 4 has completed, 5 was cancelled, 6 runs.
+    private func killedSession() async throws -> BackgroundHome {
         let witness = Witness()
         let session = home.makeSession(witness)
         let tasks = (1...6).map { number in
@@ -40,7 +40,7 @@ import Testing
         await witness.completion()
         tasks[3].resume()
         await witness.completion(of: 2)
-        // Its last call has returned when another has begun.
+        // The delegate's last call has returned before this answer comes.
         _ = await session.allTasks
         let after = try home.afterCrash()
         session.invalidateAndCancel()
@@ -50,8 +50,9 @@ import Testing
         return after
     }
 
-    @Test func theUnfinishedOnesComeBackInTheirOrder() async throws {
-        let launch = await Launch(try await leave())
+    @Test("The unfinished downloads are listed in their order")
+    func order() async throws {
+        let launch = await Launch(try await killedSession())
         #expect(launch.tasks.map(\.taskIdentifier) == [1, 2, 3, 6])
         #expect(launch.tasks.map(\.taskDescription) == ["number 1", "number 2", "number 3", "number 6"])
         #expect(launch.tasks.map(\.countOfBytesExpectedToReceive) == [1_000_001, 1_000_002, -1, 1_000_006])
@@ -65,8 +66,9 @@ import Testing
         await launch.end()
     }
 
-    @Test func theirResumeDataGoOnTogether() async throws {
-        let launch = await Launch(try await leave())
+    @Test("The resume data of several downloads are usable at the same time")
+    func resumeData() async throws {
+        let launch = await Launch(try await killedSession())
         _ = await launch.events()
         let old = launch.tasks.filter { $0.taskIdentifier != 3 }
         let new = try old.map { task in
@@ -84,9 +86,9 @@ import Testing
         await launch.end()
     }
 
-    /// The end of the events comes after the last of those that ran; what is suspended is not waited for.
-    @Test func continuedEachIsInTheStateItHad() async throws {
-        let after = try await leave()
+    @Test("Each continued download has the state it had; the end of events does not wait for suspended ones")
+    func continued() async throws {
+        let after = try await killedSession()
         let launch = await Launch(after, continuing: true)
         #expect(launch.tasks.map(\.taskIdentifier) == [1, 2, 3, 6])
         _ = await launch.events()
@@ -102,9 +104,9 @@ import Testing
         #expect(after.partialNames == [])
     }
 
-    /// A number stands for one download for ever: what is over, cancelled or came back does not give it away.
-    @Test(arguments: [false, true]) func identifiersAreNeverGivenAgain(continuing: Bool) async throws {
-        let first = await Launch(try await leave(), continuing: continuing)
+    @Test("Task identifiers are never reused", arguments: [false, true])
+    func identifiers(continuing: Bool) async throws {
+        let first = await Launch(try await killedSession(), continuing: continuing)
         _ = await first.events()
         let task = first.session.downloadTask(with: route(7, stalling: false))
         #expect(task.taskIdentifier == 7)
@@ -117,8 +119,8 @@ import Testing
         await second.end()
     }
 
-    /// The task that goes on and the one it goes on from name the same partial file; only one of them comes back.
-    @Test(arguments: [false, true]) func ofAResumedTaskAndItsPredecessorOneComesBack(continuing: Bool) async throws {
+    @Test("Of a resumed download and its predecessor only one is listed", arguments: [false, true])
+    func predecessor(continuing: Bool) async throws {
         let url = route(1, stalling: true)
         let home = home
         let witness = Witness(hook: { task, event in
@@ -129,7 +131,7 @@ import Testing
         let task = session.downloadTask(with: url)
         task.resume()
         await witness.wait { $0.last == .wrote(700_000, of: 1_000_001) }
-        // The handler comes before the completion, in which the process is killed.
+        // The handler is called before the completion, in which the process is killed.
         await withCheckedContinuation { continuation in
             task.cancel { blob in
                 let next = session.downloadTask(withResumeData: blob ?? Data())

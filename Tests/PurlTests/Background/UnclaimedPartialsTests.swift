@@ -5,8 +5,8 @@ import Testing
 
 @testable import Purl
 
-/// Partial files that nobody has written to for 30 days, and that nobody claims, are removed.
-@Suite(.timeLimit(.minutes(5))) struct UnclaimedPartialsTests {
+@Suite("Unclaimed partial files are removed after 30 days", .timeLimit(.minutes(5)))
+struct UnclaimedPartialsTests {
     private static let day: TimeInterval = 24 * 60 * 60
     private let sandbox: Sandbox
     private let folder: PartialsFolder
@@ -36,16 +36,18 @@ import Testing
     }
 
     @Test(
+        "A partial file is removed when its last write is more than 30 days ago",
         arguments: [
             (0, true), (1, true), (29, true), (29.999, true), (30.001, false), (31, false), (10_000, false), (-5, true),
         ] as [(Double, Bool)])
-    func theLastWriteDecides(days: Double, stays: Bool) throws {
+    func age(days: Double, stays: Bool) throws {
         try make(name(1), days: days)
         folder.removeUnclaimed(except: [], at: now)
         #expect(sandbox.partialNames == (stays ? [name(1)] : []))
     }
 
-    @Test func aYoungFileGrowsOld() throws {
+    @Test("A partial file that stays is removed once it is 30 days old")
+    func ageing() throws {
         try make(name(1), days: 0)
         folder.removeUnclaimed(except: [], at: now.addingTimeInterval(29 * Self.day))
         #expect(sandbox.partialNames == [name(1)])
@@ -53,21 +55,22 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func claimedOnesStay() throws {
+    @Test("A claimed partial file stays")
+    func claimed() throws {
         for number in 1...4 { try make(name(number), days: 400) }
-        folder.removeUnclaimed(except: [name(2), name(4), "somebody else"], at: now)
+        folder.removeUnclaimed(except: [name(2), name(4), "another file"], at: now)
         #expect(sandbox.partialNames == [name(2), name(4)])
     }
 
-    /// A transfer may be waiting for its server for longer than that.
-    @Test func lockedOnesStay() async throws {
+    @Test("A partial file in use stays, however old")
+    func locked() async throws {
         let file = PartialFile(creatingIn: folder)
         try file.append(Data("bytes".utf8))
         try age(file.location, days: 400)
         folder.removeUnclaimed(except: [], at: now)
         #expect(sandbox.partialNames == [file.name])
         file.close()
-        // For a moment somebody else may hold it: the process looks through the folder by itself, too.
+        // The file may be locked for a moment: the library looks through the folder by itself, too.
         while !sandbox.partialNames.isEmpty, !Task.isCancelled {
             folder.removeUnclaimed(except: [], at: now)
             await Task.yield()
@@ -75,20 +78,23 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test(arguments: [
-        "notes.txt", ".hidden", "purl-.partial", "purl-notes.partial", "00000000-0000-0000-0000-000000000001.partial",
-        "purl-00000000-0000-0000-0000-000000000001", "purl-00000000-0000-0000-0000-000000000001.partial.resume",
-        "purl-00000000-0000-0000-0000-000000000001.partial~", "purl-0000000-0000-0000-0000-000000000001.partial",
-        "xpurl-00000000-0000-0000-0000-000000000001.partial", "film.mp4", "film.mp4.resume", "lock",
-    ])
-    func otherFilesStay(name: String) throws {
+    @Test(
+        "Files that are not named like a partial file stay",
+        arguments: [
+            "notes.txt", ".hidden", "purl-.partial", "purl-notes.partial",
+            "00000000-0000-0000-0000-000000000001.partial",
+            "purl-00000000-0000-0000-0000-000000000001", "purl-00000000-0000-0000-0000-000000000001.partial.resume",
+            "purl-00000000-0000-0000-0000-000000000001.partial~", "purl-0000000-0000-0000-0000-000000000001.partial",
+            "xpurl-00000000-0000-0000-0000-000000000001.partial", "film.mp4", "film.mp4.resume", "lock",
+        ])
+    func otherNames(name: String) throws {
         try make(name, days: 400)
         folder.removeUnclaimed(except: [], at: now)
         #expect(sandbox.partialNames == [name])
     }
 
-    /// Things that have a partial file's name and are none.
-    @Test func linksFoldersAndPipesStay() throws {
+    @Test("Links, folders and pipes named like a partial file stay")
+    func noFiles() throws {
         let outside = try make("outside", days: 400, in: sandbox.folder)
         let manager = FileManager.default
         try manager.createSymbolicLink(
@@ -106,14 +112,15 @@ import Testing
         #expect(manager.fileExists(atPath: inner.appendingPathComponent("inside").path))
     }
 
-    @Test func aFolderThatIsNotThereIsNotMade() {
+    @Test("A missing folder is not created")
+    func missingFolder() {
         let missing = PartialsFolder(sandbox.file("missing"), files: SystemFiles())
         missing.removeUnclaimed(except: [], at: now)
         #expect(!FileManager.default.fileExists(atPath: missing.url.path))
     }
 
-    /// What the journal speaks of is claimed, however old; the rest goes when the session is made.
-    @Test func aBackgroundSessionRemovesWhatItsJournalDoesNotKnow() async throws {
+    @Test("A background session removes old partial files that its journal does not name")
+    func backgroundSession() async throws {
         let killed = try await KilledDownload(finally: { $0.suspend() })
         let known = try #require(killed.home.partialNames.first)
         try age(killed.home.partials.appendingPathComponent(known), days: 400)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Purl
 
-/// A journal never says more than a power loss would leave: what it speaks of was made safe before.
-@Suite(.timeLimit(.minutes(5))) struct WriteOrderTests {
-    /// The claims that the journal makes at one moment, whatever of it arrives.
+@Suite("The journal claims only what is safe on disk", .timeLimit(.minutes(5)))
+struct WriteOrderTests {
+    /// The entry that this call writes to the journal, if it writes one.
     private func entry(in call: FileCall, of recorded: RecordedDownload, _ disk: RecordedDisk) -> JournaledTask? {
         guard case .write(let number, _, let line) = call, disk.names[recorded.journal] == number,
             case .task(let record)? = JournalText.entries(in: line).first
@@ -18,8 +18,8 @@ import Testing
         recorded.home.partials.appendingPathComponent(name).path
     }
 
-    @Test(arguments: RecordedDownload.Story.allCases)
-    func whatTheJournalSaysIsThereWasSynchronisedBefore(_ story: RecordedDownload.Story) async throws {
+    @Test("Bytes are synchronised before the journal claims them", arguments: RecordedDownload.Story.allCases)
+    func bytes(_ story: RecordedDownload.Story) async throws {
         let recorded = try await RecordedDownload(story, size: 2_500_000)
         #expect(recorded.error == nil)
         #expect(recorded.file.map { $0 == recorded.content } == true)
@@ -43,11 +43,12 @@ import Testing
                 #expect(disk.file(path).map { $0.safe == recorded.content } == true)
             }
         }
-        // It was not silent all the time.
+        // Some claims were made.
         #expect(claims.count >= (story == .fresh || story == .resourceChanged ? 2 : 1))
     }
 
-    @Test func beforeAPartialIsEmptiedTheJournalHasForgottenItForGood() async throws {
+    @Test("The journal's claim is withdrawn for good before a partial file is truncated")
+    func truncation() async throws {
         let recorded = try await RecordedDownload(.resourceChanged, size: 2_500_000)
         var cuts = 0
         for (disk, call) in zip(recorded.files.disks, recorded.files.calls) {
@@ -55,7 +56,7 @@ import Testing
                 length < content.count
             else { continue }
             let journal = try #require(disk.file(recorded.journal))
-            // Neither what is safe of the journal nor any later state of it speaks of the bytes that are cut off.
+            // Neither the safe state of the journal nor any later one claims the bytes that are cut off.
             for loss in RecordedDisk.Loss.allCases {
                 for record in JournalText.records(in: journal.survivor(loss)).values {
                     if let resume = record.resume, disk.names[partial(resume.partialName, recorded)] == number {
@@ -68,9 +69,9 @@ import Testing
         #expect(cuts == 1)
     }
 
-    /// A download counts as whole only when the journal says so for good: then its delegate hears of it.
-    @Test(arguments: RecordedDownload.Story.allCases)
-    func theEndIsSafeBeforeTheFileIsGivenAway(_ story: RecordedDownload.Story) async throws {
+    @Test(
+        "A finished file is entered for good before its delegate is called", arguments: RecordedDownload.Story.allCases)
+    func end(_ story: RecordedDownload.Story) async throws {
         let recorded = try await RecordedDownload(story)
         let handover = recorded.files.calls.indices.first { index in
             entry(in: recorded.files.calls[index], of: recorded, recorded.files.disk(after: index))?.finished?
@@ -81,8 +82,8 @@ import Testing
         #expect(safe.values.contains { $0.finished?.length == Int64(recorded.content.count) })
     }
 
-    /// The name of a file is in its folder, and the folder's name in the one above.
-    @Test func theNamesAreSafeBeforeTheJournalSpeaksOfBytes() async throws {
+    @Test("File names are synchronised before the journal claims their bytes")
+    func names() async throws {
         let recorded = try await RecordedDownload(.fresh)
         let calls = recorded.files.calls
         let claim = calls.indices.first { index in
@@ -99,10 +100,10 @@ import Testing
         }
     }
 
-    /// The disk is full at the moment the old bytes are to be forgotten: then nobody may take them for new ones.
-    @Test(arguments: [false, true]) func whenStartingOverFailsTheBytesAreNotThoseOfTheNewVersion(inJournal: Bool)
-        async throws
-    {
+    @Test(
+        "Old bytes that could not be dropped on a full disk are not claimed for the new version",
+        arguments: [false, true])
+    func failedTruncation(inJournal: Bool) async throws {
         let recorded = try await RecordedDownload(
             .resourceChanged,
             failing: { call in

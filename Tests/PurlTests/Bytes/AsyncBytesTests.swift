@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("bytes(for:): a body byte by byte, while it arrives", .timeLimit(.minutes(5)))
+@Suite("bytes(for:) delivers a body byte by byte while it arrives", .timeLimit(.minutes(5)))
 struct AsyncBytesTests {
     private let sandbox: Sandbox
     private let server: LoopbackServer
@@ -13,7 +13,7 @@ struct AsyncBytesTests {
         server = try LoopbackServer()
     }
 
-    @Test("All of them, in order", arguments: [0, 1, 1000, 3_000_000])
+    @Test("All bytes are delivered in order", arguments: [0, 1, 1000, 3_000_000])
     func all(size: Int) async throws {
         let content = GeneratedContent(size: size, seed: 3)
         let url = server.route("/file", .generated(content))
@@ -27,7 +27,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("The response is there before the body, and each piece before the next")
+    @Test("The response is returned before the body, and each piece before the next is sent")
     func asTheyCome() async throws {
         let gate = Gate()
         let url = server.route("/file", .text("ab").stalled(afterBytes: 1, until: gate))
@@ -42,7 +42,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @MainActor @Test("From an actor of its own, too")
+    @MainActor @Test("Bytes can be iterated on the main actor")
     func isolated() async throws {
         let session = sandbox.session()
         let (bytes, _) = try await session.bytes(from: server.route("/file", .generated(size: 100_000)))
@@ -55,7 +55,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Coded bodies arrive decoded, redirects are followed")
+    @Test("Coded bodies are decoded, and redirects are followed")
     func decoded() async throws {
         let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
         server.route("/coded", .bytes(gzip).field("Content-Encoding", "gzip"))
@@ -68,7 +68,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("A failure before the response is thrown by the call")
+    @Test("A failure before the response is thrown by bytes(for:)")
     func refused() async throws {
         let port = try DeadPort()
         let session = sandbox.session()
@@ -78,7 +78,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("A failure in the body is thrown after the bytes that came; there is nothing after it")
+    @Test("A failure in the body is thrown after the received bytes, and the sequence has ended")
     func cut() async throws {
         let session = sandbox.session()
         let url = server.route("/file", .generated(size: 5000).cut(afterBytes: 3000))
@@ -94,7 +94,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Whoever takes nothing makes the server wait")
+    @Test("An iterator that takes no bytes stops the server from sending")
     func backPressure() async throws {
         let size = 64 << 20
         let url = server.route("/file", .generated(size: size))
@@ -103,14 +103,14 @@ struct AsyncBytesTests {
         var iterator = bytes.makeAsyncIterator()
         var count = 0
         while count < 1_000_000, try await iterator.next() != nil { count += 1 }
-        // One read of the socket at most beyond the limit, and what the iterator holds.
+        // At most one read of the socket beyond the limit, and what the iterator holds.
         #expect(bytes.task.countOfBytesReceived < 1_000_000 + 2 * (100_000 + 262_144))
         while try await iterator.next() != nil { count += 1 }
         #expect(count == size)
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Cancelling the surrounding task ends the transfer")
+    @Test("Cancelling the Swift task cancels the transfer")
     func cancel() async throws {
         let gate = Gate()
         let url = server.route("/file", .generated(size: 1000).stalled(afterBytes: 10, until: gate))
@@ -129,7 +129,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Cancelled before the response comes, the call throws")
+    @Test("A Swift task that is cancelled before the response makes bytes(for:) throw")
     func cancelEarly() async throws {
         let gate = Gate()
         let url = server.route("/file", .text("hello").delayed(until: gate))
@@ -143,7 +143,7 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Cancelled before it begins, the call throws, and nothing is sent")
+    @Test("A Swift task that is cancelled before bytes(for:) makes it throw without a request")
     func cancelFirst() async throws {
         let url = server.route("/file", .text("hello"))
         let session = sandbox.session()
@@ -157,11 +157,11 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Leaving the loop early, and letting go of the sequence, ends the transfer")
-    func leave() async throws {
+    @Test("Leaving the loop and releasing the sequence cancels the transfer")
+    func leavingLoop() async throws {
         let url = server.route("/file", .generated(size: 256 << 20))
         let session = sandbox.session()
-        func takeSome() async throws -> Int {
+        func readSome() async throws -> Int {
             var count = 0
             for try await _ in try await session.bytes(from: url).0 {
                 count += 1
@@ -169,14 +169,14 @@ struct AsyncBytesTests {
             }
             return count
         }
-        #expect(try await takeSome() == 10)
+        #expect(try await readSome() == 10)
         await server.waitUntilDisconnected()
         session.finishTasksAndInvalidate()
     }
 
-    @Test("A delegate hears of its task")
+    @Test("The delegate of bytes(for:) receives its task's calls")
     func delegate() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         let session = sandbox.session()
         let (bytes, _) = try await session.bytes(from: server.route("/file", .text("hello")), delegate: observer)
         for try await _ in bytes {}

@@ -1,9 +1,9 @@
 import Purl
 import Testing
 
-@Suite("Lines, scalars and characters of bytes that arrive one by one")
+@Suite("Lines, scalars and characters of asynchronous bytes")
 struct AsyncTextTests {
-    /// Bytes out of an array.
+    /// The bytes of an array as an asynchronous sequence.
     struct Bytes: AsyncSequence {
         let bytes: [UInt8]
 
@@ -27,14 +27,14 @@ struct AsyncTextTests {
         ("ä\u{C5}\u{2026}\u{2027}\u{202A}", ["ä\u{C5}\u{2026}\u{2027}\u{202A}"]), (" \n\t", [" ", "\t"]),
     ]
 
-    @Test("Lines end where Unicode says so; empty ones are left out", arguments: texts)
+    @Test("Lines end at Unicode's line breaks, and empty ones are left out", arguments: texts)
     func lines(row: (text: String, lines: [String])) async throws {
         var lines: [String] = []
         for try await line in Bytes(row.text).lines { lines.append(line) }
         #expect(lines == row.lines)
     }
 
-    @Test("They can be asked for one by one, too")
+    @Test("Lines can be taken one at a time from an iterator")
     func oneByOne() async throws {
         var lines = Bytes("one\ntwo").lines.makeAsyncIterator()
         var scalars = Bytes("e\u{301}").unicodeScalars.makeAsyncIterator()
@@ -48,7 +48,7 @@ struct AsyncTextTests {
     }
 
     @Test(
-        "What is cut off or is no UTF-8 is replaced, as String does it",
+        "Bytes that are cut off or not UTF-8 are replaced as in String",
         arguments: [
             [0xC2], [0xE2, 0x80], [0x61, 0xFF, 0x62], [0xC2, 0x0A, 0x61], [0xE2, 0x0A], [0xF0, 0x9F, 0x98],
             [0xF0, 0x9F, 0x98, 0x80], [0xED, 0xA0, 0x80], [0xE0, 0x80, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x80, 0x80],

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("What lies on disk is served whole or not at all")
+@Suite("The files of a cache on disk")
 struct CacheFileTests {
     private func written() throws -> (CacheHome, URL, Data) {
         let home = try CacheHome()
@@ -14,7 +14,7 @@ struct CacheFileTests {
         return (home, file, try Data(contentsOf: file))
     }
 
-    @Test("A byte that changed anywhere is noticed, and the file is gone")
+    @Test("A file with a changed byte is not served, and is removed")
     func changed() throws {
         let (home, file, intact) = try written()
         for position in stride(from: 0, to: intact.count, by: 7) {
@@ -31,7 +31,7 @@ struct CacheFileTests {
         #expect(home.cache().has("a"))
     }
 
-    @Test("So is a file that ends early, or does not end")
+    @Test("A file that is too short or too long is not served, and is removed")
     func truncated() throws {
         let (home, file, intact) = try written()
         for length in stride(from: 0, to: intact.count, by: 11) {
@@ -42,7 +42,7 @@ struct CacheFileTests {
         #expect(!home.cache().has("a"))
     }
 
-    @Test("A file under another's name answers nothing")
+    @Test("A file under another response's name is not served")
     func renamed() throws {
         let (home, file, intact) = try written()
         let other = CacheFolder.Name(
@@ -54,15 +54,13 @@ struct CacheFileTests {
         _ = file
     }
 
-    @Test(
-        "Every name that is written is read, by a clock that stands before 1970, too",
-        arguments: [1, 0, -1, .min, .max])
+    @Test("Every file name that is written can be read, for dates before 1970, too", arguments: [1, 0, -1, .min, .max])
     func names(stored: Int64) {
         let name = CacheFolder.Name(slot: CacheSlot(number: 1, variant: .max), stored: stored)
         #expect(CacheFolder.Name(name.text[...]) == name)
     }
 
-    @Test("What is no file of the cache's is left alone; what was not finished is removed")
+    @Test("Files that are not the cache's are left alone, and unfinished ones are removed")
     func otherFiles() throws {
         let (home, file, intact) = try written()
         try Data("mine".utf8).write(to: home.folder.appendingPathComponent("notes.txt"))
@@ -74,11 +72,11 @@ struct CacheFileTests {
         #expect(home.fileNames == ["notes.new", "notes.txt"])
     }
 
-    @Test("A process that ends at any step of a write leaves the old response, the new one, or none")
+    @Test("A crash at any step of a write leaves the old response, the new one, or none")
     func crashes() throws {
         for steps in 0..<14 {
             let (home, _, _) = try written()
-            let cache = home.cache(files: MortalFiles(steps: steps))
+            let cache = home.cache(files: CrashingFiles(steps: steps))
             cache.put("a", size: 400)
             cache.store.flush()
             cache.store.flush()
@@ -90,7 +88,7 @@ struct CacheFileTests {
         }
     }
 
-    @Test("The files are for their owner's eyes, and know of the request only what Vary names")
+    @Test("Only the owner can read the files, and they hold no request field but those that Vary names")
     func privacy() throws {
         let home = try CacheHome()
         let cache = home.cache()
@@ -107,7 +105,7 @@ struct CacheFileTests {
         #expect(mode == 0o600)
     }
 
-    @Test("Without a folder it can write to, it keeps what fits in memory")
+    @Test("Without a writable folder the cache keeps responses in memory")
     func noFolder() throws {
         let home = try CacheHome()
         try Data().write(to: home.folder)

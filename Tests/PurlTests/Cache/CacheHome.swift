@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import Purl
 
-/// A clock that stands still until its test moves it.
+/// A clock that stands still until the test advances it.
 final class TestClock: Sendable {
     /// Sunday, 6 November 1994, 08:49:37.
     static let start: Int64 = 784_111_777
@@ -15,7 +15,7 @@ final class TestClock: Sendable {
 
     var date: Date { Date(timeIntervalSince1970: Double(seconds.withLock { $0 })) }
 
-    /// The moment as a field value.
+    /// The current time as a field value.
     var text: String { HTTPDate(secondsSinceEpoch: seconds.withLock { $0 }).description }
 
     func advance(by count: Int64) {
@@ -23,7 +23,7 @@ final class TestClock: Sendable {
     }
 }
 
-/// A folder with a cache in it, which can be made again as the next process makes it; removed with the value.
+/// A folder with a cache, which can be opened again as a later process does; removed with this object.
 final class CacheHome: Sendable {
     let sandbox: Sandbox
     let clock = TestClock()
@@ -43,7 +43,7 @@ final class CacheHome: Sendable {
 
     var folder: URL { sandbox.file("cache") }
 
-    /// The names of the files, those that are no stored responses included.
+    /// The names of all files, stored responses and others.
     var fileNames: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }
@@ -95,7 +95,7 @@ extension URLCache {
         cachedResponse(for: URLRequest(url: cacheURL(name))) != nil
     }
 
-    /// Which of the names are there.
+    /// Which of the names are stored.
     func names(_ names: String...) -> [String] {
         names.filter { has($0) }
     }

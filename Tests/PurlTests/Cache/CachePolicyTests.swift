@@ -4,9 +4,9 @@ import Testing
 
 @testable import Purl
 
-@Suite("What each cache policy does", .timeLimit(.minutes(5)))
+@Suite("Cache policies", .timeLimit(.minutes(5)))
 struct CachePolicyTests {
-    /// What is stored when the request comes.
+    /// The stored response at the time of the request.
     enum Stored: Sendable, CaseIterable { case nothing, fresh, stale, withoutValidator }
 
     struct Row: Sendable {
@@ -47,7 +47,9 @@ struct CachePolicyTests {
             seen: ["Cache-Control": "max-age=0"]),
     ]
 
-    @Test("From the request, or from the session", arguments: table, [true, false])
+    @Test(
+        "Each policy of a request or a session uses the cache and the server as documented", arguments: table,
+        [true, false])
     func policies(row: Row, ofSession: Bool) async throws {
         let home = try CacheHome()
         let server = try LoopbackServer()
@@ -89,7 +91,7 @@ struct CachePolicyTests {
         if stored == .stale { clock.advance(by: 60) }
     }
 
-    @Test("What was reloaded takes the place of what was stored")
+    @Test("A reloaded response replaces the stored one")
     func reloadStores() async throws {
         let home = try CacheHome()
         let server = try LoopbackServer()
@@ -104,7 +106,7 @@ struct CachePolicyTests {
         #expect(try await session.data(for: request).0 == Data("two".utf8))
     }
 
-    @Test("A request that speaks to caches itself is sent as it is")
+    @Test("A request with cache fields of its own is sent unchanged")
     func ownFields() async throws {
         let home = try CacheHome()
         let server = try LoopbackServer()
@@ -118,7 +120,7 @@ struct CachePolicyTests {
         #expect(server.requests.map { $0.fields.values("Pragma") } == [[]])
     }
 
-    @Test("Without a cache nothing is stored, and what may only come from there fails")
+    @Test("Without a cache nothing is stored, and returnCacheDataDontLoad fails")
     func noCache() async throws {
         let home = try CacheHome()
         let server = try LoopbackServer()

@@ -24,7 +24,7 @@ struct CacheTransferTests {
         cache.cachedResponse(for: URLRequest(url: url)) != nil
     }
 
-    @Test("A 304 makes what is stored fresh again, with its fields (RFC 9111 §4.3.4)")
+    @Test("A 304 makes the stored response fresh and updates its fields (RFC 9111 §4.3.4)")
     func confirmation() async throws {
         let url = server.route(
             "/",
@@ -45,7 +45,7 @@ struct CacheTransferTests {
         #expect(server.requests.map(\.connection) == [1, 1])
     }
 
-    @Test("A 304 that speaks of another response is not believed: the request goes out again without conditions")
+    @Test("After a 304 for another response the request is sent again without conditions")
     func otherValidator() async throws {
         let wrong = Reply.raw("HTTP/1.1 304 Not Modified\r\nETag: \"9\"\r\n\r\n", then: .keepOpen)
         let url = server.route("/", .sequence([.text("one").entityTag("\"1\""), wrong, .text("two")]))
@@ -55,9 +55,9 @@ struct CacheTransferTests {
         #expect(server.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\"", nil])
     }
 
-    @Test("Content is stored decoded, and comes out as it did the first time")
+    @Test("Content is stored decoded, and a cached response equals the first one")
     func coded() async throws {
-        // "hello, hello, hello", as gzip has it.
+        // "hello, hello, hello" in gzip.
         let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
         let url = server.route(
             "/", .bytes(coded).field("Content-Encoding", "gzip").field("Cache-Control", "max-age=60"))
@@ -73,7 +73,7 @@ struct CacheTransferTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("Redirects are cached like any response")
+    @Test("Redirects are cached like other responses")
     func redirects() async throws {
         let url = server.route("/a", .redirect(301, to: "/b").field("Cache-Control", "max-age=60"))
         server.route("/b", .text("end").field("Cache-Control", "max-age=5"))
@@ -96,7 +96,7 @@ struct CacheTransferTests {
         ),
     ]
 
-    @Test("What is not whole, or too much, is not stored", arguments: incomplete)
+    @Test("A body that is incomplete or too large is not stored", arguments: incomplete)
     func notStored(name: String, reply: Reply) async throws {
         let url = server.route("/", reply)
         let witness = Witness()
@@ -109,7 +109,7 @@ struct CacheTransferTests {
         #expect(!isStored(url))
     }
 
-    @Test("Nor what was cancelled")
+    @Test("The response of a cancelled task is not stored")
     func cancelled() async throws {
         let gate = Gate()
         let url = server.route(
@@ -126,7 +126,7 @@ struct CacheTransferTests {
         #expect(!isStored(url))
     }
 
-    @Test("Downloads, uploads and sinks go to the server and leave nothing")
+    @Test("Downloads, uploads and sinks neither use nor fill the cache")
     func otherTasks() async throws {
         let url = server.route("/", .text("one").field("Cache-Control", "max-age=60"))
         let session = home.session(cache)
@@ -153,7 +153,7 @@ struct CacheTransferTests {
         ("cut", "max-age=5, stale-if-error=60", .generated(size: 1_000).cut(afterBytes: 10), nil),
     ]
 
-    @Test("A stale response stands in for a failure if it may (RFC 5861 §4)", arguments: failures)
+    @Test("A stale response replaces a failure only where stale-if-error allows it (RFC 5861 §4)", arguments: failures)
     func staleIfError(name: String, stored: String, second: Reply, got: String?) async throws {
         let url = server.route("/", .sequence([.text("one").field("Cache-Control", stored), second]))
         let session = home.session(cache)
@@ -164,7 +164,7 @@ struct CacheTransferTests {
         #expect(outcome == got)
     }
 
-    @Test("And for a server that is not there")
+    @Test("A stale response replaces a failed connection only where stale-if-error allows it")
     func unreachable() async throws {
         let url = server.route(
             "/", .text("one").field("Cache-Control", "max-age=5, stale-if-error=60").closingConnection())
@@ -186,7 +186,9 @@ struct CacheTransferTests {
         ("POST", 400, false), ("DELETE", 500, false), ("OPTIONS", 200, false),
     ]
 
-    @Test("What has been changed is forgotten, with what the answer names (RFC 9111 §4.4)", arguments: changes)
+    @Test(
+        "A successful unsafe request removes the stored responses of its URL and Location (RFC 9111 §4.4)",
+        arguments: changes)
     func invalidation(method: String, status: Int, isForgotten: Bool) async throws {
         let other = try LoopbackServer()
         let foreign = other.route("/x", .text("x").field("Cache-Control", "max-age=60"))
@@ -216,7 +218,7 @@ struct CacheTransferTests {
     ]
 
     @Test(
-        "What a HEAD has shown to be out of date is not used any more (RFC 9111 §4.3.5)", arguments: heads,
+        "A HEAD that differs from the stored response removes it (RFC 9111 §4.3.5)", arguments: heads,
         [true, false])
     func headThatDiffers(row: (stored: Reply, head: Reply, isForgotten: Bool), isInMemory: Bool) async throws {
         let url = server.route("/", method: "GET", row.stored.field("Cache-Control", "max-age=60"))
@@ -229,12 +231,12 @@ struct CacheTransferTests {
         var head = URLRequest(url: url)
         head.httpMethod = "HEAD"
         _ = try await session.data(for: head)
-        // What is on disk alone is read on the store's queue.
+        // A response that is on disk only is read on the store's queue.
         cache.store.flush()
         #expect((cache.cachedResponse(for: URLRequest(url: url)) == nil) == row.isForgotten)
     }
 
-    @Test("A cached answer reaches a delegate like any other, in portions it can hold back")
+    @Test("A cached response reaches the delegate in portions, with back-pressure")
     func delivery() async throws {
         let large = home.cache(disk: 40 << 20)
         let content = GeneratedContent(size: 1 << 20)
@@ -258,7 +260,7 @@ struct CacheTransferTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("A delegate may refuse a cached answer, or make a file of it")
+    @Test("A delegate may cancel a cached response, or make it a download")
     func dispositions() async throws {
         let url = server.route("/", .text("one").field("Cache-Control", "max-age=60"))
         let plain = home.session(cache)
@@ -278,7 +280,7 @@ struct CacheTransferTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("A suspended task gets its cached answer when it goes on")
+    @Test("A suspended task receives its cached response when it is resumed")
     func suspension() async throws {
         let url = server.route("/", .text("one").field("Cache-Control", "max-age=60"))
         let witness = Witness(hook: { task, event in
@@ -317,7 +319,7 @@ struct CacheTransferTests {
         }
     }
 
-    @Test("A URL with a fragment, and one that names a user, are answered as they should be")
+    @Test("A URL with a fragment is answered from the cache under its own URL, one with a user is not")
     func urls() async throws {
         let url = server.route("/a", .text("one").field("Cache-Control", "max-age=60"))
         let session = home.session(cache)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Purl
 
-@Suite("What a cache keeps")
+@Suite("URLCache")
 struct URLCacheTests {
-    @Test("A stored response comes back whole, from memory and from disk", arguments: [1 << 20, 0])
+    @Test("A stored response is returned unchanged, from memory and from disk", arguments: [1 << 20, 0])
     func comesBack(memory: Int) throws {
         let home = try CacheHome()
         let cache = home.cache(memory: memory)
@@ -22,7 +22,7 @@ struct URLCacheTests {
         #expect(cache.currentDiskUsage > 100)
     }
 
-    @Test("The next process finds what is on disk, the most recently used last to go")
+    @Test("A later process finds the responses on disk in their order of use")
     func relaunch() throws {
         let home = try CacheHome()
         let cache = home.cache()
@@ -41,7 +41,7 @@ struct URLCacheTests {
         #expect(home.fileNames.count == 2)
     }
 
-    @Test("A response that is not HTTP is kept, too")
+    @Test("A response that is not HTTP is stored, too")
     func plainResponse() throws {
         let home = try CacheHome()
         let response = URLResponse(
@@ -53,7 +53,7 @@ struct URLCacheTests {
         #expect(home.cache().cachedResponse(for: URLRequest(url: cacheURL("a"))) == stored)
     }
 
-    @Test("The policy says where: in memory alone, or nowhere")
+    @Test("The storage policy decides: memory and disk, memory only, or nowhere")
     func storagePolicy() throws {
         let home = try CacheHome()
         let cache = home.cache()
@@ -66,7 +66,7 @@ struct URLCacheTests {
         #expect(home.cache(disk: 0).names("a", "b", "c") == [])
     }
 
-    @Test("Only the URL without its fragment counts, and only GET")
+    @Test("Responses are found by their URL without its fragment, and for GET only")
     func keys() throws {
         let cache = try CacheHome().cache()
         cache.put("a?x=1#top")
@@ -79,7 +79,7 @@ struct URLCacheTests {
     }
 
     @Test(
-        "URLs that HTTP says are the same have the same response",
+        "URLs that are equivalent in HTTP have the same response",
         arguments: [
             ("http://EXAMPLE.com/file", true), ("HTTP://example.com/file", true), ("http://example.com:80/file", true),
             ("http://example.com/FILE", false), ("http://example.com:8080/file", false),
@@ -95,7 +95,7 @@ struct URLCacheTests {
     }
 
     @Test(
-        "An empty path is the root",
+        "An empty path is the path /",
         arguments: ["http://example.com", "http://example.com/", "http://EXAMPLE.com:80#top"])
     func emptyPath(text: String) throws {
         let cache = try CacheHome().cache()
@@ -105,7 +105,7 @@ struct URLCacheTests {
         #expect(cache.cachedResponse(for: URLRequest(url: other)) != nil)
     }
 
-    @Test("Variants live side by side; without the field in the request, the newest is meant")
+    @Test("Variants are stored side by side; a request without the Vary field finds the newest")
     func variants() throws {
         let home = try CacheHome()
         let cache = home.cache()
@@ -130,7 +130,7 @@ struct URLCacheTests {
         #expect(requests.allSatisfy { cache.cachedResponse(for: $0) == nil })
     }
 
-    @Test("Removing: one, all, or what was stored since")
+    @Test("One response, all, or those stored since a date can be removed")
     func removing() throws {
         let home = try CacheHome()
         let cache = home.cache()
@@ -151,7 +151,7 @@ struct URLCacheTests {
         #expect(home.fileNames == [])
     }
 
-    @Test("A later response takes the place of an earlier one")
+    @Test("A later response replaces an earlier one")
     func replacing() throws {
         let home = try CacheHome()
         let cache = home.cache()
@@ -175,7 +175,7 @@ struct URLCacheTests {
         #expect(URLSessionConfiguration.background(withIdentifier: "x").urlCache == nil)
     }
 
-    @Test("Relative paths are below the program's folder")
+    @Test("A relative disk path is below the program's folder")
     func diskPath() throws {
         let home = try CacheHome()
         let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 1 << 20, diskPath: home.folder.path)
@@ -186,9 +186,9 @@ struct URLCacheTests {
     }
 }
 
-@Suite("What a cached response is")
+@Suite("CachedURLResponse")
 struct CachedURLResponseTests {
-    @Test("It is archived and compared with everything in it")
+    @Test("An unarchived response equals the archived one, and any difference makes it unequal")
     func archive() throws {
         let stored = serverResponse("a", userInfo: ["a": ["b", 1]], policy: .allowedInMemoryOnly)
         let blob = try NSKeyedArchiver.archivedData(withRootObject: stored, requiringSecureCoding: true)

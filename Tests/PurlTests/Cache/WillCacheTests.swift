@@ -5,7 +5,7 @@ import Testing
 
 @testable import Purl
 
-/// Answers as its test wants, and writes down when it was asked.
+/// A delegate that answers `willCacheResponse` as the test wants, and records the order of its calls.
 private final class CacheDelegate: NSObject, URLSessionDataDelegate, Sendable {
     typealias Answer = @Sendable (CachedURLResponse) -> CachedURLResponse?
 
@@ -39,7 +39,7 @@ private final class CacheDelegate: NSObject, URLSessionDataDelegate, Sendable {
     }
 }
 
-@Suite("The delegate's word on what is stored", .timeLimit(.minutes(5)))
+@Suite("The delegate's willCacheResponse", .timeLimit(.minutes(5)))
 struct WillCacheTests {
     private let home: CacheHome
     private let server: LoopbackServer
@@ -65,22 +65,22 @@ struct WillCacheTests {
 
     private var reply: Reply { .text("one").field("Cache-Control", "max-age=60") }
 
-    @Test("It is asked when all has come, before the completion")
-    func asked() async {
+    @Test("willCacheResponse is called after the last byte and before the completion")
+    func called() async {
         let (log, stored) = await load(reply) { $0 }
         #expect(log == ["data", "cache 3", "end"])
         #expect(stored?.data == Data("one".utf8))
         #expect((stored?.response as? HTTPURLResponse)?.statusCode == 200)
     }
 
-    @Test("nil stores nothing")
+    @Test("Nothing is stored when the delegate passes nil")
     func refused() async {
         let (log, stored) = await load(reply) { _ in nil }
         #expect(log == ["data", "cache 3", "end"])
         #expect(stored == nil)
     }
 
-    @Test("Another response is stored in its place")
+    @Test("The response that the delegate passes is stored instead")
     func changed() async throws {
         let (_, stored) = await load(reply) { proposed in
             CachedURLResponse(
@@ -104,14 +104,14 @@ struct WillCacheTests {
         .text("one").cut(afterBytes: 1),
     ]
 
-    @Test("It is not asked about what may not be stored", arguments: unasked)
-    func notAsked(reply: Reply) async {
+    @Test("willCacheResponse is not called for a response that may not be stored", arguments: unasked)
+    func notCalled(reply: Reply) async {
         let (log, stored) = await load(reply) { $0 }
         #expect(!log.contains { $0.hasPrefix("cache") })
         #expect(stored == nil)
     }
 
-    @Test("Nor about what came from the cache")
+    @Test("willCacheResponse is not called for a cached response")
     func fromCache() async {
         for expected in [["data", "cache 3", "end"], ["data", "end"]] {
             let (log, _) = await load(reply) { $0 }
@@ -120,9 +120,9 @@ struct WillCacheTests {
     }
 }
 
-@Suite("Caches of the user's own", .timeLimit(.minutes(5)))
+@Suite("Subclasses of URLCache, and caches filled by the program", .timeLimit(.minutes(5)))
 struct CacheSubclassTests {
-    /// Writes down what it is asked, and answers what it likes.
+    /// A cache that records its calls and returns a response of its own.
     private final class OwnCache: URLCache, @unchecked Sendable {
         let calls = Mutex<[String]>([])
         let answer = Mutex<CachedURLResponse?>(nil)
@@ -142,7 +142,7 @@ struct CacheSubclassTests {
         }
     }
 
-    @Test("A subclass is asked and told with the task")
+    @Test("A subclass is called with the task for each read and each write")
     func subclass() async throws {
         let server = try LoopbackServer()
         let url = server.route("/", .text("one").field("Cache-Control", "max-age=600"))
@@ -158,7 +158,7 @@ struct CacheSubclassTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("What a user stores is used like what came from the server")
+    @Test("A response that the program stores is used like the server's")
     func byHand() async throws {
         let server = try LoopbackServer()
         let home = try CacheHome()
@@ -180,7 +180,7 @@ struct CacheSubclassTests {
         task.cancel()
     }
 
-    @Test("reset forgets everything; flush writes everything")
+    @Test("reset empties the cache, and flush writes it to disk")
     func sessionControl() async throws {
         let server = try LoopbackServer()
         let home = try CacheHome()

@@ -5,14 +5,13 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// Bodies in a content coding (RFC 9110 §8.4).
-@Suite("Content codings", .timeLimit(.minutes(5)))
+@Suite("Content codings (RFC 9110 §8.4)", .timeLimit(.minutes(5)))
 struct ContentCodingTests {
-    /// "hello, hello, hello", as gzip has it.
+    /// The content that `gzip` decodes to.
     private static let greeting = Data("hello, hello, hello".utf8)
     private static let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
 
-    /// A stream without a header of its own, which is what many servers call "deflate".
+    /// A raw deflate stream without the zlib header, which many servers send as "deflate".
     private static func deflated(_ data: Data) -> Data {
         var encoder = DeflateEncoder()
         var coded: [UInt8] = []
@@ -33,7 +32,7 @@ struct ContentCodingTests {
 
     // MARK: Decoding
 
-    @Test("Whatever loads it gets the content", arguments: LoadForm.allCases)
+    @Test("A coded body is decoded in every form of loading", arguments: LoadForm.allCases)
     func decoded(form: LoadForm) async throws {
         let outcome = try await form.load(answer(Self.gzip, "gzip"))
         outcome.expectSuccess(Self.greeting)
@@ -41,7 +40,7 @@ struct ContentCodingTests {
         #expect(outcome.response?.expectedContentLength == NSURLSessionTransferSizeUnknown)
     }
 
-    @Test("A large one, in whatever framing and pieces", arguments: LoadForm.allCases)
+    @Test("A large coded body is decoded in every framing and in pieces of any size", arguments: LoadForm.allCases)
     func large(form: LoadForm) async throws {
         let text = Data((0..<200_000).flatMap { "\($0 % 977) ".utf8 })
         let framings: [(Reply) -> Reply] = [{ $0 }, { $0.chunked() }, { $0.untilClose() }, { $0.inPieces(of: 777) }]
@@ -51,7 +50,7 @@ struct ContentCodingTests {
         }
     }
 
-    @Test("A coding nobody knows, one that codes nothing, and a part of a coded body are handed on as they came")
+    @Test("A body of an unknown coding, of identity, or of a part is delivered as it was sent")
     func handedOn() async throws {
         for coding in ["br", "identity", "gzip, zstd"] {
             try await LoadForm.dataAsync.load(answer(Self.gzip, coding)).expectSuccess(Self.gzip)
@@ -61,14 +60,14 @@ struct ContentCodingTests {
         try await LoadForm.dataAsync.load(request).expectSuccess(Self.gzip[2..<10])
     }
 
-    @Test("A body of no bytes is whole", arguments: ["GET", "HEAD"])
+    @Test("A coded body of no bytes is complete", arguments: ["GET", "HEAD"])
     func empty(method: String) async throws {
         var request = URLRequest(url: answer(method == "HEAD" ? Self.gzip : Data(), "gzip"))
         request.httpMethod = method
         try await LoadForm.dataDelegate.load(request).expectSuccess(Data())
     }
 
-    @Test("A data task that becomes a download leaves the content in its file")
+    @Test("A data task that becomes a download writes the decoded body to its file")
     func becomesDownload() async throws {
         let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
@@ -79,7 +78,7 @@ struct ContentCodingTests {
         session.invalidateAndCancel()
     }
 
-    // MARK: What goes wrong
+    // MARK: Failures
 
     static let damaged: [(what: String, body: Data)] = [
         ("cut off", gzip.dropLast(3)), ("cut off in its header", gzip.prefix(5)), ("not coded at all", greeting),
@@ -87,7 +86,7 @@ struct ContentCodingTests {
         ("a wrong length", gzip.dropLast() + Data([1])),
     ]
 
-    @Test("cannotDecodeContentData", arguments: LoadForm.allCases, damaged.map(\.what))
+    @Test("A damaged coded body fails with cannotDecodeContentData", arguments: LoadForm.allCases, damaged.map(\.what))
     func broken(form: LoadForm, what: String) async throws {
         let body = try #require(Self.damaged.first { $0.what == what }?.body)
         let url = answer(Data(body), "gzip")
@@ -96,8 +95,9 @@ struct ContentCodingTests {
 
     // MARK: Memory
 
-    /// What is read and decoded ahead of a delegate is bounded, however small the body was.
-    @Test(arguments: [false, true]) func aBombIsTakenInPortions(isWholeAtOnce: Bool) async throws {
+    @Test(
+        "A small body that decodes to a large one is decoded no further ahead than the limit", arguments: [false, true])
+    func decompressionBomb(isWholeAtOnce: Bool) async throws {
         let size = 8 << 20
         let body = Self.deflated(Data(count: size))
         let taken = Mutex(0)
@@ -116,12 +116,13 @@ struct ContentCodingTests {
         session.dataTask(with: url).resume()
         await witness.completion()
         #expect(witness.events == [.response(200), .data(size), .completed(nil)])
-        // One portion may be on its way when the limit is reached, and one being taken.
+        // One portion may be queued when the limit is reached, and one in delivery.
         #expect(mostAhead.withLock { $0 } <= (2 << 20) + 2 * 65_536)
         session.invalidateAndCancel()
     }
 
-    @Test func cancellingInTheMiddleOfDecodingEndsIt() async throws {
+    @Test("A task that is cancelled while it decodes ends with cancelled")
+    func cancelled() async throws {
         let witness = Witness(hook: { task, event in
             if case .data = event { task.cancel() }
         })
@@ -136,23 +137,23 @@ struct ContentCodingTests {
         await witness.wait { $0.last == .invalid }
     }
 
-    // MARK: Asking
+    // MARK: Accept-Encoding
 
     @Test(
-        "What is asked for",
+        "Accept-Encoding names gzip and deflate, identity for a range, or the request's own value",
         arguments: [
             ("a data task", nil, nil, "gzip, deflate"), ("a range", "Range", "bytes=0-1", "identity"),
-            ("the user's own", "Accept-Encoding", "br", "br"),
+            ("a request's own", "Accept-Encoding", "br", "br"),
         ] as [(String, String?, String?, String)])
-    func asked(what: String, name: String?, value: String?, expected: String) async throws {
+    func acceptEncoding(what: String, name: String?, value: String?, expected: String) async throws {
         var request = URLRequest(url: answer(Self.greeting, "identity"))
         if let name { request.setValue(value, forHTTPHeaderField: name) }
         _ = try await LoadForm.dataAsync.load(request)
         #expect(server.requests.map { $0.fields["Accept-Encoding"] } == [expected])
     }
 
-    @Test("Downloads and sinks, which may have to go on, ask for identity")
-    func askedForFiles() async throws {
+    @Test("Downloads and sinks ask for identity, so that they can be resumed")
+    func acceptEncodingOfFiles() async throws {
         let url = answer(Self.greeting, "identity")
         _ = try await LoadForm.downloadAsync.load(url)
         let sandbox = try Sandbox()

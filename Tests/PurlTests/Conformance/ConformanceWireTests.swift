@@ -4,7 +4,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("What RFC 9110 and RFC 9112 demand of single methods, fields and statuses", .timeLimit(.minutes(5)))
+@Suite("Requirements of RFC 9110 and RFC 9112 on single methods, fields and statuses", .timeLimit(.minutes(5)))
 struct ConformanceWireTests {
     private let server: LoopbackServer
     private let sandbox: Sandbox
@@ -21,7 +21,7 @@ struct ConformanceWireTests {
         return request
     }
 
-    /// Loads it in a session of its own.
+    /// Loads the request in its own session.
     private func load(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
         let session = sandbox.session()
         defer { session.finishTasksAndInvalidate() }
@@ -37,7 +37,7 @@ struct ConformanceWireTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("A target of 8000 octets and more goes out whole (RFC 9112 §3)", arguments: [8_000, 30_000])
+    @Test("A target of 8000 octets and more is sent whole (RFC 9112 §3)", arguments: [8_000, 30_000])
     func longRequestLine(length: Int) async throws {
         server.fallback(.text("here"))
         let path = "/" + String(repeating: "a", count: length)
@@ -45,17 +45,17 @@ struct ConformanceWireTests {
         #expect(server.requests.map(\.path) == [path])
     }
 
-    @Test("CONNECT asks for no URL, and is not sent (RFC 9110 §9.3.6)")
+    @Test("A request with the method CONNECT fails and is not sent (RFC 9110 §9.3.6)")
     func connect() async {
         await expectRefusal(request("CONNECT", server.route("/", .text("no"))), naming: "CONNECT")
     }
 
-    @Test("TRACE has no content (RFC 9110 §9.3.8)")
+    @Test("A TRACE request with content fails and is not sent (RFC 9110 §9.3.8)")
     func traceContent() async {
         await expectRefusal(request("TRACE", server.route("/", .text("no")), body: Data("x".utf8)), naming: "TRACE")
     }
 
-    @Test("Nor cookies and credentials that the user has not put in himself (RFC 9110 §9.3.8)")
+    @Test("A TRACE request carries no cookies or credentials but the caller's own fields (RFC 9110 §9.3.8)")
     func traceSecrets() async throws {
         let url = server.route("/", .text("in").field("Set-Cookie", "a=b"))
         server.route(
@@ -74,13 +74,13 @@ struct ConformanceWireTests {
         let (data, response) = try await session.data(for: request("TRACE", url))
         #expect(data == Data("no".utf8))
         #expect((response as? HTTPURLResponse)?.statusCode == 401)
-        // The others still get both.
+        // Requests with other methods carry both.
         _ = try await session.data(from: url)
         #expect(server.requests.map { $0.fields["Cookie"] } == [nil, nil, "a=b"])
         #expect(server.requests.map { $0.fields["Authorization"] } == [nil, nil, nil])
     }
 
-    @Test("Content of OPTIONS has a type (RFC 9110 §9.3.7)")
+    @Test("An OPTIONS request with content has a Content-Type (RFC 9110 §9.3.7)")
     func optionsContent() async throws {
         let url = server.route("/", .text("all"))
         var streamed = request("OPTIONS", url)
@@ -93,7 +93,7 @@ struct ConformanceWireTests {
             server.requests.map { $0.fields["Content-Type"] } == ["application/octet-stream", "text/plain", nil])
     }
 
-    @Test("Without content nothing is expected (RFC 9110 §10.1.1)")
+    @Test("A request without content is sent without Expect: 100-continue (RFC 9110 §10.1.1)")
     func expectationWithoutContent() async throws {
         let url = server.route("/", .text("here"))
         for method in ["GET", "POST"] {
@@ -104,7 +104,7 @@ struct ConformanceWireTests {
         #expect(server.requests.map { $0.fields["Expect"] } == [nil, nil])
     }
 
-    @Test("Trailers are no header fields (RFC 9110 §6.5.1)", arguments: LoadForm.allCases)
+    @Test("Trailers are not among the header fields (RFC 9110 §6.5.1)", arguments: LoadForm.allCases)
     func trailers(form: LoadForm) async throws {
         let url = server.route(
             "/", .text("hello").chunked(trailers: ["X": "y", "Content-Type": "text/html", "Set-Cookie": "a=b"]))
@@ -116,7 +116,7 @@ struct ConformanceWireTests {
         #expect(response.mimeType != "text/html")
     }
 
-    @Test("A switch of protocols that nobody asked for is no answer (RFC 9110 §15.2.2)")
+    @Test("A 101 without a request for an upgrade is an error (RFC 9110 §15.2.2)")
     func unaskedUpgrade() async throws {
         let url = server.route(
             "/", .raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello"))

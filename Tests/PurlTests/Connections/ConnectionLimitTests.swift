@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("At most httpMaximumConnectionsPerHost at once", .timeLimit(.minutes(5)))
+@Suite("httpMaximumConnectionsPerHost", .timeLimit(.minutes(5)))
 struct ConnectionLimitTests {
-    @Test("The others wait and have their turn", arguments: [1, 2, 3, 6])
+    @Test("No more connections than allowed are opened, and waiting tasks are served in turn", arguments: [1, 2, 3, 6])
     func limit(count: Int) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -25,7 +25,7 @@ struct ConnectionLimitTests {
         await server.waitUntilDisconnected()
     }
 
-    @Test("Six unless told otherwise")
+    @Test("The default is six connections")
     func standard() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -42,7 +42,7 @@ struct ConnectionLimitTests {
         session.invalidateAndCancel()
     }
 
-    @Test("Less than one means one", arguments: [0, -1, Int.min])
+    @Test("A limit below one means one", arguments: [0, -1, Int.min])
     func lessThanOne(count: Int) async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
@@ -55,7 +55,7 @@ struct ConnectionLimitTests {
         session.invalidateAndCancel()
     }
 
-    @Test("Who waits is served in the order of resume")
+    @Test("Waiting tasks are served in the order of resume")
     func order() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -75,7 +75,7 @@ struct ConnectionLimitTests {
         session.invalidateAndCancel()
     }
 
-    @Test("It holds for each host by itself")
+    @Test("Each host has a limit of its own")
     func perHost() async throws {
         let first = try LoopbackServer()
         let second = try LoopbackServer()
@@ -96,7 +96,7 @@ struct ConnectionLimitTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A cancelled task that waited frees its place, and its request is never sent")
+    @Test("A waiting task that is cancelled frees its place and sends no request")
     func cancelWaiting() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -122,7 +122,7 @@ struct ConnectionLimitTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A suspended task that waited gives its turn away and comes back")
+    @Test("A waiting task that is suspended yields its turn and is served after it is resumed")
     func suspendWaiting() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -152,7 +152,7 @@ struct ConnectionLimitTests {
         ("timed out", .text("hello").stalled(at: .beforeHead)),
     ]
 
-    @Test("However an exchange ends, the next one gets its place", arguments: ends)
+    @Test("An exchange frees its connection's place, however it ends", arguments: ends)
     func places(end: (name: String, reply: Reply)) async throws {
         let server = try LoopbackServer()
         let bad = server.route("/bad", end.reply)
@@ -169,7 +169,7 @@ struct ConnectionLimitTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A hundred tasks by two connections all get their answer")
+    @Test("A hundred tasks on two connections all complete")
     func many() async throws {
         let server = try LoopbackServer()
         server.fallback(.computed { .text($0.path) })

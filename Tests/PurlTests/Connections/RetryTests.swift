@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A reused connection that dies before the first byte of the answer", .timeLimit(.minutes(5)))
+@Suite("Retry on a reused connection that closes before the first byte of the response", .timeLimit(.minutes(5)))
 struct RetryTests {
-    enum Death: CaseIterable, Sendable {
+    enum Closing: CaseIterable, Sendable {
         case cut, reset
 
         func applied(to reply: Reply, at moment: Phase = .beforeHead) -> Reply {
@@ -26,11 +26,11 @@ struct RetryTests {
     }
 
     @Test(
-        "Idempotent methods are tried once more", arguments: ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"], Death.allCases
-    )
-    func idempotent(method: String, death: Death) async throws {
+        "A request with an idempotent method is sent once more",
+        arguments: ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"], Closing.allCases)
+    func idempotent(method: String, closing: Closing) async throws {
         let server = try LoopbackServer()
-        let url = server.route("/file", .sequence([Self.hello, death.applied(to: Self.hello), Self.hello]))
+        let url = server.route("/file", .sequence([Self.hello, closing.applied(to: Self.hello), Self.hello]))
         let sandbox = try Sandbox()
         let session = sandbox.session()
         _ = try await session.data(from: url)
@@ -43,10 +43,12 @@ struct RetryTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Others fail: the server may have acted already", arguments: ["POST", "PATCH", "LOCK"], Death.allCases)
-    func notIdempotent(method: String, death: Death) async throws {
+    @Test(
+        "A request with another method fails, since the server may have acted on it",
+        arguments: ["POST", "PATCH", "LOCK"], Closing.allCases)
+    func notIdempotent(method: String, closing: Closing) async throws {
         let server = try LoopbackServer()
-        let url = server.route("/file", .sequence([Self.hello, death.applied(to: Self.hello), Self.hello]))
+        let url = server.route("/file", .sequence([Self.hello, closing.applied(to: Self.hello), Self.hello]))
         let sandbox = try Sandbox()
         let session = sandbox.session()
         _ = try await session.data(from: url)
@@ -57,10 +59,10 @@ struct RetryTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Once, not twice", arguments: Death.allCases)
-    func once(death: Death) async throws {
+    @Test("A request is retried once, not twice", arguments: Closing.allCases)
+    func once(closing: Closing) async throws {
         let server = try LoopbackServer()
-        let dead = death.applied(to: Self.hello)
+        let dead = closing.applied(to: Self.hello)
         let url = server.route("/file", .sequence([Self.hello, dead, dead, Self.hello]))
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -71,10 +73,10 @@ struct RetryTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Not on a new connection", arguments: Death.allCases)
-    func notOnNewConnection(death: Death) async throws {
+    @Test("A request on a new connection is not retried", arguments: Closing.allCases)
+    func notOnNewConnection(closing: Closing) async throws {
         let server = try LoopbackServer()
-        let url = server.route("/file", .sequence([death.applied(to: Self.hello), Self.hello]))
+        let url = server.route("/file", .sequence([closing.applied(to: Self.hello), Self.hello]))
         let outcome = try await LoadForm.dataDelegate.load(url)
         outcome.expectFailure(.networkConnectionLost, at: url)
         #expect(server.requests.count == 1)
@@ -87,7 +89,7 @@ struct RetryTests {
         ("after a single byte", .raw("H")),
     ]
 
-    @Test("Not once something of an answer has come", arguments: later)
+    @Test("A request is not retried after the first byte of the response", arguments: later)
     func notLater(row: (name: String, reply: Reply)) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .sequence([Self.hello, row.reply, Self.hello]))
@@ -100,7 +102,7 @@ struct RetryTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Each request of a chain of redirects has its own second try")
+    @Test("Each request of a redirect chain has its own retry")
     func redirects() async throws {
         let server = try LoopbackServer()
         let dead = Self.hello.cut(at: .beforeHead)
@@ -116,7 +118,7 @@ struct RetryTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("The second try takes a new connection, however many dead ones lie idle")
+    @Test("The retry uses a new connection, however many closed ones are idle")
     func manyDead() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -135,7 +137,7 @@ struct RetryTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("The delegate sees one load")
+    @Test("A retry is invisible to the delegate")
     func delegate() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .sequence([Self.hello, Self.hello.cut(at: .beforeHead), Self.hello]))

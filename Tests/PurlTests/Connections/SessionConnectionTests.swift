@@ -1,27 +1,26 @@
 import Foundation
-import Purl
+import PurlIO
 import PurlTesting
 import Testing
 
-@Suite("A session and its connections", .timeLimit(.minutes(5)))
-struct SessionConnectionTests {
-    private static func settle(_ session: URLSession, _ ask: (URLSession, @escaping @Sendable () -> Void) -> Void) async
-    {
-        await withCheckedContinuation { continuation in ask(session) { continuation.resume() } }
-    }
+@testable import Purl
 
+@Suite("The connections of a session", .timeLimit(.minutes(5)))
+struct SessionConnectionTests {
     enum Renewal: CaseIterable, Sendable {
         case flush, reset
 
-        func ask(_ session: URLSession, _ done: @escaping @Sendable () -> Void) {
-            switch self {
-            case .flush: session.flush(completionHandler: done)
-            case .reset: session.reset(completionHandler: done)
+        func perform(on session: URLSession) async {
+            await withCheckedContinuation { continuation in
+                switch self {
+                case .flush: session.flush { continuation.resume() }
+                case .reset: session.reset { continuation.resume() }
+                }
             }
         }
     }
 
-    @Test("flush and reset: what comes after uses new connections", arguments: Renewal.allCases)
+    @Test("After flush or reset new connections are made", arguments: Renewal.allCases)
     func renewal(renewal: Renewal) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
@@ -30,14 +29,14 @@ struct SessionConnectionTests {
         for _ in 0..<3 {
             _ = try await session.data(from: url)
             _ = try await session.data(from: url)
-            await Self.settle(session, renewal.ask)
+            await renewal.perform(on: session)
             await server.waitUntilDisconnected()
         }
         #expect(server.requests.map(\.connection) == [1, 1, 2, 2, 3, 3])
         session.finishTasksAndInvalidate()
     }
 
-    @Test("What is under way goes on, and its connection ends with it", arguments: Renewal.allCases)
+    @Test("flush and reset let a running transfer finish and then close its connection", arguments: Renewal.allCases)
     func underWay(renewal: Renewal) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -49,7 +48,7 @@ struct SessionConnectionTests {
         let task = session.dataTask(with: url)
         task.resume()
         await gate.reached()
-        await Self.settle(session, renewal.ask)
+        await renewal.perform(on: session)
         gate.open()
         await witness.completion()
         #expect(witness.data(of: task).isSame(as: content.data))
@@ -76,7 +75,7 @@ struct SessionConnectionTests {
         #expect(server.requests.allSatisfy { $0.ending == .complete })
     }
 
-    @Test("invalidateAndCancel closes them at once")
+    @Test("invalidateAndCancel closes the connections at once")
     func cancel() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -92,7 +91,7 @@ struct SessionConnectionTests {
         await server.waitUntilDisconnected()
     }
 
-    @Test("A session nobody holds any longer closes its idle connections")
+    @Test("A session that is released closes its idle connections")
     func released() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
@@ -119,9 +118,9 @@ struct SessionConnectionTests {
     }
 }
 
-@Suite("Kinds of sockets, and the Host field", .timeLimit(.minutes(5)))
-struct TransportTests {
-    @Test("IPv6: the address stands in brackets", arguments: LoadForm.allCases)
+@Suite("IPv6, Unix-domain sockets, and the Host field", .timeLimit(.minutes(5)))
+struct HostAddressTests {
+    @Test("An IPv6 address is in brackets in the URL and the Host field", arguments: LoadForm.allCases)
     func ipv6(form: LoadForm) async throws {
         let server = try LoopbackServer(.ipv6)
         let content = GeneratedContent(size: 300_000, seed: 13)
@@ -131,7 +130,8 @@ struct TransportTests {
         #expect(server.requests.map { $0.fields["Host"] } == ["[::1]:\(server.port)"])
     }
 
-    @Test("A Unix-domain socket, its path percent-encoded in the place of a host", arguments: LoadForm.allCases)
+    @Test(
+        "A Unix-domain socket is reached by its percent-encoded path in place of a host", arguments: LoadForm.allCases)
     func unix(form: LoadForm) async throws {
         let sandbox = try Sandbox()
         let path = sandbox.file("a socket").path
@@ -147,7 +147,7 @@ struct TransportTests {
         #expect(server.requests.map { $0.fields["Host"] } == ["localhost"])
     }
 
-    @Test("A redirect within a Unix-domain socket, and reuse of its connection")
+    @Test("A redirect within a Unix-domain socket reuses its connection")
     func unixRedirect() async throws {
         let sandbox = try Sandbox()
         let path = sandbox.file("socket").path
@@ -162,7 +162,7 @@ struct TransportTests {
     }
 
     @Test(
-        "The Host field is the URL's host and port, without name and password",
+        "The Host field is the URL's host and port, without user and password",
         arguments: [
             ("127.0.0.1:%PORT%", "127.0.0.1:%PORT%"), ("localhost:%PORT%", "localhost:%PORT%"),
             ("user:password@127.0.0.1:%PORT%", "127.0.0.1:%PORT%"), ("127.0.0.1:0%PORT%", "127.0.0.1:%PORT%"),
@@ -177,7 +177,7 @@ struct TransportTests {
         #expect(server.requests.map { $0.fields.names.first } == ["Host"])
     }
 
-    @Test("A Host of the user's own goes out instead, once", arguments: ["Host", "host", "HOST"])
+    @Test("The request's own Host field is sent instead, once", arguments: ["Host", "host", "HOST"])
     func ownHost(name: String) async throws {
         let server = try LoopbackServer()
         var request = URLRequest(url: server.route("/file", .text("hello")))
@@ -186,7 +186,7 @@ struct TransportTests {
         #expect(server.requests.map { $0.fields.values("Host") } == [["virtual.example"]])
     }
 
-    @Test("Capital letters in a host name make no second origin")
+    @Test("Host names that differ in case only are the same origin")
     func capitals() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
@@ -197,5 +197,41 @@ struct TransportTests {
         }
         #expect(server.requests.map(\.connection) == [1, 1, 1])
         session.finishTasksAndInvalidate()
+    }
+}
+
+@Suite("A connection that its server closed", .timeLimit(.minutes(5)))
+struct ClosedConnectionTests {
+    /// Weak references that have to become nil.
+    @NetworkActor
+    private final class Trace {
+        weak var connection: HTTPConnection?
+
+        init(_ connection: HTTPConnection?) { self.connection = connection }
+    }
+
+    /// The idle connection to a URL's origin, which stays in the pool.
+    @NetworkActor
+    private static func trace(_ url: URL, in session: URLSession) throws -> Trace {
+        let connection = session.pool.takeIdle(of: try RequestTarget(url).origin)
+        if let connection { session.pool.release(connection, mayStay: true) }
+        return Trace(connection)
+    }
+
+    @Test(
+        "An idle connection that its server closed is released, with and without a rate limit",
+        arguments: [nil, 1 << 20] as [Int?])
+    func released(rate: Int?) async throws {
+        let server = try LoopbackServer()
+        let url = server.route("/file", .text("hello"))
+        let session = try Sandbox().session { $0.maximumBytesReceivedPerSecond = rate }
+        _ = try await session.data(from: url)
+        let trace = try await Self.trace(url, in: session)
+        #expect(await trace.connection != nil)
+        server.closeConnections()
+        while await trace.connection != nil { await Task.yield() }
+        _ = try await session.data(from: url)
+        #expect(server.acceptedConnections == 2)
+        session.invalidateAndCancel()
     }
 }

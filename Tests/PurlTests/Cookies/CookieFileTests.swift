@@ -1,10 +1,9 @@
 import Foundation
-import PurlIO
 import Testing
 
 @testable import Purl
 
-@Suite("Cookies on disk", .timeLimit(.minutes(5)))
+@Suite("The cookie file", .timeLimit(.minutes(5)))
 struct CookieFileTests {
     private let sandbox: Sandbox
     private var folder: URL { sandbox.file("Cookies") }
@@ -18,16 +17,16 @@ struct CookieFileTests {
         HTTPCookieStorage(file: CookieFile(in: folder, files: files))
     }
 
-    /// A storage with these lines taken and written.
+    /// A storage that stored these `Set-Cookie` lines and wrote its file.
     @discardableResult
     private func written(_ lines: String...) -> HTTPCookieStorage {
         let storage = storage()
-        for line in lines { storage.storeCookies(in: line, from: "https://a.example/x/") }
+        for line in lines { storage.receive(line, from: "https://a.example/x/") }
         storage.file?.flush()
         return storage
     }
 
-    @Test("What has a date comes back as it was; what ends with the session does not")
+    @Test("Cookies with a date are read as they were; session cookies are not written")
     func comesBack() throws {
         let old = written(
             "a=ö; Max-Age=1000; Domain=a.example; Secure; HttpOnly; SameSite=Lax", "b=2", "c=3; Max-Age=500; Path=/y")
@@ -41,11 +40,11 @@ struct CookieFileTests {
         #expect(new.header(for: "https://www.a.example/x/") == "a=ö")
     }
 
-    @Test("What was removed, replaced by a session's cookie, or is over, is gone")
+    @Test("Removed and expired cookies, and those replaced by session cookies, are not in the file")
     func removed() throws {
         let old = written("a=1; Max-Age=1000", "b=1; Max-Age=1000", "c=1; Max-Age=1000", "d=1; Max-Age=1000")
         old.deleteCookie(try #require(old.cookies?.first))
-        old.storeCookies(in: "b=1", "c=1; Max-Age=0", from: "https://a.example/x/")
+        old.receive("b=1", "c=1; Max-Age=0", from: "https://a.example/x/")
         old.file?.flush()
         #expect(old.names == ["b", "d"])
         #expect(storage().names == ["d"])
@@ -54,27 +53,27 @@ struct CookieFileTests {
         #expect(storage().names == [])
     }
 
-    @Test("What has been over since it was written does not come back")
-    func over() {
+    @Test("A cookie that expired after it was written is not read")
+    func expired() {
         let clock = StoppedClock()
         let old = HTTPCookieStorage(file: CookieFile(in: folder, clock: { clock.now }), clock: { clock.now })
-        old.storeCookies(in: "a=1; Max-Age=5", "b=1; Max-Age=6", from: "http://a.example/")
+        old.receive("a=1; Max-Age=5", "b=1; Max-Age=6", from: "http://a.example/")
         old.file?.flush()
         clock.advance(by: 5)
         let new = HTTPCookieStorage(file: CookieFile(in: folder), clock: { clock.now })
         #expect(new.names == ["b"])
     }
 
-    @Test("Order and the moment of setting come back as well")
-    func orderAndMoment() {
+    @Test("The order and creation times of cookies are read as they were")
+    func order() {
         let clock = StoppedClock()
         func open() -> HTTPCookieStorage {
             HTTPCookieStorage(file: CookieFile(in: folder, clock: { clock.now }), clock: { clock.now })
         }
         let old = open()
-        old.storeCookies(in: "a=1; Max-Age=1000", "b=1; Max-Age=1000", from: "http://a.example/")
+        old.receive("a=1; Max-Age=1000", "b=1; Max-Age=1000", from: "http://a.example/")
         clock.advance(by: 10)
-        old.storeCookies(in: "a=2; Max-Age=1000", "c=1; Max-Age=1000", from: "http://a.example/")
+        old.receive("a=2; Max-Age=1000", "c=1; Max-Age=1000", from: "http://a.example/")
         old.file?.flush()
         let new = open()
         #expect(new.header(for: "http://a.example/") == "a=2; b=1; c=1")
@@ -82,7 +81,7 @@ struct CookieFileTests {
         #expect(new.names == ["b"])
     }
 
-    @Test("The owner alone can read them")
+    @Test("Only the owner can read the file")
     func permissions() throws {
         written("a=1; Max-Age=1000")
         let manager = FileManager.default
@@ -90,7 +89,7 @@ struct CookieFileTests {
         #expect(try manager.attributesOfItem(atPath: folder.path)[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test("A session's cookies alone make no file")
+    @Test("Session cookies alone make no file")
     func noFile() {
         written("a=1")
         #expect(!FileManager.default.fileExists(atPath: path))
@@ -126,14 +125,14 @@ struct CookieFileTests {
             + #""expires":4e9,"isSecure":false,"isHTTPOnly":false,"version":0},"set":1e9}],"version":1}"#
     }
 
-    @Test("The file is what the tests above say it is")
+    @Test("The file has the format that the damaged ones are made in")
     func format() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Self.signed(Self.contents(name: "a", value: "v")).write(to: URL(fileURLWithPath: path))
         #expect(storage().header(for: "http://a.example/") == "a=v")
     }
 
-    @Test("A damaged file is never trusted, and moved aside when there is something to write", arguments: damages)
+    @Test("A damaged file is not read, and is moved aside by the next write", arguments: damages)
     func damaged(name: String, damage: @Sendable (inout Data) -> Void) throws {
         written("a=one; Max-Age=1000")
         let url = URL(fileURLWithPath: path)
@@ -143,13 +142,13 @@ struct CookieFileTests {
         let storage = storage()
         #expect(storage.names == [])
         #expect(try Data(contentsOf: url) == data)
-        storage.storeCookies(in: "b=1; Max-Age=1000", from: "http://a.example/")
+        storage.receive("b=1; Max-Age=1000", from: "http://a.example/")
         storage.file?.flush()
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged")) == data)
         #expect(self.storage().names == ["b"])
     }
 
-    @Test("A link in the file's place is not followed")
+    @Test("A symbolic link in the file's place is not followed")
     func link() throws {
         let target = sandbox.file("target")
         try Self.signed(Self.contents(name: "a", value: "v")).write(to: target)
@@ -158,34 +157,34 @@ struct CookieFileTests {
         try FileManager.default.createSymbolicLink(at: URL(fileURLWithPath: path), withDestinationURL: target)
         let storage = storage()
         #expect(storage.names == [])
-        storage.storeCookies(in: "b=1; Max-Age=1000", from: "http://a.example/")
+        storage.receive("b=1; Max-Age=1000", from: "http://a.example/")
         storage.file?.flush()
         #expect(self.storage().names == ["b"])
         #expect(try Data(contentsOf: target) == before)
     }
 
-    @Test("Where nothing can be written, cookies live in memory")
+    @Test("Without a writable folder cookies are kept in memory")
     func nowhere() throws {
         try Data("a file".utf8).write(to: folder)
         let storage = written("a=1; Max-Age=1000")
         #expect(storage.header(for: "https://a.example/x/") == "a=1")
     }
 
-    @Test("What could not be written is written with the next change")
+    @Test("A cookie change that could not be written is written with the next one")
     func nextChange() throws {
         try Data("a file".utf8).write(to: folder)
         let storage = written("a=1; Max-Age=1000", "b=1; Max-Age=1000")
         try FileManager.default.removeItem(at: folder)
-        storage.storeCookies(in: "b=2; Max-Age=1000", "c=1; Max-Age=1000", from: "https://a.example/x/")
+        storage.receive("b=2; Max-Age=1000", "c=1; Max-Age=1000", from: "https://a.example/x/")
         storage.file?.flush()
         #expect(self.storage().header(for: "https://a.example/x/") == "a=1; b=2; c=1")
     }
 
-    @Test("A write is a new file, brought to the disk before it takes the old one's place")
+    @Test("A write makes a new file and synchronises it before it replaces the old one")
     func steps() {
-        let files = MortalFiles()
+        let files = CrashingFiles()
         let storage = storage(files)
-        storage.storeCookies(in: "a=1; Max-Age=1000", from: "http://a.example/")
+        storage.receive("a=1; Max-Age=1000", from: "http://a.example/")
         storage.file?.flush()
         #expect(
             files.steps == [
@@ -194,38 +193,36 @@ struct CookieFileTests {
             ])
     }
 
-    @Test("A crash at any moment leaves the old cookies or the new ones", arguments: 0...8)
+    @Test("A crash at any step leaves the old cookies or the new ones", arguments: 0...8)
     func crash(after steps: Int) {
         written("old=1; Max-Age=1000", "gone=1; Max-Age=1000")
-        let doomed = storage(MortalFiles(steps: steps))
-        doomed.storeCookies(in: "new=1; Max-Age=1000", "gone=1; Max-Age=0", from: "https://a.example/x/")
+        let doomed = storage(CrashingFiles(steps: steps))
+        doomed.receive("new=1; Max-Age=1000", "gone=1; Max-Age=0", from: "https://a.example/x/")
         doomed.file?.flush()
         #expect(storage().names == (steps < 7 ? ["old", "gone"] : ["old", "new"]))
-        // And what it left behind is in nobody's way.
+        // The remains of the write do not prevent the next one.
         written("next=1; Max-Age=1000")
         #expect(storage().names == (steps < 7 ? ["old", "gone", "next"] : ["old", "new", "next"]))
     }
 
-    @Test("Two that have the file both keep what they change")
+    @Test("Two storages on the same file keep the changes of both")
     func twoOwners() {
         written("a=1; Max-Age=1000", "b=1; Max-Age=1000")
         let (one, other) = (storage(), storage())
         #expect(one.names == other.names)
-        one.storeCookies(in: "c=1; Max-Age=1000", "a=1; Max-Age=0", from: "https://a.example/x/")
+        one.receive("c=1; Max-Age=1000", "a=1; Max-Age=0", from: "https://a.example/x/")
         one.file?.flush()
-        other.storeCookies(in: "d=1; Max-Age=1000", "b=2; Max-Age=1000", from: "https://a.example/x/")
+        other.receive("d=1; Max-Age=1000", "b=2; Max-Age=1000", from: "https://a.example/x/")
         other.file?.flush()
         #expect(storage().header(for: "https://a.example/x/") == "b=2; c=1; d=1")
     }
 
-    @Test("Many changes at once, from many threads, are all written")
+    @Test("Changes from many threads are all written")
     func manyThreads() {
         let storage = storage()
         DispatchQueue.concurrentPerform(iterations: 200) { number in
-            storage.storeCookies(in: "c=1; Max-Age=1000", from: "http://h\(number).example/")
-            if number.isMultiple(of: 4) {
-                storage.storeCookies(in: "c=1; Max-Age=0", from: "http://h\(number).example/")
-            }
+            storage.receive("c=1; Max-Age=1000", from: "http://h\(number).example/")
+            if number.isMultiple(of: 4) { storage.receive("c=1; Max-Age=0", from: "http://h\(number).example/") }
             _ = storage.header(for: "http://h\(number).example/")
         }
         storage.file?.flush()
@@ -233,10 +230,10 @@ struct CookieFileTests {
         #expect(self.storage().cookies.map(Set.init) == storage.cookies.map(Set.init))
     }
 
-    @Test("Someone can wait for the disk")
+    @Test("A task can await the write to disk")
     func waiting() async {
         let storage = storage()
-        storage.storeCookies(in: "a=1; Max-Age=1000", from: "http://a.example/")
+        storage.receive("a=1; Max-Age=1000", from: "http://a.example/")
         await withCheckedContinuation { continuation in storage.flush { continuation.resume() } }
         #expect(self.storage().names == ["a"])
         let inMemory = HTTPCookieStorage()

@@ -20,14 +20,14 @@ final class StoppedClock: Sendable {
 }
 
 extension HTTPCookieStorage {
-    /// A storage in memory that goes by that clock.
+    /// A storage in memory with this clock.
     convenience init(clock: StoppedClock) {
         self.init(file: nil, clock: { clock.now })
     }
 
-    /// What a response with these `Set-Cookie` lines, and nothing else, does.
-    func storeCookies(
-        in lines: String..., from url: String, document: String? = nil, policy: HTTPCookie.AcceptPolicy = .always
+    /// Stores the cookies of a response with these `Set-Cookie` lines.
+    func receive(
+        _ lines: String..., from url: String, document: String? = nil, policy: HTTPCookie.AcceptPolicy = .always
     ) {
         var fields = HeaderFields()
         for line in lines { fields.append(.setCookie, line) }
@@ -50,7 +50,7 @@ extension HTTPCookieStorage {
 }
 
 extension HTTPCookie {
-    /// A cookie of the user's own, for a.example and all of its paths.
+    /// A cookie for a.example and all of its paths, made by the program.
     static func made(_ name: String, _ changes: [HTTPCookiePropertyKey: Any] = [:]) -> HTTPCookie? {
         let properties: [HTTPCookiePropertyKey: Any] = [.name: name, .value: "v", .domain: "a.example", .path: "/"]
         return HTTPCookie(properties: properties.merging(changes) { $1 })

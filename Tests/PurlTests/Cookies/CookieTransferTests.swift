@@ -4,9 +4,9 @@ import Testing
 
 @testable import Purl
 
-@Suite("Cookies of a session", .timeLimit(.minutes(5)))
+@Suite("The cookies of a session's transfers", .timeLimit(.minutes(5)))
 struct CookieTransferTests {
-    /// Loads the request twice in one session; returns where the session kept its cookies.
+    /// Loads the request twice in one session, and returns the session's cookie storage.
     private func load(
         _ request: URLRequest, _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) async throws -> HTTPCookieStorage? {
@@ -33,7 +33,7 @@ struct CookieTransferTests {
         return (server, URLRequest(url: url))
     }
 
-    @Test("They are set and sent on redirects, in one field; secure ones are neither")
+    @Test("Cookies are stored and sent on redirects in one field, secure ones not on plain connections")
     func redirects() async throws {
         let (server, request) = try server()
         let storage = try await load(request)
@@ -41,7 +41,7 @@ struct CookieTransferTests {
         #expect(storage?.names == ["a", "b", "c"])
     }
 
-    @Test("A request or a session that handles none neither sends nor takes; one that sets none takes")
+    @Test("httpShouldHandleCookies and httpShouldSetCookies decide what is sent and stored")
     func handlesNone() async throws {
         var (server, request) = try server()
         let sent = try await load(request) { $0.httpShouldSetCookies = false }
@@ -52,7 +52,7 @@ struct CookieTransferTests {
         #expect(try await load(request) { $0.httpCookieStorage = nil } == nil)
     }
 
-    @Test("The configuration's policy counts")
+    @Test("The configuration's accept policy decides what is stored")
     func policy() async throws {
         var (server, request) = try server()
         #expect(try await load(request) { $0.httpCookieAcceptPolicy = .never }?.names == [])
@@ -62,7 +62,7 @@ struct CookieTransferTests {
         #expect(server.requests.count == 12)
     }
 
-    @Test("A Cookie field of the request's own is sent as it is")
+    @Test("A request's own Cookie field is sent unchanged")
     func ownField() async throws {
         var (server, request) = try server()
         request.setValue("mine=1", forHTTPHeaderField: "Cookie")

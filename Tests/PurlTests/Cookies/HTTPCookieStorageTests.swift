@@ -12,7 +12,7 @@ struct HTTPCookieStorageTests {
         storage.setCookie(try #require(HTTPCookie.made(name, changes)))
     }
 
-    @Test("A new one is empty and takes all cookies")
+    @Test("A new storage is empty and accepts all cookies")
     func new() throws {
         #expect(storage.cookies == [])
         #expect(storage.cookieAcceptPolicy == .always)
@@ -21,7 +21,7 @@ struct HTTPCookieStorageTests {
         #expect(storage.cookies(for: URL(fileURLWithPath: "/")) == nil)
     }
 
-    @Test("There is one shared storage, and one of each group")
+    @Test("There is one shared storage, and one for each group container")
     func instances() {
         #expect(HTTPCookieStorage.shared === HTTPCookieStorage.shared)
         let group = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: "one")
@@ -30,7 +30,9 @@ struct HTTPCookieStorageTests {
         #expect(group !== HTTPCookieStorage.shared)
     }
 
-    @Test("Longer paths are sent first, then older cookies; a replaced one keeps its place (RFC 6265bis §5.8.3, §5.7)")
+    @Test(
+        "Cookies with longer paths come first, then older ones; a replaced one keeps its place (RFC 6265bis §5.8.3, §5.7)"
+    )
     func order() throws {
         try set("a")
         try set("b", [.path: "/x"])
@@ -43,7 +45,7 @@ struct HTTPCookieStorageTests {
         #expect(storage.header(for: "http://a.example/") == "a=new; c=v; e=v")
     }
 
-    @Test("Name, domain, host-only or not, and path make a cookie (RFC 6265bis §5.7 step 23)")
+    @Test("Name, domain, host-only flag and path identify a cookie (RFC 6265bis §5.7 step 23)")
     func identity() throws {
         try set("a")
         try set("a", [.domain: ".a.example"])
@@ -58,8 +60,8 @@ struct HTTPCookieStorageTests {
         #expect(storage.cookies?.count == 4)
     }
 
-    @Test("A cookie that is over removes the one whose place it takes, and is not kept")
-    func overAlready() throws {
+    @Test("An expired cookie removes the one it replaces, and is not stored")
+    func expired() throws {
         try set("a")
         try set("b", [.expires: Date.distantPast])
         #expect(storage.names == ["a"])
@@ -67,11 +69,11 @@ struct HTTPCookieStorageTests {
         #expect(storage.names == [])
     }
 
-    @Test("A cookie is over at its moment")
+    @Test("A cookie expires at its date")
     func expiry() throws {
         let clock = StoppedClock()
         let storage = HTTPCookieStorage(clock: clock)
-        storage.storeCookies(in: "a=1; Max-Age=10", "b=1", from: "http://a.example/")
+        storage.receive("a=1; Max-Age=10", "b=1", from: "http://a.example/")
         clock.advance(by: 9)
         #expect(storage.header(for: "http://a.example/") == "a=1; b=1")
         clock.advance(by: 1)
@@ -79,16 +81,16 @@ struct HTTPCookieStorageTests {
         #expect(storage.names == ["b"])
     }
 
-    @Test("What was set since a moment can be removed; setting again counts")
+    @Test("removeCookies(since:) removes cookies set since the date, replaced ones included")
     func removalSince() {
         let clock = StoppedClock()
         let storage = HTTPCookieStorage(clock: clock)
-        storage.storeCookies(in: "a=1", "b=1", from: "http://a.example/")
+        storage.receive("a=1", "b=1", from: "http://a.example/")
         clock.advance(by: 10)
         let moment = clock.now
-        storage.storeCookies(in: "c=1", from: "http://a.example/")
+        storage.receive("c=1", from: "http://a.example/")
         clock.advance(by: 10)
-        storage.storeCookies(in: "d=1", "b=2", from: "http://a.example/")
+        storage.receive("d=1", "b=2", from: "http://a.example/")
         storage.removeCookies(since: clock.now)
         #expect(storage.names == ["a", "b", "c", "d"])
         storage.removeCookies(since: moment)
@@ -97,7 +99,7 @@ struct HTTPCookieStorageTests {
         #expect(storage.names == [])
     }
 
-    @Test("Cookies of the user's own for a URL are taken as from its server")
+    @Test("setCookies(_:for:mainDocumentURL:) applies the rules for the URL's server")
     func settingForURL() throws {
         let cookies = [
             HTTPCookie.made("host", [.domain: "www.a.example"]), HTTPCookie.made("parent"),
@@ -125,18 +127,18 @@ struct HTTPCookieStorageTests {
         (.onlyFromMainDocumentDomain, "http://example/", false), (.onlyFromMainDocumentDomain, "file:///x", false),
     ]
 
-    @Test("The storage's policy and the configuration's both have to let a cookie in", arguments: policies)
+    @Test("A cookie is stored only if both the storage's and the configuration's policy accept it", arguments: policies)
     func policy(policy: HTTPCookie.AcceptPolicy, document: String?, isTaken: Bool) {
         storage.cookieAcceptPolicy = policy
-        storage.storeCookies(in: "a=1", from: "http://www.a.example/", document: document)
+        storage.receive("a=1", from: "http://www.a.example/", document: document)
         #expect(storage.names == (isTaken ? ["a"] : []))
         let other = HTTPCookieStorage()
-        other.storeCookies(in: "a=1", from: "http://www.a.example/", document: document, policy: policy)
+        other.receive("a=1", from: "http://www.a.example/", document: document, policy: policy)
         #expect(other.names == (isTaken ? ["a"] : []))
     }
 
-    @Test("A user's cookie is kept unless the policy is never; what is there is sent whatever the policy")
-    func policyForUsers() throws {
+    @Test("setCookie(_:) stores unless the policy is never, and stored cookies are sent under any policy")
+    func policyForSetCookie() throws {
         storage.cookieAcceptPolicy = .onlyFromMainDocumentDomain
         try set("a")
         storage.cookieAcceptPolicy = .never
@@ -144,7 +146,7 @@ struct HTTPCookieStorageTests {
         #expect(storage.header(for: "http://a.example/") == "a=v")
     }
 
-    @Test("Sorted as the descriptors say")
+    @Test("sortedCookies(using:) sorts by the descriptors")
     func sorting() throws {
         try set("b", [.path: "/1"])
         try set("a", [.path: "/2"])
@@ -157,7 +159,7 @@ struct HTTPCookieStorageTests {
         #expect(storage.sortedCookies(using: []).map(\.name) == ["b", "a", "c"])
     }
 
-    @Test("A cookie goes to its ports")
+    @Test("A cookie is sent to its ports only")
     func ports() throws {
         try set("a", [.version: "1", .port: "80,8080"])
         #expect(storage.header(for: "http://a.example/") == "a=v")
@@ -166,8 +168,8 @@ struct HTTPCookieStorageTests {
         #expect(storage.header(for: "https://a.example/") == nil)
     }
 
-    @Test("A user's cookie may not promise what it does not keep, nor be too large")
-    func promises() throws {
+    @Test("setCookie(_:) refuses a cookie that breaks its name's prefix or is too large")
+    func invalidCookies() throws {
         try set("__Host-a")
         try set("__Host-b", [.secure: "TRUE"])
         try set("__Host-c", [.secure: "TRUE", .domain: ".a.example"])
@@ -177,8 +179,8 @@ struct HTTPCookieStorageTests {
         #expect(storage.names == ["__Host-b", "f"])
     }
 
-    @Test("Changes are announced, and nothing else is")
-    func announcements() throws {
+    @Test("A cookie storage posts a notification for each change, and for nothing else")
+    func notifications() throws {
         let count = Mutex(0)
         let policies = Mutex(0)
         let center = NotificationCenter.default
@@ -205,19 +207,19 @@ struct HTTPCookieStorageTests {
         #expect(policies.withLock { $0 } == 1)
     }
 
-    @Test("What a server sets is announced as well", .timeLimit(.minutes(5)))
-    func announcementOfServersCookies() async {
+    @Test("A storage posts a notification when a server sets a cookie", .timeLimit(.minutes(5)))
+    func notificationOfServersCookies() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let observer = NotificationCenter.default.addObserver(
             forName: .NSHTTPCookieManagerCookiesChanged, object: storage, queue: nil
         ) { _ in continuation.yield() }
         defer { NotificationCenter.default.removeObserver(observer) }
-        storage.storeCookies(in: "a=1", from: "http://a.example/")
+        storage.receive("a=1", from: "http://a.example/")
         for await _ in stream { break }
         #expect(storage.names == ["a"])
     }
 
-    @Test("A subclass is asked and told; a secure cookie it lets slip in is not sent in the open")
+    @Test("A subclass is called, and its secure cookies are not sent over plain connections")
     func subclass() throws {
         final class Fixed: HTTPCookieStorage, @unchecked Sendable {
             let told = Mutex<[String]>([])
@@ -230,12 +232,12 @@ struct HTTPCookieStorageTests {
         }
         let storage = Fixed()
         #expect(storage.header(for: "http://b.example/") == "mine=v")
-        storage.storeCookies(in: "a=1", "b=2", from: "http://a.example/")
+        storage.receive("a=1", "b=2", from: "http://a.example/")
         #expect(storage.told.withLock { $0 } == ["a", "b"])
         #expect(storage.cookies == [])
     }
 
-    @Test("A request's own Cookie field stands alone")
+    @Test("A request's own Cookie field is not joined with stored cookies")
     func ownField() throws {
         try set("a")
         var request = URLRequest(url: try #require(URL(string: "http://a.example/")))
@@ -246,7 +248,7 @@ struct HTTPCookieStorageTests {
         #expect(storage.cookieHeader(for: request) == nil)
     }
 
-    @Test("A task's cookies are those of its current request")
+    @Test("getCookiesFor returns the cookies of the task's current request")
     func tasks() async throws {
         let session = URLSession(configuration: .ephemeral)
         defer { session.invalidateAndCancel() }
@@ -257,7 +259,7 @@ struct HTTPCookieStorageTests {
         #expect(await storage.cookies(for: task)?.map(\.name) == ["a"])
     }
 
-    @Test("Its description counts")
+    @Test("The description has the number of cookies")
     func description() throws {
         try set("a")
         #expect(storage.description == "<NSHTTPCookieStorage cookies count:1>")

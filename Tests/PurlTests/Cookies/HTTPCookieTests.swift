@@ -6,7 +6,7 @@ import Testing
 @Suite("HTTPCookie")
 struct HTTPCookieTests {
     @Test(
-        "What it is made from",
+        "A cookie is made from its properties",
         arguments: [
             ([.name: "a", .value: "v", .path: "/", .domain: "A.Example"], "a.example"),
             ([.name: "a", .value: "v", .path: "/", .domain: ".a.example"], ".a.example"),
@@ -33,7 +33,7 @@ struct HTTPCookieTests {
     }
 
     @Test(
-        "What makes none: something needed is missing, or something known means nothing",
+        "No cookie is made when a required property is missing or a known one is invalid",
         arguments: [
             [.value: "v", .path: "/", .domain: "a.example"], [.name: "a", .path: "/", .domain: "a.example"],
             [.name: "a", .value: "v", .domain: "a.example"], [.name: "a", .value: "v", .path: "/"],
@@ -55,7 +55,7 @@ struct HTTPCookieTests {
         #expect(HTTPCookie(properties: properties) == nil)
     }
 
-    @Test("Values may be strings, parts of strings, numbers, dates and URLs")
+    @Test("Values may be strings, substrings, numbers, dates and URLs")
     func kindsOfValues() throws {
         let date = Date(timeIntervalSince1970: 1_900_000_000)
         let url = try #require(URL(string: "http://a.example/why"))
@@ -77,7 +77,7 @@ struct HTTPCookieTests {
         #expect(text?.isSecure == false)
     }
 
-    @Test("Version 0 goes by its date and has one port; version 1 by its age, and ends with the session without one")
+    @Test("Version 0 uses the date and one port; version 1 uses the age, and without one is a session cookie")
     func versions() throws {
         let date = Date(timeIntervalSince1970: 1_900_000_000)
         let old = try #require(HTTPCookie.made("a", [.expires: date, .maximumAge: "60", .port: "443,8443"]))
@@ -95,7 +95,9 @@ struct HTTPCookieTests {
         #expect(discarded.expiresDate == nil)
     }
 
-    @Test("A date or an age beyond every calendar is the end of the calendar", arguments: [1e300, .infinity, -1e300])
+    @Test(
+        "A cookie can be made with a date or an age out of range, which becomes the last date",
+        arguments: [1e300, .infinity, -1e300])
     func farDates(seconds: Double) throws {
         let cookie = try #require(HTTPCookie.made("a", [.expires: Date(timeIntervalSince1970: seconds)]))
         #expect(!cookie.description.isEmpty)
@@ -103,7 +105,7 @@ struct HTTPCookieTests {
         #expect(age.expiresDate == Date(timeIntervalSince1970: 253_402_300_799))
     }
 
-    @Test("The dictionary of a cookie makes an equal cookie")
+    @Test("A cookie made from a cookie's properties is equal to it")
     func properties() throws {
         let cookies = [
             HTTPCookie.made("a"), HTTPCookie.made("", [.domain: ".a.example", .secure: "TRUE"]),
@@ -125,7 +127,7 @@ struct HTTPCookieTests {
     }
 
     @Test(
-        "Cookies that differ in one thing are not equal",
+        "Cookies that differ in one property are not equal",
         arguments: [
             [.value: "w"], [.domain: ".a.example"], [.path: "/x"], [.secure: "TRUE"], [.port: "80"],
             [.expires: "Wed, 18-Mar-2030 05:33:20 GMT"], [.sameSitePolicy: "lax"], [.comment: "c"], [.version: "1"],
@@ -136,14 +138,14 @@ struct HTTPCookieTests {
         #expect(HTTPCookie.made("a") == HTTPCookie.made("a"))
     }
 
-    @Test("Sent, they are one field; none are no field")
+    @Test("Cookies are sent in one Cookie field, and without cookies there is none")
     func requestFields() throws {
         let cookies = [HTTPCookie.made("a"), HTTPCookie.made(""), HTTPCookie.made("b", [.value: ""])].compactMap { $0 }
         #expect(HTTPCookie.requestHeaderFields(with: cookies) == ["Cookie": "a=v; v; b="])
         #expect(HTTPCookie.requestHeaderFields(with: []) == [:])
     }
 
-    @Test("Of a response's fields, Set-Cookie counts, joined lines and all")
+    @Test("Cookies are read from Set-Cookie fields, joined lines included")
     func responseFields() throws {
         let url = try #require(URL(string: "http://www.a.example/x/y"))
         let cookies = HTTPCookie.cookies(
@@ -167,7 +169,7 @@ struct HTTPCookieTests {
             ).isEmpty)
     }
 
-    @Test("Its description says what it is")
+    @Test("The description names all properties")
     func description() throws {
         let cookie = try #require(HTTPCookie.made("a", [.port: "80", .comment: "c", .sameSitePolicy: "lax"]))
         #expect(
@@ -176,7 +178,7 @@ struct HTTPCookieTests {
                 + "path:\"/\" isSecure:false isHTTPOnly:false sameSite:lax comment:\"c\" ports:[80]>")
     }
 
-    @Test("The keys are those that dictionaries on disk have")
+    @Test("The property keys have the raw values of Foundation")
     func keys() {
         let keys: [HTTPCookiePropertyKey] = [
             .name, .value, .originURL, .version, .domain, .path, .secure, .expires, .comment, .commentURL, .discard,

@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-/// The calls about one task come in one order, on the session's queue, one at a time; the completion is the last.
-@Suite(.timeLimit(.minutes(5))) struct CallOrderTests {
-    /// What happens to a task.
+@Suite("The order of a task's delegate calls", .timeLimit(.minutes(5)))
+struct CallOrderTests {
+    /// The course of a task.
     enum Story: CaseIterable, Sendable {
         case data, emptyData, chunkedData, notFound
         case download, emptyDownload, resumedDownload, becomesDownload
@@ -15,8 +15,10 @@ import Testing
         case upload, redirectedUpload
     }
 
-    @Test(arguments: Story.allCases, CallQueue.allCases)
-    func callsComeInOrderOnTheQueue(_ story: Story, _ queue: CallQueue) async throws {
+    @Test(
+        "A task's calls come in order, one at a time, on the session's queue, the completion last",
+        arguments: Story.allCases, CallQueue.allCases)
+    func order(_ story: Story, _ queue: CallQueue) async throws {
         let server = try LoopbackServer()
         prepare(server)
         let sandbox = try Sandbox()

@@ -4,9 +4,9 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// A completion handler is called once, on the delegate queue, with the result or the error.
-@Suite(.timeLimit(.minutes(5))) struct CompletionHandlerTests {
-    /// What handlers were given.
+@Suite("Completion handlers of tasks", .timeLimit(.minutes(5)))
+struct CompletionHandlerTests {
+    /// The calls of completion handlers.
     private final class Calls: Sendable {
         struct Call: Sendable {
             var data: Data?
@@ -21,7 +21,7 @@ import Testing
 
         var all: [Call] { state.withLock { $0 } }
 
-        func note(_ call: Call) {
+        func append(_ call: Call) {
             log.visit()
             state.withLock { $0.append(call) }
         }
@@ -45,7 +45,7 @@ import Testing
         await withCheckedContinuation { continuation in
             let made = Mutex<URLSessionTask?>(nil)
             let task = session.dataTask(with: url) { data, response, error in
-                calls.note(
+                calls.append(
                     .init(
                         data: data, status: (response as? HTTPURLResponse)?.statusCode, error: error as? URLError))
                 if let task = made.withLock({ $0 }) { continuation.resume(returning: task) }
@@ -59,7 +59,7 @@ import Testing
     private func download(_ session: URLSession, _ url: URL, _ calls: Calls) async {
         await withCheckedContinuation { continuation in
             session.downloadTask(with: url) { file, response, error in
-                calls.note(
+                calls.append(
                     .init(
                         status: (response as? HTTPURLResponse)?.statusCode, error: error as? URLError, file: file,
                         fileContents: file.flatMap { try? Data(contentsOf: $0) }))
@@ -68,15 +68,15 @@ import Testing
         }
     }
 
-    @Test(arguments: CallQueue.allCases)
-    func dataResponseAndNoErrorOnTheQueue(_ queue: CallQueue) async throws {
+    @Test("A handler receives data, response and no error on the delegate queue", arguments: CallQueue.allCases)
+    func success(_ queue: CallQueue) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let calls = Calls()
         let session = sandbox.session(queue: queue.make())
         defer { session.invalidateAndCancel() }
         let task = await data(session, server.url("/moved"), calls)
-        await SessionTasks.areOver(of: session)
+        await SessionTasks.waitUntilCompleted(of: session)
         #expect(calls.all.count == 1)
         #expect(calls.all.first?.data == content.data)
         #expect(calls.all.first?.status == 200)
@@ -86,7 +86,8 @@ import Testing
         #expect(task.countOfBytesReceived == 2_500_000)
     }
 
-    @Test func anEmptyBodyIsEmptyDataNotNil() async throws {
+    @Test("An empty body is empty data, not nil")
+    func emptyBody() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let calls = Calls()
@@ -98,7 +99,8 @@ import Testing
         #expect(calls.all.map(\.status) == [200, 404])
     }
 
-    @Test func aFailureHasNoDataButTheResponseAndTheReason() async throws {
+    @Test("A failure in the body has the response and the error, and no data")
+    func failure() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let calls = Calls()
@@ -117,8 +119,9 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func aRefusedConnectionHasNoResponse() async throws {
-        // Nobody listens there; the port of a server that was stopped may be another's by now.
+    @Test("A refused connection has an error and no response")
+    func refusedConnection() async throws {
+        // Port 1 is closed. The port of a stopped server may already belong to another one.
         let url = try #require(URL(string: "http://127.0.0.1:1/file"))
         let sandbox = try Sandbox()
         let calls = Calls()
@@ -131,7 +134,8 @@ import Testing
         #expect(calls.all.first?.error?.failingURL == url)
     }
 
-    @Test func cancellingCallsTheHandlerOnceWithCancelled() async throws {
+    @Test("Cancelling calls the handler once with cancelled")
+    func cancelled() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let calls = Calls()
@@ -150,19 +154,20 @@ import Testing
             }
         }
         await late.cancel()
-        await SessionTasks.areOver(of: session)
+        await SessionTasks.waitUntilCompleted(of: session)
         #expect(calls.all.map { $0.error?.code } == [.cancelled, .cancelled])
         #expect(calls.all.map(\.data) == [nil, nil])
     }
 
-    @Test func theFileIsThereInTheHandlerAndGoneAfterwards() async throws {
+    @Test("A download's file exists inside the handler and is removed afterwards")
+    func file() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let calls = Calls()
         let session = sandbox.session()
         defer { session.invalidateAndCancel() }
         await download(session, server.url("/moved"), calls)
-        await SessionTasks.areOver(of: session)
+        await SessionTasks.waitUntilCompleted(of: session)
         let call = try #require(calls.all.first)
         let file = try #require(call.file)
         #expect(calls.all.count == 1)
@@ -172,7 +177,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func aFileMovedInTheHandlerStays() async throws {
+    @Test("A file that the handler moved stays")
+    func movedFile() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let kept = sandbox.file("kept")
@@ -184,12 +190,13 @@ import Testing
                 continuation.resume()
             }.resume()
         }
-        await SessionTasks.areOver(of: session)
+        await SessionTasks.waitUntilCompleted(of: session)
         #expect(try content.matches(fileAt: kept))
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func theSessionsDelegateHearsNothingButRedirects() async throws {
+    @Test("For a task with a handler the session's delegate receives only redirects")
+    func sessionDelegate() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -199,7 +206,7 @@ import Testing
         _ = await data(session, server.url("/moved"), calls)
         await download(session, server.url("/file"), calls)
         _ = await data(session, server.url("/cut"), calls)
-        await SessionTasks.areOver(of: session)
+        await SessionTasks.waitUntilCompleted(of: session)
         #expect(calls.all.count == 3)
         #expect(witness.events == [.redirect(302, to: "/file")])
     }

@@ -4,11 +4,12 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// What a user does with the delegate queue delays calls at most: it neither loses nor reorders nor doubles them.
-@Suite(.timeLimit(.minutes(5))) struct QueueControlTests {
+@Suite("The caller's control of the delegate queue", .timeLimit(.minutes(5)))
+struct QueueControlTests {
     private let content = GeneratedContent(size: 500_000, seed: 11)
 
-    @Test func oneSessionsCallsNeverOverlapHoweverManyTasks() async throws {
+    @Test("The calls of one session never overlap, however many tasks it has")
+    func overlap() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 20_000))
         let sandbox = try Sandbox()
@@ -30,8 +31,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test(arguments: [CallQueue.serial, .concurrent])
-    func aSuspendedQueueHoldsEveryCallBack(_ kind: CallQueue) async throws {
+    @Test("A suspended queue delays every call", arguments: [CallQueue.serial, .concurrent])
+    func suspended(_ kind: CallQueue) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -49,7 +50,8 @@ import Testing
         #expect(witness.events == [.wrote(500_000, of: 500_000), .file(500_000), .completed(nil)])
     }
 
-    @Test func suspendingTheQueueBetweenCallsLosesNothing() async throws {
+    @Test("Suspending the queue between calls loses no call")
+    func suspendedBetweenCalls() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route("/file", .generated(content).stalled(afterBytes: 200_000, until: gate))
@@ -73,13 +75,13 @@ import Testing
         #expect(witness.data(of: task) == content.data)
     }
 
-    @Test(arguments: [CallQueue.serial, .concurrent])
-    func cancellingTheQueuesOperationsLosesNothing(_ kind: CallQueue) async throws {
+    @Test("Cancelling the queue's operations loses no call", arguments: [CallQueue.serial, .concurrent])
+    func cancelledOperations(_ kind: CallQueue) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 5_000))
         let sandbox = try Sandbox()
         let queue = try #require(kind.make())
-        // Whatever waits in the queue is cancelled in each call, and all of it while the queue stands still.
+        // All waiting operations are cancelled in each call, and again while the queue is suspended.
         let witness = Witness(hook: { _, _ in queue.cancelAllOperations() })
         let session = sandbox.session(witness, queue: queue)
         defer { session.invalidateAndCancel() }
@@ -95,7 +97,8 @@ import Testing
         #expect(witness.events.count { $0 == .completed(nil) } == 6)
     }
 
-    @Test func cancellingTheQueuesOperationsKeepsCompletionHandlers() async throws {
+    @Test("Cancelling the queue's operations loses no completion handler")
+    func cancelledHandlers() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -114,7 +117,8 @@ import Testing
         #expect(data == content.data)
     }
 
-    @Test func theUsersOwnOperationsHaveTheirTurnBetweenCalls() async throws {
+    @Test("The caller's own operations run between the calls")
+    func ownOperations() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
@@ -134,7 +138,8 @@ import Testing
         #expect(witness.events == [.response(200), .data(500_000), .completed(nil)])
     }
 
-    @Test func aTaskMadeAndAwaitedFromInsideACallGoesOn() async throws {
+    @Test("A task that is made and awaited inside a call completes")
+    func nestedTask() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
         let sandbox = try Sandbox()

@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A task's own delegate is asked before the session's, and kept until the task is over.
-@Suite(.timeLimit(.minutes(5))) struct TaskDelegateTests {
-    /// Knows of tasks, not of data or downloads.
+@Suite("A task's own delegate", .timeLimit(.minutes(5)))
+struct TaskDelegateTests {
+    /// A delegate that adopts neither the data nor the download protocol.
     private final class TaskOnly: NSObject, URLSessionTaskDelegate, Sendable {
         let witness = Witness()
 
@@ -30,7 +30,8 @@ import Testing
         return server
     }
 
-    @Test func hearsOfItsTaskInsteadOfTheSessions() async throws {
+    @Test("A task's own delegate receives its calls instead of the session's")
+    func dataTask() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness())
@@ -46,7 +47,8 @@ import Testing
         #expect(sessions.events == [.response(200), .data(50_000), .completed(nil)])
     }
 
-    @Test func hearsOfItsDownloadInsteadOfTheSessions() async throws {
+    @Test("A download's own delegate receives its calls instead of the session's")
+    func download() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness())
@@ -61,7 +63,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func theSessionsHearsWhatTheTasksOwnHasNoProtocolFor() async throws {
+    @Test("The session's delegate receives the calls of protocols the task's own does not adopt")
+    func otherProtocols() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), TaskOnly())
@@ -81,7 +84,8 @@ import Testing
             sessions.events == [.response(200), .data(50_000), .wrote(50_000, of: 50_000), .file(50_000)])
     }
 
-    @Test func worksInASessionWithoutDelegate() async throws {
+    @Test("A task's own delegate works in a session without a delegate")
+    func noSessionDelegate() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let own = Witness()
@@ -94,7 +98,8 @@ import Testing
         #expect(own.events == [.redirect(302, to: "/file"), .response(200), .data(50_000), .completed(nil)])
     }
 
-    @Test func isCalledOnTheSessionsQueue() async throws {
+    @Test("A task's own delegate is called on the session's queue")
+    func queue() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let log = CallLog()
@@ -109,7 +114,8 @@ import Testing
         #expect(log.mostAtOnce == 1)
     }
 
-    @Test func decidesOnRedirectsOfTasksWithHandlers() async throws {
+    @Test("The delegate of a task with a handler decides on its redirects")
+    func redirects() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness(redirect: { _ in nil }))
@@ -127,7 +133,8 @@ import Testing
         #expect(sessions.events == [])
     }
 
-    @Test func followsADataTaskThatBecomesADownload() async throws {
+    @Test("A data task's delegate becomes that of the download")
+    func becomesDownload() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness(disposition: .becomeDownload))
@@ -144,11 +151,11 @@ import Testing
         #expect(sessions.events == [])
     }
 
-    /// What becomes of a task before its delegate is let go.
+    /// How the task ends before its delegate is released.
     enum End: CaseIterable, Sendable { case success, failure, cancellation, unstartedCancellation }
 
-    @Test(arguments: End.allCases)
-    func isReleasedWhenTheTaskIsOver(_ end: End) async throws {
+    @Test("A task's own delegate is released when the task has completed", arguments: End.allCases)
+    func released(_ end: End) async throws {
         let server = try makeServer()
         server.route("/stalled", .generated(size: 50_000).stalled(afterBytes: 1_000))
         server.route("/cut", .generated(size: 50_000).cut(afterBytes: 1_000))
@@ -173,7 +180,7 @@ import Testing
             }
             await own.completion()
         }
-        // A turn of the queue later the last call has returned.
+        // The last call has returned when the queue runs another operation.
         await withCheckedContinuation { continuation in
             session.getAllTasks { _ in continuation.resume() }
         }

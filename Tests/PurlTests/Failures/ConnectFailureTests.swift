@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A server that cannot be reached", .timeLimit(.minutes(5)))
+@Suite("Failures to connect", .timeLimit(.minutes(5)))
 struct ConnectFailureTests {
-    @Test("A port where nobody listens: cannotConnectToHost", arguments: LoadForm.allCases)
+    @Test("A closed port fails with cannotConnectToHost", arguments: LoadForm.allCases)
     func refused(form: LoadForm) async throws {
         let port = try DeadPort()
         let outcome = try await form.load(port.url("/file"))
@@ -15,7 +15,7 @@ struct ConnectFailureTests {
     }
 
     @Test(
-        "A name that does not exist: cannotFindHost, or dnsLookupFailed when nobody can be asked",
+        "A name that does not exist fails with cannotFindHost, or dnsLookupFailed without a resolver",
         arguments: LoadForm.allCases)
     func noSuchName(form: LoadForm) async throws {
         let url = try #require(URL(string: "http://x.invalid/file"))
@@ -26,26 +26,26 @@ struct ConnectFailureTests {
         #expect(outcome.sentence.contains("x.invalid"))
     }
 
-    @Test("A name with a NUL in it is no name, and not another one either")
+    @Test("A host name with a NUL fails with cannotFindHost")
     func nameWithNul() async throws {
         let url = try #require(URL(string: "http://localhost%00.example/file"))
         try await LoadForm.dataDelegate.load(url).expectFailure(.cannotFindHost, at: url)
     }
 
-    // TCP has no way to a multicast address, so nothing leaves the machine.
-    @Test("An address without a route: notConnectedToInternet", arguments: LoadForm.allCases)
+    // TCP cannot connect to a multicast address, so nothing leaves the machine.
+    @Test("An address without a route fails with notConnectedToInternet", arguments: LoadForm.allCases)
     func noRoute(form: LoadForm) async throws {
         let url = try #require(URL(string: "http://224.0.0.1/file"))
         try await form.load(url).expectFailure(.notConnectedToInternet, at: url)
     }
 
-    @Test("A Unix-domain socket that is not there: cannotConnectToHost", arguments: LoadForm.allCases)
+    @Test("A missing Unix-domain socket fails with cannotConnectToHost", arguments: LoadForm.allCases)
     func noSocket(form: LoadForm) async throws {
         let url = try #require(URL(string: "http+unix://%2Fno%2Fsuch%2Fsocket/file"))
         try await form.load(url).expectFailure(.cannotConnectToHost, at: url)
     }
 
-    @Test("A Unix-domain socket whose path no address can hold fails, too")
+    @Test("A Unix-domain socket with too long a path fails")
     func socketPathTooLong() async throws {
         let path = String(repeating: "%2Flong", count: 60)
         let url = try #require(URL(string: "http+unix://\(path)/file"))
@@ -54,7 +54,7 @@ struct ConnectFailureTests {
         outcome.expectFailure(code, at: url)
     }
 
-    @Test("A failed connection gives its place to the next one that waits")
+    @Test("A failed connection frees its place for the next waiting task")
     func failedConnectionsFreeTheirPlaces() async throws {
         let port = try DeadPort()
         let sandbox = try Sandbox()

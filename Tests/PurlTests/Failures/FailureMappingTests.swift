@@ -5,7 +5,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("What happened, and what the error says")
+@Suite("TransferFailure as URLError")
 struct FailureMappingTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -51,9 +51,9 @@ struct FailureMappingTests {
         Row("too little body", .incomplete(received: 5, total: 6), .networkConnectionLost),
         Row("broken head", .exchange(.malformed(.spaceBeforeColon)), .badServerResponse),
         Row("message's end in doubt", .exchange(.malformed(.conflictingContentLengths)), .badServerResponse),
-        Row("unasked switch of protocols", .exchange(.unaskedUpgrade), .badServerResponse),
+        Row("unrequested switch of protocols", .exchange(.unaskedUpgrade), .badServerResponse),
         Row("too many interim responses", .exchange(.tooManyInterimResponses), .badServerResponse),
-        Row("a part nobody asked for", .unaskedPartialContent, .badServerResponse),
+        Row("an unrequested part", .unaskedPartialContent, .badServerResponse),
         Row("head too large", .exchange(.malformed(.headTooLarge)), .cannotParseResponse),
         Row("too many fields", .exchange(.malformed(.tooManyFields)), .cannotParseResponse),
         Row("trailers too large", .exchange(.malformed(.trailersTooLarge)), .cannotParseResponse),
@@ -72,7 +72,7 @@ struct FailureMappingTests {
         Row("invalid session", .sessionInvalidated, .cancelled),
     ]
 
-    @Test("failure", arguments: rows)
+    @Test("Each failure has its URLError code, its URL and a sentence", arguments: rows)
     func mapping(row: Row) throws {
         let url = try #require(URL(string: "http://a.example/file"))
         let error = row.failure.urlError(for: url)
@@ -84,7 +84,7 @@ struct FailureMappingTests {
         #expect((error as NSError).domain == NSURLErrorDomain)
     }
 
-    @Test("Resume data travels with the error, whatever it is", arguments: rows)
+    @Test("Resume data is in the error's userInfo for every failure", arguments: rows)
     func resumeData(row: Row) throws {
         let error = row.failure.urlError(for: nil, resumeData: Data("resume".utf8))
         #expect(error.downloadTaskResumeData == Data("resume".utf8))
@@ -92,7 +92,7 @@ struct FailureMappingTests {
         #expect(error.failingURL == nil)
     }
 
-    @Test("The system's error lies underneath", arguments: [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH])
+    @Test("The system's error is the underlying error", arguments: [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH])
     func underlying(code: Int32) throws {
         let error = Self.refused(ETIMEDOUT, code).urlError(for: nil)
         let underlying = try #require(error.userInfo[NSUnderlyingErrorKey] as? NSError)
@@ -101,9 +101,7 @@ struct FailureMappingTests {
         #expect(!underlying.localizedDescription.isEmpty)
     }
 
-    @Test(
-        "The sentence says how long was waited",
-        arguments: [(60.0, "60 seconds"), (1, "1 second."), (0.25, "0.25 seconds")])
+    @Test("The reason names the time-out", arguments: [(60.0, "60 seconds"), (1, "1 second."), (0.25, "0.25 seconds")])
     func seconds(limit: TimeInterval, text: String) {
         #expect(TransferFailure.stalled(seconds: limit).urlError(for: nil).localizedDescription.contains(text))
         #expect(TransferFailure.tookTooLong(seconds: limit).urlError(for: nil).code == .timedOut)

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A session goes by the clock of its configuration", .timeLimit(.minutes(5)))
+@Suite("The clock of a session's configuration", .timeLimit(.minutes(5)))
 struct SessionClockTests {
     private let clock = ManualClock()
 
@@ -12,7 +12,7 @@ struct SessionClockTests {
         configuration.timeoutIntervalForRequest = 60
     }
 
-    @Test("Without one of the user's it is the system's")
+    @Test("The default clock is the system's")
     func standard() {
         let configuration = URLSessionConfiguration.default
         #expect(configuration.clock == nil)
@@ -22,7 +22,9 @@ struct SessionClockTests {
         #expect(configuration.clock == nil)
     }
 
-    @Test("A server that says nothing for timeoutIntervalForRequest", arguments: LoadForm.allCases)
+    @Test(
+        "A silent server times out after timeoutIntervalForRequest of the session's clock", arguments: LoadForm.allCases
+    )
     func requestTimeout(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -34,7 +36,7 @@ struct SessionClockTests {
         try await outcome.expectFailure(.timedOut, at: url)
     }
 
-    @Test("Not a moment earlier")
+    @Test("A response just before timeoutIntervalForRequest does not time out")
     func inTime() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -46,7 +48,7 @@ struct SessionClockTests {
         try await outcome.expectSuccess(Data("hello".utf8))
     }
 
-    @Test("Seven days for everything together, spent in small portions")
+    @Test("timeoutIntervalForResource is seven days of the session's clock, in spite of progress")
     func resourceTimeout() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -62,7 +64,7 @@ struct SessionClockTests {
         #expect(failure.sentence.contains("604800 seconds"))
     }
 
-    @Test("The pauses of a task that waits for connectivity")
+    @Test("A task that waits for connectivity pauses by the session's clock")
     func redialling() async throws {
         let port = try DeadPort()
         let witness = Witness()
@@ -80,7 +82,7 @@ struct SessionClockTests {
         #expect(clock.now.offset >= .seconds(60))
     }
 
-    @Test("An idle connection is not used again when its time is up")
+    @Test("An idle connection expires by the session's clock")
     func idleConnections() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
@@ -95,7 +97,7 @@ struct SessionClockTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A body waits for the server's word for a second")
+    @Test("A body with Expect: 100-continue is sent after a second of the session's clock")
     func expectation() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello").ignoringExpectation())

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("No progress within timeoutIntervalForRequest: timedOut", .timeLimit(.minutes(5)))
+@Suite("timeoutIntervalForRequest", .timeLimit(.minutes(5)))
 struct RequestTimeoutTests {
     static let moments: [(name: String, reply: Reply)] = [
         ("before the head", .generated(size: 300_000).stalled(at: .beforeHead)),
@@ -17,7 +17,7 @@ struct RequestTimeoutTests {
         ("in a body that runs until close", .generated(size: 300_000).untilClose().stalled(afterBytes: 1500)),
     ]
 
-    @Test("The session's limit", arguments: moments, LoadForm.allCases)
+    @Test("A load without progress times out after the session's limit", arguments: moments, LoadForm.allCases)
     func bySession(moment: (name: String, reply: Reply), form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", moment.reply)
@@ -28,7 +28,7 @@ struct RequestTimeoutTests {
         #expect(server.requests.allSatisfy { $0.ending == .clientLeft })
     }
 
-    @Test("The request's own limit goes before it", arguments: LoadForm.allCases)
+    @Test("The request's own limit takes precedence over the session's", arguments: LoadForm.allCases)
     func byRequest(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead))
@@ -38,7 +38,7 @@ struct RequestTimeoutTests {
         outcome.expectFailure(.timedOut, at: url)
     }
 
-    @Test("The server does not take the body")
+    @Test("A server that does not read the body makes the load time out")
     func whileSending() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -51,7 +51,7 @@ struct RequestTimeoutTests {
     }
 
     #if os(Linux)
-        @Test("Nobody answers the connection", arguments: LoadForm.allCases)
+        @Test("A connection that is never accepted times out", arguments: LoadForm.allCases)
         func whileConnecting(form: LoadForm) async throws {
             let backlog = try #require(FullBacklog())
             let url = try #require(URL(string: "http://127.0.0.1:\(backlog.port)/file"))
@@ -60,7 +60,7 @@ struct RequestTimeoutTests {
         }
     #endif
 
-    @Test("No limit: zero, less, or beyond all numbers", arguments: [0, -1, -.infinity, .infinity, 1e300, .nan])
+    @Test("A limit of zero, below it, or out of range is none", arguments: [0, -1, -.infinity, .infinity, 1e300, .nan])
     func noLimit(limit: TimeInterval) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -74,8 +74,8 @@ struct RequestTimeoutTests {
     }
 }
 
-/// All but a second of the limit passes each time, by a clock that these tests turn.
-@Suite("What counts as progress", .timeLimit(.minutes(5)))
+/// All but a second of the limit passes before each sign of progress, by a manual clock.
+@Suite("What counts as progress for timeoutIntervalForRequest", .timeLimit(.minutes(5)))
 struct ProgressTests {
     private static let forms = [LoadForm.dataDelegate, .downloadAsync]
 
@@ -86,7 +86,7 @@ struct ProgressTests {
         configuration.timeoutIntervalForRequest = 60
     }
 
-    /// Sends the pieces to whoever comes, with nearly a minute after each.
+    /// Sends the pieces to each client, with nearly a minute after each.
     private func listener(sending pieces: [String]) async throws -> RawListener {
         try await RawListener.started { [clock] peer in
             _ = await peer.head()
@@ -99,7 +99,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("A body that takes longer than the limit in all, but never that long without a byte", arguments: forms)
+    @Test("A body that takes longer than the limit in all does not time out", arguments: forms)
     func slowBody(form: LoadForm) async throws {
         let listener = try await listener(
             sending: ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "h", "e", "l", "l", "o"])
@@ -107,7 +107,7 @@ struct ProgressTests {
         outcome.expectSuccess(Data("hello".utf8))
     }
 
-    @Test("Interim responses", arguments: forms)
+    @Test("Interim responses restart the limit", arguments: forms)
     func interimResponses(form: LoadForm) async throws {
         let listener = try await listener(
             sending: Array(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 8)
@@ -116,7 +116,7 @@ struct ProgressTests {
         outcome.expectSuccess(Data("hello".utf8))
     }
 
-    @Test("A head that comes in pieces", arguments: forms)
+    @Test("A head that arrives in pieces restarts the limit", arguments: forms)
     func slowHead(form: LoadForm) async throws {
         let listener = try await listener(
             sending: ["HTTP/1.1 2", "00 OK\r\n", "X:", " y\r", "\nConte", "nt-Length:", " 5\r\n\r", "\nhello"])
@@ -124,11 +124,11 @@ struct ProgressTests {
         outcome.expectSuccess(Data("hello".utf8))
     }
 
-    @Test("A request's body that is taken slowly")
+    @Test("A body that is sent slowly restarts the limit")
     func slowUpload() async throws {
         let listener = try await RawListener.started { [clock] peer in
             _ = await peer.head()
-            // A portion is more than the buffers in between can hold: some of it has to be sent meanwhile.
+            // A portion is more than the buffers hold, so some of it has to be sent in between.
             for _ in 0..<4 {
                 _ = await peer.bytes(24 << 20)
                 clock.advance(by: .seconds(59))
@@ -143,9 +143,9 @@ struct ProgressTests {
     }
 }
 
-@Suite("All of timeoutIntervalForResource used: timedOut", .timeLimit(.minutes(5)))
+@Suite("timeoutIntervalForResource", .timeLimit(.minutes(5)))
 struct ResourceTimeoutTests {
-    @Test("although there is progress", arguments: LoadForm.allCases)
+    @Test("A load with progress times out after timeoutIntervalForResource", arguments: LoadForm.allCases)
     func inSpiteOfProgress(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(size: 1_000_000).throttled(bytesPerSecond: 50_000))
@@ -154,7 +154,7 @@ struct ResourceTimeoutTests {
         #expect(outcome.sentence.contains("0.3 seconds"))
     }
 
-    @Test("It spans a chain of redirects, each of which is quick enough", arguments: LoadForm.allCases)
+    @Test("timeoutIntervalForResource includes all redirects", arguments: LoadForm.allCases)
     func spansRedirects(form: LoadForm) async throws {
         let server = try LoopbackServer()
         server.fallback(
@@ -169,7 +169,7 @@ struct ResourceTimeoutTests {
         #expect(outcome.completions == 1)
     }
 
-    @Test("It holds while a task waits for a connection")
+    @Test("timeoutIntervalForResource elapses while a task waits for a connection")
     func whileWaiting() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -187,9 +187,9 @@ struct ResourceTimeoutTests {
     }
 }
 
-@Suite("When the clock of the request time-out stands still", .timeLimit(.minutes(5)))
-struct ClockTests {
-    /// Returns when a task that begins now has used up a limit of `seconds`.
+@Suite("When timeoutIntervalForRequest does not elapse", .timeLimit(.minutes(5)))
+struct PausedTimeoutTests {
+    /// Returns when a task that begins now has timed out after `seconds`.
     private func pass(seconds: TimeInterval) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead))
@@ -197,7 +197,7 @@ struct ClockTests {
             .timedOut, at: url)
     }
 
-    @Test("while the task is suspended")
+    @Test("The request time-out does not elapse while the task is suspended")
     func suspended() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -223,7 +223,7 @@ struct ClockTests {
         session.invalidateAndCancel()
     }
 
-    @Test("while the task has not been started")
+    @Test("The request time-out does not elapse before the task is resumed")
     func notStarted() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
@@ -239,7 +239,7 @@ struct ClockTests {
         session.invalidateAndCancel()
     }
 
-    @Test("while the task waits for a free connection")
+    @Test("The request time-out does not elapse while the task waits for a connection")
     func waiting() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -261,19 +261,19 @@ struct ClockTests {
         session.invalidateAndCancel()
     }
 
-    @Test("while the delegate has not answered")
+    @Test("The request time-out does not elapse until the delegate answers")
     func deciding() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
         let sandbox = try Sandbox()
-        let delegate = HesitantDelegate(tasks: 1)
+        let delegate = HoldingDelegate(tasks: 1)
         let session = sandbox.session(delegate) { $0.timeoutIntervalForRequest = 2 }
         let task = session.dataTask(with: url)
         task.resume()
-        await delegate.wasAsked.wait()
+        await delegate.hasResponse.wait()
         try await pass(seconds: 2.5)
         delegate.allow()
-        await delegate.isOver.wait()
+        await delegate.hasCompleted.wait()
         #expect(delegate.ending(of: task).error == nil)
         #expect(delegate.ending(of: task).data == Data("hello".utf8))
         session.invalidateAndCancel()

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A request that would break out of its message never reaches the wire", .timeLimit(.minutes(5)))
+@Suite("A request that cannot be written is not sent", .timeLimit(.minutes(5)))
 struct UnsendableRequestTests {
     struct Attack: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -40,7 +40,7 @@ struct UnsendableRequestTests {
         .field("CR LF in Connection", name: "Connection", value: "close\r\nY: b"),
     ]
 
-    @Test("by the request", arguments: attacks, LoadForm.allCases)
+    @Test("A request whose method or fields would break the message is not sent", arguments: attacks, LoadForm.allCases)
     func byRequest(attack: Attack, form: LoadForm) async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
@@ -54,7 +54,7 @@ struct UnsendableRequestTests {
     }
 
     @Test(
-        "by the session's additional fields",
+        "Additional fields of the session that would break the message are not sent",
         arguments: [
             ("X", "a\r\nY: b"), ("X", "a\0b"), ("X\r\nY", "b"), ("X Y", "b"), ("", "b"), ("Cookie", "a\nb"),
             ("User-Agent", "a\r\nY: b"), ("Host", "a\r\nY: b"),
@@ -64,7 +64,7 @@ struct UnsendableRequestTests {
         server.fallback(.text("hello"))
         let url = server.url("/file")
         let outcome = try await LoadForm.dataDelegate.load(url) { $0.httpAdditionalHeaders = [name: value] }
-        // The URL says what Host is; what the session adds is for requests that do not say it.
+        // The Host field comes from the URL: the session's is not used.
         if name == "Host" {
             #expect(server.requests.allSatisfy { $0.fields["Y"] == nil })
         } else {
@@ -74,7 +74,7 @@ struct UnsendableRequestTests {
         #expect(server.record.badRequests == [])
     }
 
-    @Test("A delegate's answer to a redirect is looked at in the same way")
+    @Test("A request that the delegate returns for a redirect is checked, too")
     func byRedirect() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
@@ -90,7 +90,7 @@ struct UnsendableRequestTests {
         #expect(server.record.badRequests == [])
     }
 
-    @Test("The session goes on: the next request has the refused one's place")
+    @Test("A refused request frees its connection's place for the next one")
     func placeIsFreed() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
@@ -108,7 +108,7 @@ struct UnsendableRequestTests {
     }
 
     @Test(
-        "What a URL cannot hold is percent-encoded before it gets here",
+        "Control characters and blanks in a path are sent percent-encoded",
         arguments: ["/a\r\nb", "/a\nb", "/a b", "/a\0b"])
     func target(path: String) async throws {
         let server = try LoopbackServer()

@@ -3,10 +3,10 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A URL that cannot be loaded", .timeLimit(.minutes(5)))
+@Suite("URLs that cannot be loaded", .timeLimit(.minutes(5)))
 struct UnsupportedURLTests {
     @Test(
-        "A scheme that is not spoken: unsupportedURL, with a sentence that names TLS",
+        "An unsupported scheme fails with unsupportedURL, and a reason that names TLS for https",
         arguments: [
             "https://127.0.0.1/file", "HTTPS://127.0.0.1/file", "ftp://127.0.0.1/file", "file:///etc/hosts",
             "file://localhost/etc/hosts", "mailto:a@example.com", "foo://127.0.0.1/", "//127.0.0.1/file",
@@ -20,7 +20,7 @@ struct UnsupportedURLTests {
     }
 
     @Test(
-        "No host, or a port that is none: badURL",
+        "A URL without a host, or with an invalid port, fails with badURL",
         arguments: [
             "http:///file", "http://", "http:file", "http:/file", "http://:80/", "http://user@/", "http://127.0.0.1:0/",
             "http://127.0.0.1:65536/", "http://127.0.0.1:99999/", "http+unix://relative/file", "http+unix:///file",
@@ -30,7 +30,7 @@ struct UnsupportedURLTests {
         try await form.load(url).expectFailure(.badURL, at: url)
     }
 
-    @Test("A request without a URL: badURL", arguments: LoadForm.allCases)
+    @Test("A request without a URL fails with badURL", arguments: LoadForm.allCases)
     func noURL(form: LoadForm) async throws {
         var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
         request.url = nil
@@ -38,7 +38,7 @@ struct UnsupportedURLTests {
     }
 
     @Test(
-        "The same after a redirect: the URL that failed is the one redirected to",
+        "A redirect to an unsupported scheme fails with the URL of the redirect",
         arguments: ["https://127.0.0.1/file", "ftp://127.0.0.1/file", "file:///etc/hosts", "data:,hello"],
         LoadForm.allCases)
     func afterRedirect(location: String, form: LoadForm) async throws {
@@ -50,9 +50,7 @@ struct UnsupportedURLTests {
         #expect(server.requests.map(\.path) == ["/file"])
     }
 
-    @Test(
-        "A server on the network does not send its clients to a socket of their own machine",
-        arguments: LoadForm.allCases)
+    @Test("A redirect from a network server to a Unix-domain socket fails", arguments: LoadForm.allCases)
     func redirectToUnixSocket(form: LoadForm) async throws {
         let sandbox = try Sandbox()
         let local = try LoopbackServer(.unix(path: sandbox.file("local").path))
@@ -66,7 +64,9 @@ struct UnsupportedURLTests {
         #expect(local.requests == [])
     }
 
-    @Test("Only what a cache holds, and there is none: resourceUnavailable", arguments: LoadForm.allCases)
+    @Test(
+        "returnCacheDataDontLoad without a cached response fails with resourceUnavailable", arguments: LoadForm.allCases
+    )
     func onlyFromCache(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
@@ -75,7 +75,7 @@ struct UnsupportedURLTests {
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test("The session's policy holds for what is loaded from a URL alone")
+    @Test("The session's cache policy applies to a task made from a URL")
     func onlyFromCacheBySession() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
@@ -87,7 +87,7 @@ struct UnsupportedURLTests {
     }
 
     @Test(
-        "Every other policy loads",
+        "Every other cache policy loads from the server",
         arguments: [
             URLRequest.CachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
             .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData,

@@ -1,12 +1,13 @@
 import Faults
 import Testing
 
-/// A part of the fault matrix: some kinds of task for each fault, others for the next. The program `FaultMatrix` acts out
+/// A part of the fault matrix: some kinds of task for each fault, others for the next. The program `FaultMatrix` runs
 /// every cell, and counts what they leave of descriptors and threads, which belong to the whole process.
-@Suite("Whatever fails is told once, in words, on the right queue, and leaves nothing behind", .serialized)
+@Suite("Every failure is reported once, with a reason, on the right queue, and leaves nothing behind", .serialized)
 struct FaultMatrixTests {
     @Test(
-        "with every kind of task", .timeLimit(.minutes(5)), arguments: FaultMatrix.faults.filter { !$0.isProcessWide })
+        "Each fault is reported by every kind of task", .timeLimit(.minutes(5)),
+        arguments: FaultMatrix.faults.filter { !$0.isProcessWide })
     func fault(_ fault: Fault) async {
         for cell in FaultMatrix.cells(of: [fault]).filter(Self.isChosen) {
             for problem in await cell.run() { Issue.record("\(cell): \(problem)") }

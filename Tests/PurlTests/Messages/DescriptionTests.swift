@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import Testing
 
-@Suite("What values say of themselves, and what they are after an archive")
+@Suite("Descriptions, and archives of protection spaces and challenges")
 struct DescriptionTests {
     private let url: URL
 
@@ -10,7 +10,7 @@ struct DescriptionTests {
         url = try #require(URL(string: "http://example.com/file"))
     }
 
-    @Test("Descriptions name what matters, and no secrets")
+    @Test("Descriptions name the essential properties, and no passwords")
     func descriptions() throws {
         let task = URLSession(configuration: .ephemeral).dataTask(with: url)
         #expect(task.description == "<URLSessionDataTask \(task.taskIdentifier)> { GET \(url), suspended }")
@@ -22,7 +22,7 @@ struct DescriptionTests {
         #expect(!credential.debugDescription.contains("secret"))
     }
 
-    @Test("Protection spaces survive an archive", arguments: [true, false])
+    @Test("An unarchived protection space equals the archived one", arguments: [true, false])
     func archive(isProxy: Bool) throws {
         let space =
             isProxy
@@ -38,7 +38,7 @@ struct DescriptionTests {
         #expect(copy?.isProxy() == isProxy)
     }
 
-    @Test("Challenges survive an archive, but for who takes the answer")
+    @Test("An unarchived challenge equals the archived one, without its sender")
     func archivedChallenge() throws {
         let response = try #require(
             HTTPURLResponse(url: url, statusCode: 401, httpVersion: "HTTP/1.1", headerFields: ["A": "1"]))
@@ -47,7 +47,7 @@ struct DescriptionTests {
                 host: "example.com", port: 80, protocol: "http", realm: "door", authenticationMethod: nil),
             proposedCredential: URLCredential(user: "me", password: "secret", persistence: .none),
             previousFailureCount: 2, failureResponse: response, error: URLError(.userAuthenticationRequired),
-            sender: Nobody())
+            sender: IgnoringSender())
         let data = try NSKeyedArchiver.archivedData(withRootObject: challenge, requiringSecureCoding: true)
         let copy = try #require(
             try NSKeyedUnarchiver.unarchivedObject(ofClass: URLAuthenticationChallenge.self, from: data))
@@ -60,12 +60,13 @@ struct DescriptionTests {
         #expect(copy.sender == nil)
     }
 
-    @Test("A challenge without credential, response and error is one after an archive, too")
+    @Test("A challenge without credential, response and error can be archived")
     func bareChallenge() throws {
         let challenge = URLAuthenticationChallenge(
             protectionSpace: URLProtectionSpace(
                 host: "example.com", port: 80, protocol: "http", realm: nil, authenticationMethod: nil),
-            proposedCredential: nil, previousFailureCount: 0, failureResponse: nil, error: nil, sender: Nobody())
+            proposedCredential: nil, previousFailureCount: 0, failureResponse: nil, error: nil, sender: IgnoringSender()
+        )
         let data = try NSKeyedArchiver.archivedData(withRootObject: challenge, requiringSecureCoding: true)
         let copy = try #require(
             try NSKeyedUnarchiver.unarchivedObject(ofClass: URLAuthenticationChallenge.self, from: data))
@@ -74,8 +75,8 @@ struct DescriptionTests {
     }
 }
 
-/// Takes no answers.
-private final class Nobody: NSObject, URLAuthenticationChallengeSender, Sendable {
+/// A sender that ignores every answer.
+private final class IgnoringSender: NSObject, URLAuthenticationChallengeSender, Sendable {
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
     func cancel(_ challenge: URLAuthenticationChallenge) {}

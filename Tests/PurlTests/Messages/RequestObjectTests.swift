@@ -3,13 +3,13 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A request as an object")
+@Suite("NSURLRequest and NSMutableURLRequest")
 struct RequestObjectTests {
     private func mutable() throws -> NSMutableURLRequest {
         NSMutableURLRequest(url: try #require(URL(string: "http://a.example/file")))
     }
 
-    /// One in which nothing is as it is by itself.
+    /// A request in which no property has its default.
     private func peculiar() throws -> NSMutableURLRequest {
         let request = try mutable()
         request.url = URL(string: "http://b.example/other?x=1")
@@ -28,7 +28,7 @@ struct RequestObjectTests {
         return request
     }
 
-    @Test("What is set is there, in the value too")
+    @Test("The properties that are set are those of the object and of the value")
     func values() throws {
         let request = try peculiar()
         let value = URLRequest(referencing: request)
@@ -48,7 +48,7 @@ struct RequestObjectTests {
         #expect(value.httpShouldUsePipelining && request.httpShouldUsePipelining)
     }
 
-    @Test("A stream takes the place of data")
+    @Test("A body stream replaces body data, and the reverse")
     func stream() throws {
         let request = try peculiar()
         let stream = InputStream(data: Data("more".utf8))
@@ -57,7 +57,7 @@ struct RequestObjectTests {
         #expect(request.httpBodyStream === stream)
     }
 
-    @Test("A value becomes an object, and the same value again")
+    @Test("A value becomes an object and an equal value again")
     func bridge() throws {
         var value = URLRequest(url: try #require(URL(string: "http://a.example/")), timeoutInterval: 5)
         value.setValue("b", forHTTPHeaderField: "A")
@@ -67,7 +67,7 @@ struct RequestObjectTests {
         #expect(object.isEqual(NSURLRequest(url: try #require(value.url))) == false)
     }
 
-    @Test("Copies: what cannot change is its own copy, what can has others that are equal")
+    @Test("copy() of an immutable request is itself, and mutableCopy() is an equal, independent one")
     func copies() throws {
         let request = try peculiar()
         let fixed = try #require(request.copy() as? NSURLRequest)
@@ -80,7 +80,7 @@ struct RequestObjectTests {
         #expect(request.httpMethod == "PUT" && fixed.httpMethod == "PUT")
     }
 
-    @Test("An archive holds all of it")
+    @Test("An unarchived request equals the archived one")
     func archive() throws {
         let request = try peculiar()
         let archived = try NSKeyedArchiver.archivedData(withRootObject: request, requiringSecureCoding: true)
@@ -93,7 +93,7 @@ struct RequestObjectTests {
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSMutableURLRequest.self, from: empty)?.url == nil)
     }
 
-    @Test("What a protocol keeps in it goes along into the value, and is not sent")
+    @Test("URLProtocol's properties are kept in the value, and can be removed")
     func properties() throws {
         let request = try mutable()
         URLProtocol.setProperty("mark", forKey: "key", in: request)
@@ -102,7 +102,7 @@ struct RequestObjectTests {
         #expect(URLProtocol.property(forKey: "key", in: URLRequest(referencing: request)) == nil)
     }
 
-    @Test("A task loads it")
+    @Test("A task loads an NSURLRequest")
     func load() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))

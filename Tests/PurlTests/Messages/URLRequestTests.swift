@@ -2,13 +2,13 @@ import Foundation
 import Purl
 import Testing
 
-@Suite("URLRequest is a value")
+@Suite("URLRequest")
 struct URLRequestTests {
     private let url = URL(string: "http://a.example/file")
 
     private func request() throws -> URLRequest { URLRequest(url: try #require(url)) }
 
-    @Test("What it is without being told")
+    @Test("A new request has the default values")
     func defaults() throws {
         let request = try request()
         #expect(request.url == url)
@@ -23,7 +23,7 @@ struct URLRequestTests {
         #expect(request.value(forHTTPHeaderField: "Host") == nil)
     }
 
-    @Test("A copy is its own")
+    @Test("A copy is independent")
     func copies() throws {
         let original = try request()
         var copy = original
@@ -47,7 +47,7 @@ struct URLRequestTests {
         ("field", { $0.setValue("1", forHTTPHeaderField: "X") }),
     ]
 
-    @Test("Requests that differ in one thing are not equal; made equal again, they hash alike", arguments: changes)
+    @Test("Requests that differ in one property are not equal, and equal ones have equal hashes", arguments: changes)
     func equality(name: String, change: @Sendable (inout URLRequest) -> Void) throws {
         let original = try request()
         var changed = original
@@ -60,7 +60,7 @@ struct URLRequestTests {
         #expect(Set([original, changed, again]).count == 2)
     }
 
-    @Test("The order of fields makes no difference")
+    @Test("The order of fields does not affect equality")
     func orderOfFields() throws {
         var (one, other) = (try request(), try request())
         one.setValue("1", forHTTPHeaderField: "A")
@@ -71,7 +71,7 @@ struct URLRequestTests {
         #expect(one.hashValue == other.hashValue)
     }
 
-    @Test("Names of fields compare without regard to case")
+    @Test("Field names are compared in any case")
     func fieldNames() throws {
         var request = try request()
         request.setValue("1", forHTTPHeaderField: "Content-Type")
@@ -86,7 +86,7 @@ struct URLRequestTests {
         request.setValue(nil, forHTTPHeaderField: "Never")
     }
 
-    @Test("addValue joins with a comma")
+    @Test("addValue joins values with a comma")
     func addValue() throws {
         var request = try request()
         request.addValue("1", forHTTPHeaderField: "X")
@@ -96,7 +96,7 @@ struct URLRequestTests {
         #expect(request.allHTTPHeaderFields == ["X": "1,2,3"])
     }
 
-    @Test("allHTTPHeaderFields replaces what was there")
+    @Test("allHTTPHeaderFields replaces all fields")
     func allFields() throws {
         var request = try request()
         request.setValue("1", forHTTPHeaderField: "Old")
@@ -109,7 +109,7 @@ struct URLRequestTests {
         #expect(request.value(forHTTPHeaderField: "A") == nil)
     }
 
-    @Test("nil for a method is GET")
+    @Test("A method of nil is GET")
     func noMethod() throws {
         var request = try request()
         request.httpMethod = "POST"
@@ -118,7 +118,7 @@ struct URLRequestTests {
     }
 
     @Test(
-        "The methods everybody knows are written in capitals, others as they are",
+        "Known methods are converted to capitals, others are kept",
         arguments: [
             ("get", "GET"), ("gEt", "GET"), ("head", "HEAD"), ("post", "POST"), ("put", "PUT"), ("Delete", "DELETE"),
             ("connect", "CONNECT"), ("patch", "patch"), ("options", "options"), ("foo", "foo"), ("Foo", "Foo"),
@@ -129,7 +129,7 @@ struct URLRequestTests {
         #expect(request.httpMethod == expected)
     }
 
-    @Test("It describes itself by its URL")
+    @Test("The description is the URL")
     func descriptions() throws {
         var request = try request()
         #expect(request.description == "http://a.example/file")
@@ -141,9 +141,9 @@ struct URLRequestTests {
     }
 }
 
-@Suite("URLSessionConfiguration is copied")
+@Suite("URLSessionConfiguration")
 struct ConfigurationTests {
-    @Test("What it is without being told", arguments: [URLSessionConfiguration.default, .ephemeral])
+    @Test("A new configuration has the default values", arguments: [URLSessionConfiguration.default, .ephemeral])
     func defaults(configuration: URLSessionConfiguration) {
         #expect(configuration.identifier == nil)
         #expect(configuration.requestCachePolicy == .useProtocolCachePolicy)
@@ -181,13 +181,13 @@ struct ConfigurationTests {
         ]
     }
 
-    @Test("Each default is a new one")
+    @Test("default is a new configuration each time")
     func newDefault() {
         change(.default)
         #expect(isChanged(.default) == Array(repeating: false, count: 9))
     }
 
-    @Test("A copy has the values and goes its own way")
+    @Test("A copy has the same values and is independent")
     func copy() throws {
         let original = URLSessionConfiguration.default
         change(original)
@@ -200,7 +200,7 @@ struct ConfigurationTests {
         #expect(original.httpAdditionalHeaders as? [String: String] == ["X": "1"])
     }
 
-    @Test("A session keeps the values it was made with, and gives out copies")
+    @Test("A session keeps a copy of its configuration, and returns copies")
     func session() {
         let configuration = URLSessionConfiguration.default
         change(configuration)
@@ -214,12 +214,43 @@ struct ConfigurationTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Additional headers that are no strings are written as such")
+    @Test("Additional header values become strings, and an empty dictionary becomes nil")
     func otherHeaders() {
         let configuration = URLSessionConfiguration.default
         configuration.httpAdditionalHeaders = ["X-Number": 5, "X-Text": "text"]
         #expect(configuration.httpAdditionalHeaders as? [String: String] == ["X-Number": "5", "X-Text": "text"])
         configuration.httpAdditionalHeaders = [:]
         #expect(configuration.httpAdditionalHeaders == nil)
+    }
+}
+
+@Suite("httpBodyStream of a URLRequest")
+struct RequestBodyStreamTests {
+    private func request() throws -> URLRequest {
+        URLRequest(url: try #require(URL(string: "http://example.org/")))
+    }
+
+    @Test("A request has body data or a body stream, whichever was set last")
+    func exclusive() throws {
+        var request = try request()
+        let stream = InputStream(data: Data())
+        request.httpBody = Data("x".utf8)
+        request.httpBodyStream = stream
+        #expect(request.httpBody == nil && request.httpBodyStream === stream)
+        request.httpBody = Data("x".utf8)
+        #expect(request.httpBody == Data("x".utf8) && request.httpBodyStream == nil)
+        request.httpBodyStream = nil
+        #expect(request.httpBody == nil && request.httpBodyStream == nil)
+    }
+
+    @Test("Copies share the stream, and requests with different streams are not equal")
+    func equality() throws {
+        var request = try request()
+        request.httpBodyStream = InputStream(data: Data())
+        var copy = request
+        #expect(copy == request && copy.hashValue == request.hashValue)
+        #expect(copy.httpBodyStream === request.httpBodyStream)
+        copy.httpBodyStream = InputStream(data: Data())
+        #expect(copy != request)
     }
 }

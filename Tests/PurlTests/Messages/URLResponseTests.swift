@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("What a response says")
+@Suite("HTTPURLResponse")
 struct HTTPURLResponseTests {
     private static func response(
         _ fields: [String: String] = [:], status: Int = 200, url: String = "http://a.example/dir/name.txt"
@@ -14,7 +14,7 @@ struct HTTPURLResponseTests {
     }
 
     @Test(
-        "mimeType and textEncodingName",
+        "mimeType and textEncodingName are read from Content-Type",
         arguments: [
             (nil, nil, nil), ("text/html", "text/html", nil), ("Text/HTML", "text/html", nil),
             ("text/html; charset=utf-8", "text/html", "utf-8"), ("text/html;charset=\"utf-8\"", "text/html", "utf-8"),
@@ -29,7 +29,7 @@ struct HTTPURLResponseTests {
     }
 
     @Test(
-        "expectedContentLength",
+        "expectedContentLength is read from Content-Length, and is -1 without a valid one",
         arguments: [
             ([:], -1), (["Content-Length": "0"], 0), (["content-length": "5"], 5),
             (["Content-Length": "9223372036854775807"], .max), (["Content-Length": "9223372036854775808"], -1),
@@ -40,7 +40,7 @@ struct HTTPURLResponseTests {
         #expect(try Self.response(fields).expectedContentLength == length)
     }
 
-    @Test("Common fields have their standard spelling among all fields, others that of the server")
+    @Test("allHeaderFields has the standard names of common fields, and the server's of others")
     func spelling() throws {
         let fields = [
             "content-type": "text/plain", "CONTENT-LANGUAGE": "la", "etag": "\"e\"", "x-own": "1", "X-Own-2": "2",
@@ -51,7 +51,7 @@ struct HTTPURLResponseTests {
             ])
     }
 
-    @Test("The fields: joined when repeated, found in any case, spelled as the first line spells them")
+    @Test("Repeated fields are joined, and are found in any case of their names")
     func fields() async throws {
         let server = try LoopbackServer()
         let url = server.route(
@@ -76,7 +76,7 @@ struct HTTPURLResponseTests {
     }
 
     @Test(
-        "localizedString is the phrase of RFC 9110, and has words for every number",
+        "localizedString is the phrase of RFC 9110, or that of the status class",
         arguments: [
             (100, "Continue"), (200, "OK"), (204, "No Content"), (206, "Partial Content"), (302, "Found"),
             (404, "Not Found"),
@@ -87,12 +87,12 @@ struct HTTPURLResponseTests {
         #expect(HTTPURLResponse.localizedString(forStatusCode: status) == text)
     }
 
-    @Test("and never none", arguments: [Int.min, -1, 0, 99, 600, 1000, Int.max])
+    @Test("localizedString is not empty for an invalid status", arguments: [Int.min, -1, 0, 99, 600, 1000, Int.max])
     func localizedStringOfNonsense(status: Int) {
         #expect(!HTTPURLResponse.localizedString(forStatusCode: status).isEmpty)
     }
 
-    @Test("Equality looks at URL, status and fields")
+    @Test("Equality compares URL, status and fields")
     func equality() throws {
         let response = try Self.response(["A": "1"])
         #expect(response.isEqual(try Self.response(["A": "1"])))
@@ -114,7 +114,7 @@ struct HTTPURLResponseTests {
         #expect(response.copy() as? HTTPURLResponse === response)
     }
 
-    @Test("It survives an archive")
+    @Test("An unarchived HTTPURLResponse equals the archived one")
     func coding() throws {
         let fields = ["Content-Type": "text/html; charset=utf-8", "Content-Length": "5", "X-Umlaut": "ä"]
         let response = try Self.response(fields, status: 206)
@@ -131,7 +131,7 @@ struct HTTPURLResponseTests {
     }
 }
 
-@Suite("A response that is not HTTP's")
+@Suite("URLResponse")
 struct URLResponseTests {
     private func response(_ url: String, type: String? = "text/html", length: Int = 5) throws -> URLResponse {
         URLResponse(
@@ -139,7 +139,7 @@ struct URLResponseTests {
             textEncodingName: "utf-8")
     }
 
-    @Test("It says what it was told")
+    @Test("The properties are those of the initialiser")
     func members() throws {
         let response = try response("http://a.example/dir/name.txt")
         #expect(response.url?.absoluteString == "http://a.example/dir/name.txt")
@@ -150,7 +150,7 @@ struct URLResponseTests {
         #expect(response.copy() as? URLResponse === response)
     }
 
-    @Test("Equality looks at everything")
+    @Test("Equality compares all properties")
     func equality() throws {
         let response = try response("http://a.example/")
         #expect(response.isEqual(try self.response("http://a.example/")))
@@ -160,7 +160,7 @@ struct URLResponseTests {
         #expect(!response.isEqual(try self.response("http://a.example/", length: 6)))
     }
 
-    @Test("It survives an archive")
+    @Test("An unarchived URLResponse equals the archived one")
     func coding() throws {
         let response = try response("http://a.example/dir/name.txt", length: .max)
         let archive = try NSKeyedArchiver.archivedData(withRootObject: response, requiringSecureCoding: true)
@@ -170,7 +170,7 @@ struct URLResponseTests {
     }
 }
 
-@Suite("A suggested file name is one path component, whatever the server says")
+@Suite("suggestedFilename")
 struct SuggestedFilenameTests {
     static let names: [(disposition: String?, url: String, name: String)] = [
         (nil, "http://a.example/dir/name.txt", "name.txt"), (nil, "http://a.example/dir/name.txt?q=x.y#f", "name.txt"),
@@ -200,7 +200,7 @@ struct SuggestedFilenameTests {
         ("attachment; filename*=UTF-8''%1B%5B2J.txt", "http://a.example/u", "[2J.txt"),
     ]
 
-    @Test("name", arguments: names)
+    @Test("suggestedFilename is one path component, from Content-Disposition or else the URL", arguments: names)
     func name(disposition: String?, url: String, name: String) throws {
         let url = try #require(URL(string: url))
         let response = HTTPURLResponse(
@@ -208,7 +208,7 @@ struct SuggestedFilenameTests {
         #expect(response?.suggestedFilename == name)
     }
 
-    @Test("A name that no file system takes is cut to 255 bytes, and keeps its end", arguments: ["x", "ä", "中", "👩‍👩‍👧"])
+    @Test("A suggested file name is cut to 255 bytes and keeps its extension", arguments: ["x", "ä", "中", "👩‍👩‍👧"])
     func longName(letter: String) throws {
         let url = try #require(URL(string: "http://a.example/u"))
         let long = String(repeating: letter, count: 300) + ".txt"

@@ -3,10 +3,10 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("The counts of metrics are those of the wire", .timeLimit(.minutes(5)))
+@Suite("The byte counts of transaction metrics", .timeLimit(.minutes(5)))
 struct MetricsCountTests {
     private let sandbox: Sandbox
-    private let observer = Observer()
+    private let observer = TaskWitness()
 
     init() throws {
         sandbox = try Sandbox()
@@ -27,7 +27,7 @@ struct MetricsCountTests {
         ("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "ok", 2),
     ]
 
-    @Test("Of the response: head, body with its framing, content", arguments: responses)
+    @Test("The counts of a response are its head, its body with framing, and its content", arguments: responses)
     func response(row: (head: String, body: String, content: Int64)) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .raw(row.head + row.body))
@@ -39,7 +39,7 @@ struct MetricsCountTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Of a coded response: what came, and what it was decoded to")
+    @Test("The counts of a coded response are the bytes received and the bytes decoded")
     func coded() async throws {
         // "hello, hello, hello"
         let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
@@ -52,9 +52,9 @@ struct MetricsCountTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Of the request: exactly its bytes")
+    @Test("The counts of a request are exactly its bytes")
     func request() async throws {
-        let heads = LoadBox<[String]>([])
+        let heads = LockedValue<[String]>([])
         let listener = try await RawListener.started { peer in
             guard let head = await peer.head() else { return }
             heads.withLock { $0.append(head) }
@@ -73,7 +73,7 @@ struct MetricsCountTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Of an upload from a file: its bytes")
+    @Test("The counts of a file upload are the file's bytes")
     func fileUpload() async throws {
         let server = try LoopbackServer()
         let file = sandbox.folder.appendingPathComponent("upload")
@@ -88,7 +88,7 @@ struct MetricsCountTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Of a body in chunks: what was read, and what was sent of it")
+    @Test("The counts of a chunked request body are the bytes read and the bytes sent")
     func chunks() async throws {
         let server = try LoopbackServer()
         let url = server.route("/upload", .text("thanks"))
@@ -106,8 +106,9 @@ struct MetricsCountTests {
         session.finishTasksAndInvalidate()
     }
 
-    /// The longer one does not pass through the process.
-    @Test("Of a download: the bytes of its file", arguments: [300_000, 3_000_000])
+    @Test(
+        "The counts of a download are its file's bytes, also when they do not pass through the process",
+        arguments: [300_000, 3_000_000])
     func download(size: Int) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(size: size))

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Metrics come once a task, right before its end is told", .timeLimit(.minutes(5)))
+@Suite("didFinishCollecting is called once a task, right before the completion", .timeLimit(.minutes(5)))
 struct MetricsDeliveryTests {
     private let sandbox: Sandbox
     private let server: LoopbackServer
@@ -15,9 +15,9 @@ struct MetricsDeliveryTests {
         url = server.route("/file", .text("hello"))
     }
 
-    @Test("To the session's delegate")
+    @Test("didFinishCollecting is called on the session's delegate")
     func session() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         sandbox.session(observer).dataTask(with: url).resume()
         await observer.completion()
         #expect(
@@ -25,9 +25,9 @@ struct MetricsDeliveryTests {
                 == [.created, .response(200), .data(5), .metrics(transactions: 1), .completed(nil)])
     }
 
-    @Test("To the task's own delegate, in place of the session's")
+    @Test("didFinishCollecting is called on the task's own delegate instead of the session's")
     func task() async throws {
-        let (own, other) = (Observer(), Observer())
+        let (own, other) = (TaskWitness(), TaskWitness())
         let task = sandbox.session(other).dataTask(with: url)
         task.delegate = own
         task.resume()
@@ -36,11 +36,11 @@ struct MetricsDeliveryTests {
         #expect(other.metrics.isEmpty)
     }
 
-    @Test("To a delegate of a task with a handler, before the handler is called")
+    @Test("didFinishCollecting is called before a completion handler")
     func handler() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         let session = sandbox.session(observer)
-        let (url, answered) = (url, LoadBox<[Observer.Event]>([]))
+        let (url, answered) = (url, LockedValue<[TaskWitness.Event]>([]))
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             session.dataTask(with: url) { _, _, _ in
                 answered.withLock { $0 = observer.events }
@@ -50,17 +50,17 @@ struct MetricsDeliveryTests {
         #expect(answered.withLock { $0 } == [.created, .metrics(transactions: 1)])
     }
 
-    @Test("To a delegate of an async method, before it returns")
+    @Test("didFinishCollecting is called before an async method returns")
     func async() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         let (data, _) = try await sandbox.session().data(from: url, delegate: observer)
         #expect(data == Data("hello".utf8))
         #expect(observer.events == [.created, .metrics(transactions: 1)])
     }
 
-    @Test("Of a task that was cancelled before it began: no request")
+    @Test("A task that is cancelled before it is resumed has metrics without a transaction")
     func cancelled() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         let task = sandbox.session(observer).dataTask(with: url)
         task.cancel()
         await observer.completion()
@@ -68,16 +68,16 @@ struct MetricsDeliveryTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("A data task that becomes a download has one, as the download")
+    @Test("A data task that becomes a download has metrics once, for the download")
     func becomingDownload() async throws {
-        let observer = Becoming()
+        let observer = BecomesDownload()
         sandbox.session(observer).dataTask(with: url).resume()
         await observer.done.wait()
         #expect(observer.metrics.withLock { $0 } == 1)
     }
 
-    private final class Becoming: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
-        let metrics = LoadBox(0)
+    private final class BecomesDownload: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+        let metrics = LockedValue(0)
         let done = Signal()
 
         func urlSession(

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("What metrics say of the requests of a task", .timeLimit(.minutes(5)))
+@Suite("The transactions of task metrics", .timeLimit(.minutes(5)))
 struct MetricsTests {
     private let sandbox: Sandbox
     private let server: LoopbackServer
@@ -13,9 +13,9 @@ struct MetricsTests {
         server = try LoopbackServer()
     }
 
-    /// Runs one task under an observer and returns what it was told.
+    /// Runs one task and returns the metrics that its delegate received.
     private func metrics(
-        of path: String, _ observer: Observer = Observer(), in session: URLSession? = nil
+        of path: String, _ observer: TaskWitness = TaskWitness(), in session: URLSession? = nil
     ) async throws -> URLSessionTaskMetrics {
         let session = session ?? sandbox.session(observer)
         let before = observer.metrics.count
@@ -24,7 +24,7 @@ struct MetricsTests {
         return try #require(observer.metrics.last)
     }
 
-    /// The dates that are there, in the order in which they have to be.
+    /// The dates that are set, in the required order.
     static func dates(_ transaction: URLSessionTaskTransactionMetrics) -> [Date] {
         [
             transaction.fetchStartDate, transaction.domainLookupStartDate, transaction.domainLookupEndDate,
@@ -33,7 +33,7 @@ struct MetricsTests {
         ].compactMap { $0 }
     }
 
-    @Test("A new connection: every date, in order, within the task's interval")
+    @Test("On a new connection every date is set, in order, within the task's interval")
     func dates() async throws {
         server.route("/file", .generated(size: 100_000))
         let begin = Date()
@@ -52,10 +52,10 @@ struct MetricsTests {
         #expect(transaction.secureConnectionEndDate == nil)
     }
 
-    @Test("A connection that was there already was not looked up and not connected")
+    @Test("On a reused connection there are no look-up and connect dates")
     func reuse() async throws {
         server.route("/file", .text("hello"))
-        let observer = Observer()
+        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let first = try #require(try await metrics(of: "/file", observer, in: session).transactionMetrics.first)
         let second = try #require(try await metrics(of: "/file", observer, in: session).transactionMetrics.first)
@@ -71,7 +71,7 @@ struct MetricsTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Both ends of the connection, and its protocol")
+    @Test("The addresses and ports of both ends and the protocol are those of the connection")
     func ends() async throws {
         server.route("/file", .text("hello"))
         let transaction = try #require(try await metrics(of: "/file").transactionMetrics.first)
@@ -90,7 +90,7 @@ struct MetricsTests {
         #expect(transaction.negotiatedTLSProtocolVersion == nil)
     }
 
-    @Test("The request as it went over the wire, and its response")
+    @Test("The request and the response are those on the wire")
     func messages() async throws {
         server.route("/file", .text("hello"))
         let transaction = try #require(try await metrics(of: "/file").transactionMetrics.first)
@@ -100,7 +100,7 @@ struct MetricsTests {
         #expect((transaction.response as? HTTPURLResponse)?.statusCode == 200)
     }
 
-    @Test("Redirects that are followed: a transaction each")
+    @Test("Each redirect that is followed has a transaction")
     func redirects() async throws {
         server.route("/1", .redirect(302, to: "/2"))
         server.route("/2", .redirect(307, to: "/3"))
@@ -116,22 +116,22 @@ struct MetricsTests {
         #expect(dates == dates.sorted())
     }
 
-    @Test("A redirect that the delegate does not want is none")
+    @Test("A redirect that the delegate refuses is not counted")
     func refusedRedirect() async throws {
         server.route("/1", .redirect(302, to: "/2"))
-        let metrics = try await metrics(of: "/1", Observer(redirect: { _ in nil }))
+        let metrics = try await metrics(of: "/1", TaskWitness(redirect: { _ in nil }))
         #expect(metrics.redirectCount == 0)
         #expect(metrics.transactionMetrics.count == 1)
     }
 
-    @Test("A request that is sent again with credentials has a transaction of its own, and is no redirect")
+    @Test("A request repeated with credentials has its own transaction and is not a redirect")
     func authentication() async throws {
         server.route(
             "/door",
             .sequence([
                 .status(401).field("WWW-Authenticate", "Basic realm=\"door\""), .text("welcome"),
             ]))
-        let observer = Observer(challenge: { _ in
+        let observer = TaskWitness(challenge: { _ in
             (.useCredential, URLCredential(user: "user", password: "secret", persistence: .none))
         })
         let metrics = try await metrics(of: "/door", observer)
@@ -140,10 +140,10 @@ struct MetricsTests {
         #expect(metrics.redirectCount == 0)
     }
 
-    @Test("A dead idle connection: the request that it took with it, and the one that followed")
+    @Test("A request on a closed connection and its retry have a transaction each")
     func retry() async throws {
         server.route("/file", .sequence([.text("hello"), .text("").cut(at: .beforeHead), .text("hello")]))
-        let observer = Observer()
+        let observer = TaskWitness()
         let session = sandbox.session(observer)
         _ = try await metrics(of: "/file", observer, in: session)
         let transactions = try await metrics(of: "/file", observer, in: session).transactionMetrics
@@ -156,10 +156,10 @@ struct MetricsTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("A connection that was not made: what went on until then")
+    @Test("A refused connection has the dates up to the failure")
     func refused() async throws {
         let port = try DeadPort()
-        let observer = Observer()
+        let observer = TaskWitness()
         sandbox.session(observer).dataTask(with: port.url("/")).resume()
         await observer.completion()
         withExtendedLifetime(port) {}
@@ -174,11 +174,61 @@ struct MetricsTests {
         #expect(transaction.remoteAddress == nil)
     }
 
-    @Test("Who describes them sees what they are about")
+    @Test("The description names the requests")
     func description() async throws {
         server.route("/file", .text("hello"))
         let text = try await metrics(of: "/file").description
         #expect(text.contains("GET \(server.url("/file"))"))
         #expect(text.contains("200"))
+    }
+}
+
+@Suite("resourceFetchType and isProxyConnection", .timeLimit(.minutes(5)))
+struct FetchTypeTests {
+    private let sandbox: Sandbox
+    private let observer = TaskWitness()
+
+    init() throws {
+        sandbox = try Sandbox()
+    }
+
+    private func transactions(
+        _ url: URL, _ change: (URLSessionConfiguration) -> Void = { _ in }
+    ) async throws -> [URLSessionTaskTransactionMetrics] {
+        let session = sandbox.session(observer, change)
+        session.dataTask(with: url).resume()
+        await observer.completion()
+        session.invalidateAndCancel()
+        return try #require(observer.metrics.last?.transactionMetrics)
+    }
+
+    @Test("A response through a proxy is a network load with a proxy connection")
+    func proxy() async throws {
+        let proxy = try LoopbackServer()
+        proxy.fallback(.text("content"))
+        let url = try #require(URL(string: "http://example.invalid/file"))
+        let made = try await transactions(url) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
+        #expect(made.map(\.isProxyConnection) == [true])
+        #expect(made.first?.remotePort == "\(proxy.port)")
+    }
+
+    @Test("A response from a URLProtocol is of unknown origin")
+    func stub() async throws {
+        let url = try Stub.url("content")
+        let made = try await transactions(url) { $0.stub() }
+        #expect(made.map(\.resourceFetchType) == [.unknown])
+        #expect(made.map(\.countOfResponseBodyBytesAfterDecoding) == [7])
+    }
+
+    @Test("A cached response is from the local cache")
+    func cache() async throws {
+        let url = try #require(URL(string: "http://example.invalid/file"))
+        let response = HTTPURLResponse(
+            url: url, statusCode: 200, httpVersion: nil, headerFields: ["Cache-Control": "max-age=100"])
+        let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, directory: nil)
+        let stored = CachedURLResponse(response: try #require(response), data: Data("content".utf8))
+        cache.storeCachedResponse(stored, for: URLRequest(url: url))
+        let made = try await transactions(url) { $0.urlCache = cache }
+        #expect(made.map(\.resourceFetchType) == [.localCache])
     }
 }

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A data: URL holds what it is (RFC 2397)", .timeLimit(.minutes(5)))
+@Suite("data: URLs (RFC 2397)", .timeLimit(.minutes(5)))
 struct DataURLTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let url: String
@@ -22,7 +22,7 @@ struct DataURLTests {
     }
 
     @Test(
-        "content, type and charset",
+        "A data: URL has its content, media type and charset",
         arguments: [
             Row("data:,hello", "hello", "text/plain", "US-ASCII"),
             Row("data:,", "", "text/plain", "US-ASCII"),
@@ -54,13 +54,13 @@ struct DataURLTests {
         session.invalidateAndCancel()
     }
 
-    @Test("in every form", arguments: LoadForm.allCases)
+    @Test("A data: URL is loaded in every form", arguments: LoadForm.allCases)
     func forms(form: LoadForm) async throws {
         let url = try #require(URL(string: "data:text/plain,hello"))
         try await form.load(url).expectSuccess(Data("hello".utf8))
     }
 
-    @Test("A download has no name of its own")
+    @Test("The file name of a downloaded data: URL is the default one")
     func name() async throws {
         let session = try Sandbox().session()
         let (file, response) = try await session.download(from: try #require(URL(string: "data:text/plain,hello")))
@@ -70,7 +70,7 @@ struct DataURLTests {
     }
 
     @Test(
-        "What cannot be read is a failure",
+        "A malformed data: URL fails",
         arguments: [
             ("data:", URLError.Code.badURL), ("data:;base64", .badURL), ("data:text/plain", .badURL),
             ("data:;base64,a", .cannotDecodeRawData), ("data:;base64,!!!!", .cannotDecodeRawData),
@@ -81,7 +81,7 @@ struct DataURLTests {
         try await form.load(url).expectFailure(row.code, at: url)
     }
 
-    @Test("A server cannot redirect to one")
+    @Test("A redirect to a data: URL is an error")
     func redirect() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "data:text/plain,hello"))
@@ -89,7 +89,7 @@ struct DataURLTests {
         #expect(outcome.error?.code == .unsupportedURL)
     }
 
-    @Test("A large one is taken as fast as the delegate takes it")
+    @Test("A large data: URL is delivered with back-pressure")
     func large() async throws {
         let text = String(repeating: "0123456789", count: 300_000)
         let url = try #require(URL(string: "data:text/plain,\(text)"))

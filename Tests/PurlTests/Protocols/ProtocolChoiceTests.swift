@@ -4,9 +4,9 @@ import PurlTesting
 import Synchronization
 import Testing
 
-@Suite("Which protocol loads a request", .serialized, .timeLimit(.minutes(5)))
+@Suite("The choice of the URLProtocol for a request", .serialized, .timeLimit(.minutes(5)))
 struct ProtocolChoiceTests {
-    /// Takes everything, and answers with its own name.
+    /// A protocol that accepts every request, and answers with its own name.
     class Named: URLProtocol {
         override class func canInit(with request: URLRequest) -> Bool { true }
 
@@ -27,7 +27,7 @@ struct ProtocolChoiceTests {
     final class Picky: Named {
         override class func canInit(with request: URLRequest) -> Bool { request.url?.path == "/picked" }
     }
-    /// For the shared session, which other tests use meanwhile.
+    /// A protocol for the shared session, which other tests use at the same time.
     class Careful: Named {
         override class func canInit(with request: URLRequest) -> Bool {
             request.url?.path.hasPrefix("/registered") == true
@@ -38,7 +38,7 @@ struct ProtocolChoiceTests {
     final class Choosy: Named {
         override class func canInit(with request: URLRequest) -> Bool { request.url?.path == "/registered/picked" }
     }
-    /// Looks at the task.
+    /// A protocol that accepts by the task.
     final class ByTask: Named {
         override class func canInit(with task: URLSessionTask) -> Bool { task.taskDescription == "mine" }
         override class func canonicalRequest(for request: URLRequest) -> URLRequest {
@@ -64,7 +64,7 @@ struct ProtocolChoiceTests {
         String(decoding: try await session.data(from: server.url(path)).0, as: UTF8.self)
     }
 
-    @Test("is the first of the configuration's that wants it")
+    @Test("The first of the configuration's classes that accepts the request loads it")
     func order() async throws {
         let session = try Sandbox().session { $0.protocolClasses = [Picky.self, Second.self, First.self] }
         #expect(try await load(in: session) == "Second")
@@ -72,15 +72,15 @@ struct ProtocolChoiceTests {
         session.invalidateAndCancel()
     }
 
-    @Test("is none when nobody wants it")
-    func nobody() async throws {
+    @Test("A request that no class accepts is loaded from the network")
+    func noneAccepts() async throws {
         let session = try Sandbox().session { $0.protocolClasses = [Picky.self] }
         #expect(try await load(in: session) == "server")
         #expect(try await load("/picked", in: session) == "Picky")
         session.invalidateAndCancel()
     }
 
-    @Test("may be put before those there are")
+    @Test("A class can be inserted before the default ones")
     func inserting() {
         let configuration = URLSessionConfiguration.default
         #expect(configuration.protocolClasses?.isEmpty == true)
@@ -90,7 +90,7 @@ struct ProtocolChoiceTests {
         #expect(configuration.protocolClasses?.map { "\($0)" } == ["First", "Second"])
     }
 
-    @Test("may be chosen by the task, and makes the request canonical")
+    @Test("A class can accept by the task, and its canonical request is loaded")
     func byTask() async throws {
         let witness = Witness()
         let session = try Sandbox().session(witness) { $0.protocolClasses = [ByTask.self] }
@@ -103,7 +103,7 @@ struct ProtocolChoiceTests {
         session.invalidateAndCancel()
     }
 
-    @Test("is for the shared session the one that was registered last")
+    @Test("For the shared session the class that was registered last loads the request")
     func registering() async throws {
         #expect(URLProtocol.registerClass(Third.self))
         #expect(URLProtocol.registerClass(Choosy.self))
@@ -121,7 +121,7 @@ struct ProtocolChoiceTests {
         session.invalidateAndCancel()
     }
 
-    @Test("fails where a class does not say how it loads")
+    @Test("A class that does not implement startLoading fails with resourceUnavailable")
     func base() async throws {
         final class Empty: URLProtocol {
             override class func canInit(with request: URLRequest) -> Bool { true }
@@ -130,7 +130,7 @@ struct ProtocolChoiceTests {
         #expect(outcome.error?.code == .resourceUnavailable)
     }
 
-    @Test("sees the session's additional fields")
+    @Test("canInit receives the session's additional fields")
     func fields() async throws {
         let url = try Stub.url { stub in
             stub.send(stub.request.value(forHTTPHeaderField: "X-Mine") ?? "none")
@@ -144,9 +144,9 @@ struct ProtocolChoiceTests {
     }
 }
 
-@Suite("What protocols keep in requests", .timeLimit(.minutes(5)))
+@Suite("URLProtocol's properties of a request", .timeLimit(.minutes(5)))
 struct ProtocolPropertyTests {
-    /// Loads with a session that would ask it again, were it not for the mark it leaves.
+    /// A protocol that loads with a session of its own, and marks its requests so as not to accept them again.
     final class Passing: URLProtocol {
         static let seen = Mutex(0)
 
@@ -177,7 +177,7 @@ struct ProtocolPropertyTests {
         private struct Call: @unchecked Sendable { let loader: Passing }
     }
 
-    @Test("keeps one from meeting its own request again, redirects included")
+    @Test("A property keeps a protocol from loading its own request, after redirects, too")
     func handled() async throws {
         let server = try LoopbackServer()
         server.route("/start", .redirect(to: "/end"))
@@ -188,7 +188,7 @@ struct ProtocolPropertyTests {
         #expect(server.requests.map(\.path) == ["/start", "/end"])
     }
 
-    @Test("is copied with the request, and is no part of what it is")
+    @Test("Properties are copied with the request, and do not affect equality")
     func copies() throws {
         var request = URLRequest(url: try #require(URL(string: "http://host/")))
         let plain = request

@@ -3,7 +3,7 @@ import Purl
 import Synchronization
 import Testing
 
-/// A protocol that answers for hosts of one test each, as the test's script says.
+/// A protocol that answers by a test's script; each URL has a host of its own.
 final class Stub: URLProtocol {
     typealias Script = @Sendable (Stub) -> Void
 
@@ -32,12 +32,12 @@ final class Stub: URLProtocol {
         }
     }
 
-    /// Which methods were called for a URL's host.
+    /// The methods that were called for a URL's host.
     static func calls(_ url: URL) -> [String] {
         stories.withLock { $0[url.host() ?? ""]?.calls ?? [] }
     }
 
-    private static func note(_ call: String, _ url: URL?) {
+    private static func append(_ call: String, _ url: URL?) {
         stories.withLock { $0[url?.host() ?? ""]?.calls.append(call) }
     }
 
@@ -67,16 +67,16 @@ final class Stub: URLProtocol {
 
     override func startLoading() {
         let script = Self.stories.withLock { $0[request.url?.host() ?? ""]?.script }
-        Self.note("start", request.url)
+        Self.append("start", request.url)
         script?(self)
     }
 
     override func stopLoading() {
-        Self.note("stop", request.url)
+        Self.append("stop", request.url)
     }
 }
 
 extension URLSessionConfiguration {
-    /// The network is not asked for what the stub knows.
+    /// Loads every request with `Stub`.
     func stub() { protocolClasses = [Stub.self] }
 }

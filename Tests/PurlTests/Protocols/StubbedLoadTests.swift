@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A protocol of one's own stands in for the network", .timeLimit(.minutes(5)))
+@Suite("Loads by a URLProtocol", .timeLimit(.minutes(5)))
 struct StubbedLoadTests {
-    @Test("in every form", arguments: LoadForm.allCases)
+    @Test("A stub loads in every form", arguments: LoadForm.allCases)
     func forms(form: LoadForm) async throws {
         let url = try Stub.url("content", ["Content-Type": "text/plain; charset=utf-8", "Content-Length": "7"])
         let outcome = try await form.load(url) { $0.stub() }
@@ -15,17 +15,17 @@ struct StubbedLoadTests {
         #expect(outcome.response?.url == url)
     }
 
-    @Test("with any status, which is not interpreted", arguments: [204, 302, 401, 404, 500])
+    @Test("A stub's status is delivered and not interpreted", arguments: [204, 302, 401, 404, 500])
     func statuses(status: Int) async throws {
         let url = try Stub.url("content", status: status, ["Location": "/other", "WWW-Authenticate": "Basic realm=a"])
-        let witness = Door.witness()
+        let witness = ProtectedResource.witness()
         let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: witness) { $0.stub() }
         outcome.expectSuccess(Data("content".utf8))
         #expect(outcome.response?.statusCode == status)
         #expect(witness.events == [.response(status), .data(7), .completed(nil), .invalid])
     }
 
-    @Test("in pieces, from any thread, as much as it likes", arguments: LoadForm.allCases)
+    @Test("A stub may deliver its body in pieces from any thread", arguments: LoadForm.allCases)
     func pieces(form: LoadForm) async throws {
         let piece = String(repeating: "x", count: 100_000)
         let url = try Stub.url { stub in
@@ -40,7 +40,7 @@ struct StubbedLoadTests {
         outcome.expectSuccess(Data(repeating: UInt8(ascii: "x"), count: 4_000_000))
     }
 
-    @Test("with an error of any type")
+    @Test("A stub's error of any type is the task's error")
     func errors() async throws {
         struct Own: Error, Equatable { let number: Int }
         let url = try Stub.url { $0.fail(Own(number: 5)) }
@@ -56,7 +56,7 @@ struct StubbedLoadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("with a URLError, which stays as it is", arguments: LoadForm.allCases)
+    @Test("A stub's URLError is delivered unchanged", arguments: LoadForm.allCases)
     func urlErrors(form: LoadForm) async throws {
         let url = try Stub.url { stub in
             stub.respond()
@@ -70,7 +70,7 @@ struct StubbedLoadTests {
         #expect(outcome.partialNames == [])
     }
 
-    @Test("without a response, too", arguments: LoadForm.allCases)
+    @Test("A stub may finish without a response", arguments: LoadForm.allCases)
     func noResponse(form: LoadForm) async throws {
         let url = try Stub.url { stub in
             stub.send("content")
@@ -79,7 +79,7 @@ struct StubbedLoadTests {
         try await form.load(url) { $0.stub() }.expectSuccess(Data("content".utf8))
     }
 
-    @Test("with a response that is not HTTP", arguments: LoadForm.allCases)
+    @Test("A stub may have a response that is not HTTP", arguments: LoadForm.allCases)
     func otherResponse(form: LoadForm) async throws {
         let url = try Stub.url { stub in
             let response = URLResponse(
@@ -94,14 +94,14 @@ struct StubbedLoadTests {
         #expect(outcome.response == nil)
     }
 
-    @Test("for a scheme that nobody else speaks", arguments: LoadForm.allCases)
+    @Test("A stub loads a scheme of its own", arguments: LoadForm.allCases)
     func scheme(form: LoadForm) async throws {
         let known = try Stub.url("content")
         let url = try #require(URL(string: known.absoluteString.replacingOccurrences(of: "http:", with: "own:")))
         try await form.load(url) { $0.stub() }.expectSuccess(Data("content".utf8))
     }
 
-    @Test("What comes after the end is ignored")
+    @Test("Calls of a stub after its end are ignored")
     func afterEnd() async throws {
         let url = try Stub.url { stub in
             stub.respond()
@@ -117,16 +117,16 @@ struct StubbedLoadTests {
         #expect(outcome.response?.statusCode == 200)
     }
 
-    @Test("Each load is stopped once", arguments: LoadForm.allCases)
+    @Test("stopLoading is called once for each load", arguments: LoadForm.allCases)
     func stopping(form: LoadForm) async throws {
         let url = try Stub.url("content")
         _ = try await form.load(url) { $0.stub() }
-        // Its queue may be a little behind.
+        // The protocol's calls may come later than the task's end.
         while Stub.calls(url).count < 2 { await Task.yield() }
         #expect(Stub.calls(url) == ["start", "stop"])
     }
 
-    @Test("A task that is cancelled stops its load", arguments: [true, false])
+    @Test("Cancelling the task calls stopLoading", arguments: [true, false])
     func cancelling(hasResponse: Bool) async throws {
         let url = try Stub.url { stub in
             if hasResponse { stub.respond() }
@@ -144,7 +144,7 @@ struct StubbedLoadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A stub is given what the cache has, and may say that it is still good")
+    @Test("A stub receives the cached response, and may declare it valid")
     func cached() async throws {
         let url = try Stub.url { stub in
             guard let cached = stub.cachedResponse else { return stub.fail(URLError(.resourceUnavailable)) }
@@ -164,7 +164,7 @@ struct StubbedLoadTests {
         outcome.expectSuccess(Data("stored".utf8))
     }
 
-    @Test("byte by byte as well, with its own error at the end")
+    @Test("bytes(for:) delivers a stub's bytes and then throws its error")
     func bytes() async throws {
         struct Own: Error, Equatable {}
         let url = try Stub.url { stub in
@@ -183,7 +183,7 @@ struct StubbedLoadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A protocol that says nothing is timed out")
+    @Test("A stub that does not call its client times out")
     func timeout() async throws {
         let url = try Stub.url { _ in }
         let outcome = try await LoadForm.dataDelegate.load(url) {
@@ -193,7 +193,7 @@ struct StubbedLoadTests {
         outcome.expectFailure(.timedOut, at: url)
     }
 
-    @Test("A data task may become a download")
+    @Test("A stubbed data task may become a download")
     func becomingDownload() async throws {
         let url = try Stub.url("content")
         let witness = Witness(disposition: .becomeDownload)
@@ -204,9 +204,9 @@ struct StubbedLoadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A stub reads the body of an upload", arguments: UploadKind.allCases)
+    @Test("A stub can read the body of an upload", arguments: UploadKind.allCases)
     func uploads(kind: UploadKind) async throws {
-        let seen = LoadBox<[String]>([])
+        let seen = LockedValue<[String]>([])
         let url = try Stub.url { stub in
             let request = stub.request
             var body = request.httpBody.map { "data: " + String(decoding: $0, as: UTF8.self) }
@@ -261,7 +261,7 @@ struct StubbedLoadTests {
     }
 }
 
-/// A stub on its way to another thread, which has it for itself.
+/// A stub that is passed to another thread, which is the only one to use it.
 private struct Handover: @unchecked Sendable {
     let stub: Stub
 

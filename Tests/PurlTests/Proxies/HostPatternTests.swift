@@ -2,7 +2,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("Hosts that are reached without a proxy")
+@Suite("Patterns for hosts without a proxy")
 struct HostPatternTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let pattern: String
@@ -13,7 +13,7 @@ struct HostPatternTests {
     }
 
     @Test(
-        "A pattern names a host, a domain, addresses, or all",
+        "A pattern matches a host, a domain, an address range, or all hosts",
         arguments: [
             Row(
                 pattern: "example.com", matches: ["example.com", "EXAMPLE.com", "www.example.com", "example.com."],
@@ -60,7 +60,7 @@ struct HostPatternTests {
     }
 
     @Test(
-        "What can mean no host is left out",
+        "A pattern that can match no host is left out",
         arguments: ["", " ", ".", "..", "a:", "a:0", "a:65536", "a:b", "10.0.0.0/33", "10.0.0.0/-1", "a/8", "::1/129"])
     func nothing(text: String) {
         #expect(HostPattern(text) == nil)

@@ -2,9 +2,9 @@ import Foundation
 import Purl
 import PurlTesting
 
-/// A proxy for tests: a server that is sent whole URLs, and answers them itself.
+/// A proxy for tests: a server that receives absolute URLs, and answers them itself.
 enum Proxy {
-    static let asksBasic = #"Basic realm="way out""#
+    static let basicChallenge = #"Basic realm="way out""#
 
     static func dictionary(_ server: LoopbackServer, _ more: [AnyHashable: Any] = [:]) -> [AnyHashable: Any] {
         dictionary(port: server.port).merging(more) { $1 }
@@ -17,11 +17,11 @@ enum Proxy {
         ]
     }
 
-    /// Lets whoever knows the word through to `inside`.
+    /// The content for the right `Proxy-Authorization`, and a 407 for any other.
     static func reply(_ inside: Reply = .text("inside")) -> Reply {
         .computed { request in
-            if request.fields["Proxy-Authorization"] == Door.basic { return inside }
-            return .text("who are you?").status(407).field("Proxy-Authenticate", asksBasic)
+            if request.fields["Proxy-Authorization"] == ProtectedResource.basic { return inside }
+            return .text("who are you?").status(407).field("Proxy-Authenticate", basicChallenge)
         }
     }
 }

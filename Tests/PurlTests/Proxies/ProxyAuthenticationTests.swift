@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A proxy asks who is there", .timeLimit(.minutes(5)))
+@Suite("Authentication to a proxy", .timeLimit(.minutes(5)))
 struct ProxyAuthenticationTests {
     private let proxy: LoopbackServer
     private let url: URL
@@ -15,41 +15,41 @@ struct ProxyAuthenticationTests {
 
     private func seen(_ name: String) -> [String?] { proxy.requests.map { $0.fields[name] } }
 
-    @Test("The configuration's user answers, and nobody is asked", arguments: LoadForm.allCases)
+    @Test("The configuration's user answers a 407 without a call of the delegate", arguments: LoadForm.allCases)
     func configured(form: LoadForm) async throws {
         proxy.fallback(Proxy.reply())
-        let witness = Door.witness(.cancelAuthenticationChallenge)
+        let witness = ProtectedResource.witness(.cancelAuthenticationChallenge)
         let outcome = try await form.load(URLRequest(url: url), witness: witness) {
             $0.connectionProxyDictionary = Proxy.dictionary(
-                proxy, ["HTTPProxyUsername": Door.user, "HTTPProxyPassword": Door.password])
+                proxy, ["HTTPProxyUsername": ProtectedResource.user, "HTTPProxyPassword": ProtectedResource.password])
         }
-        outcome.expectSuccess(Door.inside)
+        outcome.expectSuccess(ProtectedResource.inside)
         #expect(witness.challenges == [])
-        #expect(seen("Proxy-Authorization") == [nil, Door.basic])
+        #expect(seen("Proxy-Authorization") == [nil, ProtectedResource.basic])
         #expect(seen("Authorization") == [nil, nil])
     }
 
-    @Test("So does the user in the proxy's URL")
+    @Test("The user in the proxy's URL answers a 407 without a call of the delegate")
     func inURL() async throws {
         proxy.fallback(Proxy.reply())
         let outcome = try await LoadForm.dataAsync.load(url) {
             $0.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "http://me:secret@127.0.0.1:\(proxy.port)"]
         }
-        outcome.expectSuccess(Door.inside)
+        outcome.expectSuccess(ProtectedResource.inside)
     }
 
-    @Test("The delegate is asked about the proxy's space", arguments: LoadForm.allCases)
+    @Test("The delegate's challenge has the proxy's protection space", arguments: LoadForm.allCases)
     func delegate(form: LoadForm) async throws {
         proxy.fallback(Proxy.reply())
-        let spaces = LoadBox<[URLProtectionSpace]>([])
+        let spaces = LockedValue<[URLProtectionSpace]>([])
         let witness = Witness(challenge: { challenge in
             spaces.withLock { $0.append(challenge.protectionSpace) }
-            return (.useCredential, Door.credential())
+            return (.useCredential, ProtectedResource.credential())
         })
         let outcome = try await form.load(URLRequest(url: url), witness: witness) {
             $0.connectionProxyDictionary = Proxy.dictionary(proxy)
         }
-        outcome.expectSuccess(Door.inside)
+        outcome.expectSuccess(ProtectedResource.inside)
         #expect(witness.challenges == [.challenge("Basic", "way out", failures: 0)])
         let space = try #require(spaces.withLock { $0 }.first)
         #expect(space.isProxy())
@@ -59,23 +59,23 @@ struct ProxyAuthenticationTests {
         #expect(space.protocol == nil)
     }
 
-    @Test("A stored credential answers")
+    @Test("A stored credential answers a 407")
     func stored() async throws {
         proxy.fallback(Proxy.reply())
         let storage = URLCredentialStorage()
         let space = URLProtectionSpace(
             proxyHost: "127.0.0.1", port: Int(proxy.port), type: NSURLProtectionSpaceHTTPProxy, realm: "way out",
             authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
-        storage.setDefaultCredential(Door.credential(), for: space)
+        storage.setDefaultCredential(ProtectedResource.credential(), for: space)
         let outcome = try await LoadForm.dataAsync.load(url) {
             $0.connectionProxyDictionary = Proxy.dictionary(proxy)
             $0.urlCredentialStorage = storage
         }
-        outcome.expectSuccess(Door.inside)
+        outcome.expectSuccess(ProtectedResource.inside)
     }
 
     @Test("Without a credential the 407 is the result", arguments: LoadForm.allCases)
-    func nobody(form: LoadForm) async throws {
+    func noCredential(form: LoadForm) async throws {
         proxy.fallback(Proxy.reply())
         let outcome = try await form.load(url) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
         outcome.expectSuccess(Data("who are you?".utf8))
@@ -83,102 +83,106 @@ struct ProxyAuthenticationTests {
         #expect(proxy.requests.count == 1)
     }
 
-    @Test("Once let in, requests for other servers carry the proof unasked")
+    @Test("Accepted credentials are sent unasked with requests for other servers")
     func remembered() async throws {
         proxy.fallback(Proxy.reply())
-        let witness = Door.witness()
+        let witness = ProtectedResource.witness()
         let session = try Sandbox().session(witness) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
         for host in ["one.invalid", "two.invalid", "three.invalid:81"] {
             let data = try await session.data(from: try #require(URL(string: "http://\(host)/a/b"))).0
-            #expect(data == Door.inside)
+            #expect(data == ProtectedResource.inside)
         }
-        #expect(seen("Proxy-Authorization") == [nil, Door.basic, Door.basic, Door.basic])
+        #expect(
+            seen("Proxy-Authorization") == [
+                nil, ProtectedResource.basic, ProtectedResource.basic, ProtectedResource.basic,
+            ])
         #expect(witness.challenges.count == 1)
         session.invalidateAndCancel()
     }
 
-    @Test("A digest is of the whole URL, which is what the proxy is sent")
+    @Test("A digest for the proxy covers the absolute URL")
     func digest() async throws {
-        let desk = DigestDesk(namesNextNonce: true, isProxy: true)
-        proxy.fallback(desk.reply())
-        let session = try Sandbox().session(Door.witness()) {
+        let digestServer = DigestServer(namesNextNonce: true, isProxy: true)
+        proxy.fallback(digestServer.reply())
+        let session = try Sandbox().session(ProtectedResource.witness()) {
             $0.connectionProxyDictionary = Proxy.dictionary(proxy)
         }
         for path in ["/a/1?x=y", "/b/2"] {
             let data = try await session.data(from: try #require(URL(string: "http://example.invalid\(path)"))).0
-            #expect(data == Door.inside)
+            #expect(data == ProtectedResource.inside)
         }
-        #expect(desk.entries.map(\.isGood) == [true, true])
-        #expect(desk.entries.map(\.nonce) == ["nonce-1", "nonce-2"])
+        #expect(digestServer.entries.map(\.isGood) == [true, true])
+        #expect(digestServer.entries.map(\.nonce) == ["nonce-1", "nonce-2"])
         session.invalidateAndCancel()
     }
 
-    @Test("The server behind it asks for itself", arguments: [true, false])
+    @Test("A proxy and the server behind it are authenticated separately", arguments: [true, false])
     func both(isDigest: Bool) async throws {
-        let desk = DigestDesk()
-        // A server sees the path alone; this proxy is the server, too, and a digest there is of the path.
-        let door = isDigest ? Self.ofPath(desk) : Door.reply()
+        let digestServer = DigestServer()
+        // A server receives the path only. Here the proxy is the server, too, whose digest covers the path.
+        let door = isDigest ? Self.ofPath(digestServer) : ProtectedResource.reply()
         proxy.fallback(
             .computed { request in
-                request.fields["Proxy-Authorization"] == Door.basic
-                    ? door : .status(407).field("Proxy-Authenticate", Proxy.asksBasic)
+                request.fields["Proxy-Authorization"] == ProtectedResource.basic
+                    ? door : .status(407).field("Proxy-Authenticate", Proxy.basicChallenge)
             })
-        let witness = Door.witness()
+        let witness = ProtectedResource.witness()
         let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: witness) {
             $0.connectionProxyDictionary = Proxy.dictionary(proxy)
         }
-        outcome.expectSuccess(Door.inside)
+        outcome.expectSuccess(ProtectedResource.inside)
         let method = isDigest ? "Digest" : "Basic"
         #expect(
             witness.challenges == [
                 .challenge("Basic", "way out", failures: 0), .challenge(method, "vault", failures: 0),
             ])
-        #expect(seen("Proxy-Authorization") == [nil, Door.basic, Door.basic])
+        #expect(seen("Proxy-Authorization") == [nil, ProtectedResource.basic, ProtectedResource.basic])
     }
 
-    /// Opens for a digest that names the path as what was asked for.
-    private static func ofPath(_ desk: DigestDesk) -> Reply {
+    /// The content for a digest of the path, and a 401 for any other request.
+    private static func ofPath(_ digestServer: DigestServer) -> Reply {
         .computed { request in
             guard let value = request.fields["Authorization"] else {
-                return .status(401).field("WWW-Authenticate", desk.challenge())
+                return .status(401).field("WWW-Authenticate", digestServer.challenge())
             }
             return value.contains(#"uri="/file""#) ? .text("inside") : .status(403)
         }
     }
 
-    @Test("What is meant for the proxy is told to no server")
+    @Test("Proxy-Authorization is not sent to a server")
     func notToServers() async throws {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
         proxy.fallback(Proxy.reply(.redirect(to: server.url("/end").absoluteString)))
         var request = URLRequest(url: url)
-        request.setValue(Door.basic, forHTTPHeaderField: "Proxy-Authorization")
+        request.setValue(ProtectedResource.basic, forHTTPHeaderField: "Proxy-Authorization")
         let outcome = try await LoadForm.dataAsync.load(request) {
             $0.connectionProxyDictionary = Proxy.dictionary(proxy, ["ExceptionsList": ["127.0.0.1"]])
         }
         outcome.expectSuccess(Data("end".utf8))
-        #expect(seen("Proxy-Authorization") == [Door.basic])
+        #expect(seen("Proxy-Authorization") == [ProtectedResource.basic])
         #expect(server.requests.map { $0.fields["Proxy-Authorization"] } == [nil])
     }
 
-    @Test("A proxy's login survives a redirect to another server, though it is for this task alone")
+    @Test("A proxy's credential is kept after a redirect to another server, even with persistence none")
     func redirect() async throws {
         proxy.route("/file", Proxy.reply(.redirect(to: "http://other.invalid/end")))
         proxy.route("/end", Proxy.reply(.text("end")))
-        let witness = Door.witness(.useCredential, Door.credential(Door.user, Door.password, .none))
+        let witness = ProtectedResource.witness(
+            .useCredential, ProtectedResource.credential(ProtectedResource.user, ProtectedResource.password, .none))
         let outcome = try await LoadForm.dataAsync.load(URLRequest(url: url), witness: witness) {
             $0.connectionProxyDictionary = Proxy.dictionary(proxy)
         }
         outcome.expectSuccess(Data("end".utf8))
-        #expect(seen("Proxy-Authorization") == [nil, Door.basic, Door.basic])
+        #expect(seen("Proxy-Authorization") == [nil, ProtectedResource.basic, ProtectedResource.basic])
         #expect(witness.challenges.count == 1)
     }
 
-    @Test("A 407 of a server without a proxy gets no answer")
+    @Test("A 407 from a server that is not a proxy is not answered")
     func serverAsProxy() async throws {
         let server = try LoopbackServer()
         server.route("/file", Proxy.reply())
-        let witness = Door.witness()
+        let witness = ProtectedResource.witness()
         let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: server.url("/file")), witness: witness)
         #expect(outcome.response?.statusCode == 407)
         #expect(witness.challenges == [])

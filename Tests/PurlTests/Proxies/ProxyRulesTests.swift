@@ -3,9 +3,9 @@ import Testing
 
 @testable import Purl
 
-@Suite("Which proxy a request goes through")
+@Suite("The choice of a proxy for a request")
 struct ProxyRulesTests {
-    /// What becomes of a request for a URL: `direct`, the proxy's address with its user, or what is wrong.
+    /// The route of a request for a URL: `direct`, the proxy's address with its user, or the reason of the failure.
     private static func route(_ rules: ProxyRules, _ url: String = "http://example.com/file") throws -> String {
         do {
             guard let proxy = try rules.proxy(for: RequestTarget(URL(string: url))) else { return "direct" }
@@ -98,7 +98,7 @@ struct ProxyRulesTests {
             "“SOCKSEnable” asks for a kind of proxy that Purl does not speak to"),
     ]
 
-    @Test("as a configuration's dictionary says", arguments: dictionaries)
+    @Test("The configuration's dictionary decides on the proxy", arguments: dictionaries)
     func dictionary(row: Row) throws {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.connectionProxyDictionary = row.dictionary()
@@ -106,7 +106,7 @@ struct ProxyRulesTests {
         #expect(try Self.route(rules, row.url) == row.route)
     }
 
-    @Test("The dictionary comes back")
+    @Test("connectionProxyDictionary returns the dictionary that was set")
     func reading() throws {
         let configuration = URLSessionConfiguration.ephemeral
         #expect(configuration.connectionProxyDictionary == nil)
@@ -136,7 +136,7 @@ struct ProxyRulesTests {
     }
 
     @Test(
-        "as the environment says",
+        "The environment decides on the proxy where the configuration has no dictionary",
         arguments: [
             Environment([:], "direct"),
             Environment(["http_proxy": "http://p:3128"], "p:3128"),
@@ -170,7 +170,7 @@ struct ProxyRulesTests {
         #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == "direct")
         configuration.usesEnvironmentProxies = true
         #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == row.route)
-        // A dictionary, even an empty one, goes before it.
+        // A dictionary, even an empty one, takes precedence.
         configuration.connectionProxyDictionary = [:]
         #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == "direct")
     }

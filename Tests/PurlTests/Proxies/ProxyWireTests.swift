@@ -3,12 +3,12 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A request through a proxy", .timeLimit(.minutes(5)))
+@Suite("Requests through a proxy", .timeLimit(.minutes(5)))
 struct ProxyWireTests {
     private static let defaults = "Accept: */*\r\nAccept-Encoding: gzip, deflate\r\nUser-Agent: Purl/1.0\r\n"
 
     @Test(
-        "names the whole URL, and the server as its host",
+        "A request to a proxy has the absolute URL, and the server's Host",
         arguments: [
             ("http://example.com", "http://example.com/", "example.com"),
             ("http://example.com/a%20b?c=d#e", "http://example.com/a%20b?c=d", "example.com"),
@@ -18,7 +18,7 @@ struct ProxyWireTests {
             ("http://[::1]:8080/file", "http://[::1]:8080/file", "[::1]:8080"),
         ])
     func bytes(url: String, target: String, host: String) async throws {
-        let seen = LoadBox("")
+        let seen = LockedValue("")
         let listener = try await RawListener.started { peer in
             let head = await peer.head() ?? ""
             seen.withLock { $0 = head }
@@ -32,7 +32,7 @@ struct ProxyWireTests {
         #expect(seen.withLock { $0 } == "GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\(Self.defaults)\r\n")
     }
 
-    @Test("brings the server's answer, in every form", arguments: LoadForm.allCases)
+    @Test("A request through a proxy delivers the server's response in every form", arguments: LoadForm.allCases)
     func forms(form: LoadForm) async throws {
         let proxy = try LoopbackServer()
         proxy.route("/file", .text("content"))
@@ -43,7 +43,7 @@ struct ProxyWireTests {
         #expect(proxy.requests.map(\.target) == ["http://example.invalid/file"])
     }
 
-    @Test("shares its connection with requests for other servers")
+    @Test("Requests for several servers share a connection to the proxy")
     func sharing() async throws {
         let proxy = try LoopbackServer()
         proxy.route("/file", .text("content"))
@@ -56,7 +56,7 @@ struct ProxyWireTests {
         session.invalidateAndCancel()
     }
 
-    @Test("is not made for an exception, nor for a local socket")
+    @Test("Excepted hosts and Unix-domain sockets are reached without the proxy")
     func exceptions() async throws {
         let proxy = try LoopbackServer()
         let server = try LoopbackServer()
@@ -74,7 +74,7 @@ struct ProxyWireTests {
         session.invalidateAndCancel()
     }
 
-    @Test("follows redirects, each by the rules for its host")
+    @Test("Each redirect uses the proxy rules for its host")
     func redirects() async throws {
         let proxy = try LoopbackServer()
         let server = try LoopbackServer()
@@ -89,7 +89,7 @@ struct ProxyWireTests {
         #expect(server.requests.map(\.target) == ["/end"])
     }
 
-    @Test("carries the server's cookies, and keeps those it sets")
+    @Test("Cookies through a proxy are those of the server")
     func cookies() async throws {
         let proxy = try LoopbackServer()
         proxy.route("/file", .text("content").field("Set-Cookie", "a=b"))
@@ -101,7 +101,7 @@ struct ProxyWireTests {
         session.invalidateAndCancel()
     }
 
-    @Test("sends a body, too")
+    @Test("A request through a proxy sends its body")
     func upload() async throws {
         let proxy = try LoopbackServer()
         proxy.route("/place", .text("thanks"))
@@ -113,7 +113,7 @@ struct ProxyWireTests {
         session.invalidateAndCancel()
     }
 
-    @Test("says that it was the proxy that could not be reached", arguments: LoadForm.allCases)
+    @Test("An unreachable proxy is named in the error", arguments: LoadForm.allCases)
     func unreachable(form: LoadForm) async throws {
         let port = try DeadPort()
         let url = try #require(URL(string: "http://example.invalid/file"))
@@ -122,7 +122,7 @@ struct ProxyWireTests {
         #expect(outcome.sentence.hasPrefix("The proxy “127.0.0.1:\(port.number)” cannot be reached: "))
     }
 
-    @Test("says what is wrong with the configuration", arguments: LoadForm.allCases)
+    @Test("An invalid proxy configuration is named in the error", arguments: LoadForm.allCases)
     func fault(form: LoadForm) async throws {
         let url = try #require(URL(string: "http://example.invalid/file"))
         let outcome = try await form.load(url) {

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Purl
 
-@Suite("Limits belong to a session's configuration", .timeLimit(.minutes(5)))
+@Suite("The rate limits of a configuration", .timeLimit(.minutes(5)))
 struct RateSettingTests {
     @Test(
-        "None unless told otherwise; less than one means one",
+        "A limit is nil by default, and at least one",
         arguments: [(nil, nil), (5, 5), (1, 1), (0, 1), (.min, 1)] as [(Int?, Int?)])
     func values(given: Int?, kept: Int?) {
         for configuration in [URLSessionConfiguration.default, .ephemeral, .background(withIdentifier: "x")] {
@@ -21,7 +21,7 @@ struct RateSettingTests {
         }
     }
 
-    @Test("A copy, and the session, have their own")
+    @Test("Copies of a configuration and sessions have limits of their own")
     func copies() throws {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.maximumBytesReceivedPerSecond = 5
@@ -37,9 +37,9 @@ struct RateSettingTests {
         }
     }
 
-    @Test("A background session's download keeps to it, and so does what goes on after a relaunch")
+    @Test("A background download keeps to the limit, before and after a relaunch")
     func background() async throws {
-        let rate = RatedSession.rate
+        let rate = RateLimitedSession.rate
         let content = GeneratedContent(size: 60_000, seed: 73)
         let server = try LoopbackServer()
         server.route("/file", .generated(content).entityTag("\"v1\""))
@@ -52,7 +52,7 @@ struct RateSettingTests {
             #expect(Int(task.countOfBytesReceived) <= (await clock.allowed(at: rate)))
             await Task.yield()
         }
-        // Its clock stands still from here on.
+        // The first session's clock stands still from here on.
         let next = try home.afterCrash()
         let witness = Witness()
         let (second, newClock) = Self.session(next, witness, rate)
@@ -61,14 +61,16 @@ struct RateSettingTests {
             await Task.yield()
         }
         #expect(witness.events.contains(.file(content.size)))
-        // The part that was not safe on disk when the first process ended came with the second's rate.
+        // The bytes that were not safe on disk when the first process ended are loaded again at the second's rate.
         let loaded = server.requests.last?.bytesSent ?? 0
         #expect(await newClock.allowed(at: rate) >= loaded)
         for session in [first, second] { session.invalidateAndCancel() }
     }
 
-    private static func session(_ home: BackgroundHome, _ witness: Witness, _ rate: Int) -> (URLSession, HandClock) {
-        let clock = HandClock()
+    private static func session(_ home: BackgroundHome, _ witness: Witness, _ rate: Int) -> (
+        URLSession, ManualRateClock
+    ) {
+        let clock = ManualRateClock()
         let configuration = home.configuration {
             $0.continuesDownloadsAfterRelaunch = true
             $0.maximumBytesReceivedPerSecond = rate

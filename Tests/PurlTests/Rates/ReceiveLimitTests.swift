@@ -4,21 +4,21 @@ import Testing
 
 @testable import Purl
 
-@Suite("A session receives no more than maximumBytesReceivedPerSecond", .timeLimit(.minutes(5)))
+@Suite("maximumBytesReceivedPerSecond", .timeLimit(.minutes(5)))
 struct ReceiveLimitTests {
     private let content = GeneratedContent(size: 100_000, seed: 71)
-    private let rate = RatedSession.rate
+    private let rate = RateLimitedSession.rate
 
     enum Form: CaseIterable {
         case data, download, chunked
     }
 
-    @Test("However the content travels, and all of it arrives", arguments: Form.allCases)
+    @Test("A session receives no more than its limit in any form, and receives all content", arguments: Form.allCases)
     func amounts(form: Form) async throws {
         let server = try LoopbackServer()
         let reply = Reply.generated(content)
         server.route("/file", form == .chunked ? reply.chunked(size: 3_000) : reply)
-        let rated = try RatedSession(receives: rate)
+        let rated = try RateLimitedSession(receives: rate)
         defer { rated.session.invalidateAndCancel() }
         let url = server.url("/file")
         let task = form == .download ? rated.session.downloadTask(with: url) : rated.session.dataTask(with: url)
@@ -27,22 +27,22 @@ struct ReceiveLimitTests {
         let bytes = form == .download ? rated.witness.file(of: task) : rated.witness.data(of: task)
         #expect(bytes == content.data)
         #expect(rated.witness.events.last == .completed(nil))
-        // What counts is what went over the wire, the head included.
+        // All bytes on the wire count, the head included.
         #expect(await rated.clock.allowed(at: rate) >= content.size)
     }
 
-    @Test("Tasks that all want more get the same, whoever came first", arguments: [true, false])
+    @Test("Concurrent tasks receive equal shares, whatever their order", arguments: [true, false])
     func fairness(downloads: Bool) async throws {
         let server = try LoopbackServer()
         server.fallback(.generated(size: 50_000))
-        let rated = try RatedSession(receives: rate)
+        let rated = try RateLimitedSession(receives: rate)
         defer { rated.session.invalidateAndCancel() }
         let tasks = (0..<4).map { number in
             let url = server.url("/\(number)")
             return downloads ? rated.session.downloadTask(with: url) : rated.session.dataTask(with: url)
         }
         for task in tasks { task.resume() }
-        // Nothing can be divided before all of them have begun, and the server has sent what they may take.
+        // The shares are equal only once all tasks have begun and the server has sent what they may receive.
         while tasks.contains(where: { $0.countOfBytesReceived == 0 }), !Task.isCancelled {
             await rated.clock.advance(milliseconds: 1)
             await Task.yield()
@@ -50,7 +50,7 @@ struct ReceiveLimitTests {
         await server.waitUntilIdle()
         let before = tasks.map(\.countOfBytesReceived)
         let sum = before.reduce(0, +)
-        // What the server has sent may still be on its way when a task's turn comes: no turn before the last is used.
+        // The server's bytes may still be on their way at a task's turn: only its last turn is compared.
         for step in 1...50 {
             await rated.clock.advance(milliseconds: 16)
             while tasks.reduce(0, { $0 + $1.countOfBytesReceived }) < sum + Int64(step - 1) * 1_000, !Task.isCancelled {
@@ -62,12 +62,12 @@ struct ReceiveLimitTests {
         #expect((48_000...56_000).contains(counts.reduce(0, +)))
     }
 
-    @Test("While the clock stands still nothing arrives, and that is no lack of progress")
+    @Test("A task that waits for the limit does not time out")
     func timeout() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         server.route("/stalled", .text("hello").stalled(at: .beforeHead))
-        let rated = try RatedSession(receives: rate) { $0.timeoutIntervalForRequest = 4 }
+        let rated = try RateLimitedSession(receives: rate) { $0.timeoutIntervalForRequest = 4 }
         let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 3 }
         defer { for session in [rated.session, others] { session.invalidateAndCancel() } }
         let task = rated.session.dataTask(with: url)
@@ -83,22 +83,22 @@ struct ReceiveLimitTests {
         #expect(rated.witness.data(of: task) == content.data)
     }
 
-    @Test("A server that falls silent is too slow, limit or not")
+    @Test("A silent server times out, with a limit, too")
     func silence() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).stalled(afterBytes: 1_000))
-        let rated = try RatedSession(receives: rate) { $0.timeoutIntervalForRequest = 0.2 }
+        let rated = try RateLimitedSession(receives: rate) { $0.timeoutIntervalForRequest = 0.2 }
         defer { rated.session.invalidateAndCancel() }
         rated.session.dataTask(with: url).resume()
         await rated.run()
         #expect(rated.witness.events.last == .completed(.timedOut))
     }
 
-    @Test("A task suspended in line gets nothing until it is resumed, and holds nobody up")
+    @Test("A suspended task receives nothing until it is resumed, and does not delay others")
     func suspended() async throws {
         let server = try LoopbackServer()
         server.fallback(.generated(content))
-        let rated = try RatedSession(receives: rate)
+        let rated = try RateLimitedSession(receives: rate)
         defer { rated.session.invalidateAndCancel() }
         let tasks = (0..<2).map { rated.session.dataTask(with: server.url("/\($0)")) }
         tasks[0].resume()
@@ -113,11 +113,11 @@ struct ReceiveLimitTests {
         #expect(tasks.map { rated.witness.data(of: $0) } == [content.data, content.data])
     }
 
-    @Test("A task cancelled in line ends at once, and holds nobody up")
+    @Test("A waiting task that is cancelled ends at once, and does not delay others")
     func cancelled() async throws {
         let server = try LoopbackServer()
         server.fallback(.generated(content))
-        let rated = try RatedSession(receives: rate)
+        let rated = try RateLimitedSession(receives: rate)
         defer { rated.session.invalidateAndCancel() }
         let tasks = (0..<3).map { rated.session.dataTask(with: server.url("/\($0)")) }
         tasks[0].resume()
@@ -132,11 +132,11 @@ struct ReceiveLimitTests {
         #expect(rated.witness.data(of: tasks[2]) == content.data)
     }
 
-    @Test("Paused and gone on with, the file is whole")
+    @Test("A download that is paused and resumed under a limit has the whole file")
     func resumed() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).entityTag("\"v1\""))
-        let rated = try RatedSession(receives: rate)
+        let rated = try RateLimitedSession(receives: rate)
         defer { rated.session.invalidateAndCancel() }
         let task = rated.session.downloadTask(with: server.url("/file"))
         task.resume()
@@ -152,11 +152,11 @@ struct ReceiveLimitTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("A connection is used again, and the next exchange has to keep to the limit as well")
+    @Test("The next exchange on a connection keeps to the limit as well")
     func reuse() async throws {
         let server = try LoopbackServer()
         server.fallback(.generated(size: 10_000))
-        let rated = try RatedSession(receives: rate) { $0.httpMaximumConnectionsPerHost = 1 }
+        let rated = try RateLimitedSession(receives: rate) { $0.httpMaximumConnectionsPerHost = 1 }
         defer { rated.session.invalidateAndCancel() }
         let tasks = (0..<10).map { rated.session.dataTask(with: server.url("/\($0)")) }
         for task in tasks { task.resume() }
@@ -167,11 +167,11 @@ struct ReceiveLimitTests {
         #expect(tasks.allSatisfy { $0.countOfBytesReceived == 10_000 })
     }
 
-    @Test("What is sent is not limited by it")
+    @Test("maximumBytesReceivedPerSecond does not limit sending")
     func sendingIsFree() async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("hello"))
-        let rated = try RatedSession(receives: 64)
+        let rated = try RateLimitedSession(receives: 64)
         defer { rated.session.invalidateAndCancel() }
         rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data).resume()
         await rated.witness.wait { $0.contains(.sent(100_000, of: 100_000)) }

@@ -4,17 +4,19 @@ import Testing
 
 @testable import Purl
 
-@Suite("A session sends no more than maximumBytesSentPerSecond", .timeLimit(.minutes(5)))
+@Suite("maximumBytesSentPerSecond", .timeLimit(.minutes(5)))
 struct SendLimitTests {
     private let content = GeneratedContent(size: 100_000, seed: 72)
-    private let rate = RatedSession.rate
+    private let rate = RateLimitedSession.rate
 
-    @Test("However the body is sent, and all of it arrives", arguments: [UploadForm.body, .data, .file, .streamed])
+    @Test(
+        "A session sends no more than its limit in any form, and sends the whole body",
+        arguments: [UploadForm.body, .data, .file, .streamed])
     func amounts(form: UploadForm) async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("thanks"))
         let upload = try Upload(form, content)
-        let rated = try RatedSession(upload.witness, sends: rate)
+        let rated = try RateLimitedSession(upload.witness, sends: rate)
         defer { rated.session.invalidateAndCancel() }
         let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: rated.session))
         task.resume()
@@ -27,11 +29,11 @@ struct SendLimitTests {
         #expect(await rated.clock.allowed(at: rate) >= content.size)
     }
 
-    @Test("Two uploads get the same, and what they have sent is all there could be")
+    @Test("Two uploads send equal shares, and together the limit")
     func fairness() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("thanks"))
-        let rated = try RatedSession(sends: rate)
+        let rated = try RateLimitedSession(sends: rate)
         defer { rated.session.invalidateAndCancel() }
         let tasks = (0..<2).map {
             rated.session.uploadTask(with: Upload.request(server.url("/\($0)")), from: Data(count: 1_000_000))
@@ -49,12 +51,12 @@ struct SendLimitTests {
         #expect(tasks[0].countOfBytesSent + tasks[1].countOfBytesSent <= Int64(await rated.clock.allowed(at: rate)))
     }
 
-    @Test("Waiting for the next bytes to go is progress")
+    @Test("An upload that waits for the limit does not time out")
     func timeout() async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("thanks"))
         server.route("/stalled", .text("hello").stalled(at: .beforeHead))
-        let rated = try RatedSession(sends: rate) { $0.timeoutIntervalForRequest = 4 }
+        let rated = try RateLimitedSession(sends: rate) { $0.timeoutIntervalForRequest = 4 }
         let others = rated.sandbox.session { $0.timeoutIntervalForRequest = 3 }
         defer { for session in [rated.session, others] { session.invalidateAndCancel() } }
         let task = rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data)
@@ -69,11 +71,11 @@ struct SendLimitTests {
         #expect(server.requests.first { $0.path == "/file" }?.body == content.data)
     }
 
-    @Test("What the server answers meanwhile is received as fast as it comes")
+    @Test("maximumBytesSentPerSecond does not limit receiving")
     func receivingIsFree() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).beforeBody())
-        let rated = try RatedSession(sends: rate)
+        let rated = try RateLimitedSession(sends: rate)
         defer { rated.session.invalidateAndCancel() }
         let task = rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data)
         task.resume()
@@ -82,11 +84,11 @@ struct SendLimitTests {
         #expect(rated.witness.data(of: task) == content.data)
     }
 
-    @Test("An answer that refuses the body ends the waiting")
+    @Test("A response that refuses the body ends the wait")
     func refusal() async throws {
         let server = try LoopbackServer()
         server.route("/file", .status(413).beforeBody())
-        let rated = try RatedSession(sends: rate)
+        let rated = try RateLimitedSession(sends: rate)
         defer { rated.session.invalidateAndCancel() }
         rated.session.uploadTask(with: Upload.request(server.url("/file")), from: content.data).resume()
         await rated.witness.completion()

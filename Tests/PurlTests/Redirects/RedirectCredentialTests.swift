@@ -3,15 +3,15 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Credentials do not cross origins", .timeLimit(.minutes(5)))
+@Suite("Credentials do not cross origins on redirect", .timeLimit(.minutes(5)))
 struct RedirectCredentialTests {
     static let credentials = ["Authorization": "Basic eA==", "Cookie": "a=b", "Proxy-Authorization": "Basic eQ=="]
     static let names = ["Authorization", "Cookie", "Proxy-Authorization", "X-Other"]
-    /// What is meant for a proxy is told to no server.
+    /// `Proxy-Authorization` is sent to no server.
     static let all: [String?] = ["Basic eA==", "a=b", nil, "kept"]
     static let none: [String?] = [nil, nil, nil, "kept"]
 
-    /// Where the fields come from.
+    /// The origin of the fields.
     enum Source: CaseIterable, Sendable {
         case request, session, requestInOtherCase, sessionInOtherCase
     }
@@ -34,7 +34,7 @@ struct RedirectCredentialTests {
         server.requests.map { request in Self.names.map { request.fields[$0] } }
     }
 
-    @Test("within an origin they are kept", arguments: Source.allCases, LoadForm.allCases)
+    @Test("A redirect within the origin keeps the credential fields", arguments: Source.allCases, LoadForm.allCases)
     func sameOrigin(source: Source, form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/1", .redirect(to: "/2"))
@@ -44,7 +44,7 @@ struct RedirectCredentialTests {
         #expect(seen(by: server) == [Self.all, Self.all, Self.all])
     }
 
-    @Test("another port is another origin", arguments: Source.allCases, LoadForm.allCases)
+    @Test("A redirect to another port drops the credential fields", arguments: Source.allCases, LoadForm.allCases)
     func anotherPort(source: Source, form: LoadForm) async throws {
         let server = try LoopbackServer()
         let other = try LoopbackServer()
@@ -55,7 +55,7 @@ struct RedirectCredentialTests {
         #expect(seen(by: other) == [Self.none])
     }
 
-    @Test("another scheme is another origin", arguments: Source.allCases)
+    @Test("A redirect to another scheme drops the credential fields", arguments: Source.allCases)
     func anotherScheme(source: Source) async throws {
         let sandbox = try Sandbox()
         let local = try LoopbackServer(.unix(path: sandbox.file("local").path))
@@ -67,7 +67,7 @@ struct RedirectCredentialTests {
         #expect(seen(by: other) == [Self.none])
     }
 
-    @Test("another name for the same address is another origin", arguments: Source.allCases)
+    @Test("A redirect to another name of the same address drops the credential fields", arguments: Source.allCases)
     func anotherName(source: Source) async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "http://localhost:\(server.port)/end"))
@@ -76,7 +76,7 @@ struct RedirectCredentialTests {
         #expect(seen(by: server) == [Self.all, Self.none])
     }
 
-    @Test("the same name in capital letters is the same origin", arguments: Source.allCases)
+    @Test("A redirect to the same name in capitals keeps the credential fields", arguments: Source.allCases)
     func sameNameInCapitals(source: Source) async throws {
         let server = try LoopbackServer()
         server.route("/start", .redirect(to: "http://LOCALHOST:\(server.port)/end"))
@@ -85,7 +85,7 @@ struct RedirectCredentialTests {
         #expect(seen(by: server) == [Self.all, Self.all])
     }
 
-    @Test("and do not come back with the way home", arguments: Source.allCases)
+    @Test("Dropped credential fields are not restored by a redirect back", arguments: Source.allCases)
     func thereAndBack(source: Source) async throws {
         let server = try LoopbackServer()
         let other = try LoopbackServer()
@@ -97,7 +97,7 @@ struct RedirectCredentialTests {
         #expect(seen(by: other) == [Self.none])
     }
 
-    @Test("The name and password of a URL are not sent anywhere")
+    @Test("The user and password of a URL are not sent in a redirected request")
     func userinfo() async throws {
         let server = try LoopbackServer()
         let other = try LoopbackServer()
@@ -111,13 +111,13 @@ struct RedirectCredentialTests {
         }
     }
 
-    @Test("The delegate is shown a request without them, and may add them")
+    @Test("The delegate receives the request without credential fields, and may add them")
     func delegateAdds() async throws {
         let server = try LoopbackServer()
         let other = try LoopbackServer()
         let url = server.route("/start", .redirect(to: other.url("/end").absoluteString))
         other.route("/end", .text("end"))
-        let shown = LoadBox<[String: String]?>(nil)
+        let shown = LockedValue<[String: String]?>(nil)
         let witness = Witness(redirect: { request in
             shown.withLock { $0 = request.allHTTPHeaderFields }
             var request = request
@@ -132,7 +132,7 @@ struct RedirectCredentialTests {
         #expect(seen(by: other) == [["Bearer mine", nil, nil, "kept"]])
     }
 
-    @Test("A body does cross origins where the status says so")
+    @Test("A body is sent to another origin where the status keeps the method")
     func body() async throws {
         let server = try LoopbackServer()
         let other = try LoopbackServer()

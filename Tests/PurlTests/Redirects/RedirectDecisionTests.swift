@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("The delegate's answer to a redirect", .timeLimit(.minutes(5)))
+@Suite("The delegate's decision on a redirect", .timeLimit(.minutes(5)))
 struct RedirectDecisionTests {
-    @Test("The request it was given: the redirect is followed")
+    @Test("Returning the proposed request follows the redirect")
     func follow() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "/end"))
@@ -23,7 +23,7 @@ struct RedirectDecisionTests {
         session.invalidateAndCancel()
     }
 
-    @Test("Another request: that one is loaded", arguments: LoadForm.allCases)
+    @Test("Returning another request loads that one", arguments: LoadForm.allCases)
     func change(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let other = try LoopbackServer()
@@ -47,7 +47,7 @@ struct RedirectDecisionTests {
     }
 
     @Test(
-        "nil: the redirect response is the result, body included", arguments: LoadForm.allCases,
+        "Returning nil makes the redirect response and its body the result", arguments: LoadForm.allCases,
         [301, 302, 303, 307, 308])
     func refuse(form: LoadForm, status: Int) async throws {
         let server = try LoopbackServer()
@@ -62,7 +62,7 @@ struct RedirectDecisionTests {
         #expect(server.requests.map(\.path) == ["/start"])
     }
 
-    @Test("nil for a redirect without a body", arguments: LoadForm.allCases)
+    @Test("Returning nil for a redirect without a body completes with the empty response", arguments: LoadForm.allCases)
     func refuseEmpty(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "/end"))
@@ -71,7 +71,7 @@ struct RedirectDecisionTests {
         #expect(outcome.response?.statusCode == 302)
     }
 
-    @Test("nil later in the chain")
+    @Test("Returning nil for a later redirect makes that one the result")
     func refuseSecond() async throws {
         let server = try LoopbackServer()
         let url = server.route("/1", .redirect(to: "/2"))
@@ -86,7 +86,7 @@ struct RedirectDecisionTests {
         #expect(outcome.response?.url == server.url("/2"))
     }
 
-    @Test("While the delegate thinks, nothing is sent, and a cancelled task is over")
+    @Test("No request is sent before the delegate decides, and a task cancelled meanwhile ends")
     func cancelInTheCall() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "/end"))
@@ -100,7 +100,7 @@ struct RedirectDecisionTests {
         session.invalidateAndCancel()
     }
 
-    @Test("The error of a failed chain names the last URL, and so does the task")
+    @Test("The error of a failed chain and the task's current request name the last URL")
     func failedChain() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "/end"))
@@ -118,7 +118,7 @@ struct RedirectDecisionTests {
     }
 }
 
-@Suite("The body of a redirect", .timeLimit(.minutes(5)))
+@Suite("The body of a redirect response", .timeLimit(.minutes(5)))
 struct RedirectBodyTests {
     /// The body of the redirect, whether it arrives, and whether the connection is used again.
     static let bodies: [(name: String, reply: Reply, staysOpen: Bool)] = [
@@ -133,7 +133,8 @@ struct RedirectBodyTests {
         ("until close that never comes", .generated(size: 1000).untilClose().stalled(afterBytes: 500), false),
     ]
 
-    @Test("is not delivered, and does not hold up what follows", arguments: bodies, LoadForm.allCases)
+    @Test(
+        "A redirect's body is not delivered and does not delay the next request", arguments: bodies, LoadForm.allCases)
     func body(row: (name: String, reply: Reply, staysOpen: Bool), form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", row.reply.status(302).field("Location", "/end"))
@@ -144,7 +145,7 @@ struct RedirectBodyTests {
         #expect(server.requests.map(\.connection) == (row.staysOpen ? [1, 1] : [1, 2]))
     }
 
-    @Test("Chunked, whole, cut or endless: the end is reached", arguments: LoadForm.allCases)
+    @Test("A chunked redirect body, whole, cut or endless, does not prevent the redirect", arguments: LoadForm.allCases)
     func chunked(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let body = Reply.generated(size: 50_000).chunked(size: 1000).status(302).field("Location", "/end")
@@ -154,7 +155,7 @@ struct RedirectBodyTests {
         }
     }
 
-    @Test("A redirect whose head is followed by garbage leads on")
+    @Test("A malformed redirect body does not prevent the redirect")
     func brokenChunks() async throws {
         let server = try LoopbackServer()
         let head = "HTTP/1.1 302 Found\r\nLocation: /end\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -163,7 +164,7 @@ struct RedirectBodyTests {
         try await LoadForm.dataDelegate.load(url).expectSuccess(Data("end".utf8))
     }
 
-    @Test("The bytes of a redirect's body do not count")
+    @Test("A redirect's body does not count as received bytes")
     func counts() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .generated(size: 1000).status(302).field("Location", "/end"))

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Where a redirect leads", .timeLimit(.minutes(5)))
+@Suite("The target of a redirect", .timeLimit(.minutes(5)))
 struct RedirectLocationTests {
     /// Locations as seen from `/dir/page?x=1`; `%HOST%` stands for the server's address and port.
     static let locations: [(location: String, target: String)] = [
@@ -18,7 +18,7 @@ struct RedirectLocationTests {
         ("/a|b^c", "/a%7Cb%5Ec"), ("/\"quoted\"", "/%22quoted%22"),
     ]
 
-    @Test("location", arguments: locations)
+    @Test("Location is resolved against the request's URL", arguments: locations)
     func leads(location: String, to target: String) async throws {
         let server = try LoopbackServer()
         let location = location.replacingOccurrences(of: "%HOST%", with: "127.0.0.1:\(server.port)")
@@ -29,7 +29,7 @@ struct RedirectLocationTests {
         #expect(server.requests.map(\.target) == ["/dir/page?x=1", target])
     }
 
-    @Test("Bytes that are no UTF-8 count as Latin-1")
+    @Test("Bytes of Location that are not UTF-8 are read as Latin-1")
     func latin1() async throws {
         let server = try LoopbackServer()
         let head = Data("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /".utf8) + [0xE4] + Data("\r\n\r\n".utf8)
@@ -39,7 +39,7 @@ struct RedirectLocationTests {
         #expect(server.requests.last?.target == "/%C3%A4")
     }
 
-    @Test("A fragment is kept when the location has none, and replaced when it has one, and never sent")
+    @Test("The fragment is inherited unless Location has one, and is never sent")
     func fragment() async throws {
         let server = try LoopbackServer()
         server.route("/start", .redirect(to: "/kept"))
@@ -51,7 +51,7 @@ struct RedirectLocationTests {
         #expect(server.requests.map(\.target) == ["/start", "/kept", "/own", "/end"])
     }
 
-    @Test("To another server, another host name, another kind of address", arguments: LoadForm.allCases)
+    @Test("A redirect may lead to another server, host name or address family", arguments: LoadForm.allCases)
     func elsewhere(form: LoadForm) async throws {
         let first = try LoopbackServer()
         let second = try LoopbackServer()
@@ -65,7 +65,7 @@ struct RedirectLocationTests {
         #expect(outcome.response?.url?.absoluteString == "http://localhost:\(first.port)/end")
     }
 
-    @Test("A Host field of the user's own is not carried on")
+    @Test("The request's own Host field is not sent after a redirect")
     func hostField() async throws {
         let server = try LoopbackServer()
         var request = URLRequest(url: server.route("/start", .redirect(to: "/end")))
@@ -75,7 +75,7 @@ struct RedirectLocationTests {
         #expect(server.requests.map { $0.fields["Host"] } == ["virtual.example", "127.0.0.1:\(server.port)"])
     }
 
-    @Test("Of several Location lines the first counts")
+    @Test("The first of several Location fields is used")
     func severalLocations() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .status(302).field("Location", "/first").field("Location", "/second"))
@@ -98,7 +98,7 @@ struct RedirectLocationTests {
         ("302 with Content-Location", .text("here").status(302).field("Content-Location", "/end")),
     ]
 
-    @Test("What is no redirect is the result", arguments: notFollowed, LoadForm.allCases)
+    @Test("A response that is not a redirect is the result", arguments: notFollowed, LoadForm.allCases)
     func result(row: (name: String, reply: Reply), form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", row.reply)
@@ -110,7 +110,7 @@ struct RedirectLocationTests {
         #expect(!outcome.events.contains { if case .redirect = $0 { true } else { false } })
     }
 
-    @Test("304 is an answer to a condition, with or without Location", arguments: LoadForm.allCases)
+    @Test("A 304 is the result, with or without Location", arguments: LoadForm.allCases)
     func notModified(form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .status(304).field("Location", "/end"))
@@ -121,10 +121,10 @@ struct RedirectLocationTests {
     }
 }
 
-@Suite("A redirect that cannot be followed", .timeLimit(.minutes(5)))
+@Suite("Redirects that cannot be followed", .timeLimit(.minutes(5)))
 struct RedirectFailureTests {
     @Test(
-        "To nowhere: redirectToNonExistentLocation",
+        "A Location that is no URL with a host fails with redirectToNonExistentLocation",
         arguments: ["", "http://", "http:///path", "http://[bad/", "http://?query", "http://:80/", "http:"],
         LoadForm.allCases)
     func nowhere(location: String, form: LoadForm) async throws {
@@ -135,7 +135,7 @@ struct RedirectFailureTests {
         #expect(server.requests.map(\.path) == ["/start"])
     }
 
-    @Test("To a port where nobody listens", arguments: LoadForm.allCases)
+    @Test("A redirect to a closed port fails with cannotConnectToHost", arguments: LoadForm.allCases)
     func refused(form: LoadForm) async throws {
         let port = try DeadPort()
         let server = try LoopbackServer()
@@ -143,7 +143,7 @@ struct RedirectFailureTests {
         try await form.load(url).expectFailure(.cannotConnectToHost, at: port.url("/end"))
     }
 
-    @Test("20 are followed", arguments: LoadForm.allCases)
+    @Test("20 redirects are followed", arguments: LoadForm.allCases)
     func twenty(form: LoadForm) async throws {
         let server = try LoopbackServer()
         server.fallback(.computed { request in .redirect(to: "/\((Int(request.path.dropFirst()) ?? 0) + 1)") })
@@ -154,7 +154,7 @@ struct RedirectFailureTests {
         #expect(server.acceptedConnections == 1)
     }
 
-    @Test("The 21st is one too many: httpTooManyRedirects", arguments: LoadForm.allCases)
+    @Test("The 21st redirect fails with httpTooManyRedirects", arguments: LoadForm.allCases)
     func twentyOne(form: LoadForm) async throws {
         let server = try LoopbackServer()
         server.fallback(.computed { request in .redirect(to: "/\((Int(request.path.dropFirst()) ?? 0) + 1)") })
@@ -165,7 +165,7 @@ struct RedirectFailureTests {
         #expect(outcome.events.count { if case .redirect = $0 { true } else { false } } == 20)
     }
 
-    @Test("A loop ends in the same way", arguments: [301, 302, 303, 307, 308])
+    @Test("A redirect loop fails with httpTooManyRedirects", arguments: [301, 302, 303, 307, 308])
     func loop(status: Int) async throws {
         let server = try LoopbackServer()
         let url = server.route("/loop", .redirect(status, to: "/loop"))

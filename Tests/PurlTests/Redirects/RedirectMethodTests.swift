@@ -43,7 +43,7 @@ struct RedirectMethodTests {
 
     static let contentFields = ["Content-Type", "Content-Encoding", "Content-Language", "Content-Length"]
 
-    @Test("method, body and the fields that describe the body", arguments: rows)
+    @Test("The status decides on the method, the body and its fields", arguments: rows)
     func method(row: Row) async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(row.status, to: "/end"))
@@ -97,7 +97,7 @@ struct RedirectMethodTests {
     }
 
     @Test(
-        "A download is made of the last response alone",
+        "A redirected download has the body of the last response only",
         arguments: [LoadForm.downloadDelegate, .downloadHandler, .downloadAsync])
     func download(form: LoadForm) async throws {
         let server = try LoopbackServer()
@@ -109,5 +109,68 @@ struct RedirectMethodTests {
         outcome.expectSuccess(content.data)
         #expect(outcome.response?.url == server.url("/3"))
         #expect(Array(outcome.events.prefix(2)) == [.redirect(301, to: "/2"), .redirect(302, to: "/3")])
+    }
+}
+
+@Suite("The method and body after a redirect, for every kind of body", .timeLimit(.minutes(5)))
+struct RedirectedBodyTests {
+    /// The request that follows one with this method.
+    struct Rule: Sendable, CustomTestStringConvertible {
+        let status: Int
+        let method: String
+
+        var becomesGet: Bool { status == 303 || (method == "POST" && (status == 301 || status == 302)) }
+        var testDescription: String { "\(method), \(status)" }
+    }
+
+    static let rules = [301, 302, 303, 307, 308].flatMap { status in
+        ["POST", "PUT", "PATCH", "DELETE"].map { Rule(status: status, method: $0) }
+    }
+
+    @Test("The body is sent again unless the method becomes GET", arguments: rules)
+    func rule(rule: Rule) async throws {
+        let server = try LoopbackServer()
+        server.route("/end", .text("end"))
+        let url = server.route("/start", .redirect(rule.status, to: "/end"))
+        for form in [UploadForm.body, .stream, .measuredStream, .data, .file, .streamed] {
+            server.forgetRequests()
+            let upload = try Upload(form, GeneratedContent(size: 10_000, seed: 41))
+            var request = Upload.request(url, rule.method)
+            request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+            let outcome = await upload.load(request)
+            outcome.expectSuccess(Data("end".utf8))
+            #expect(outcome.response?.url == server.url("/end"), "\(form.rawValue)")
+
+            let last = try #require(server.requests.last)
+            #expect(server.requests.map(\.path) == ["/start", "/end"])
+            #expect(last.method == (rule.becomesGet ? "GET" : rule.method), "\(form.rawValue)")
+            #expect(last.body.isSame(as: rule.becomesGet ? Data() : upload.content.data), "\(form.rawValue)")
+            #expect(last.fields["Content-Type"] == (rule.becomesGet ? nil : "text/plain"), "\(form.rawValue)")
+            if rule.becomesGet {
+                #expect(last.fields["Content-Length"] == nil && last.fields["Transfer-Encoding"] == nil)
+            }
+            let asksAgain = !rule.becomesGet && (form == .stream || form == .measuredStream || form == .streamed)
+            let needed = (form == .streamed ? 1 : 0) + (asksAgain ? 1 : 0)
+            #expect(outcome.events.count { $0 == .neededStream } == needed, "\(form.rawValue)")
+        }
+    }
+
+    @Test("GET and HEAD keep their method", arguments: ["GET", "HEAD"], [301, 302, 303, 307, 308])
+    func bodyless(method: String, status: Int) async throws {
+        let server = try LoopbackServer()
+        server.route("/end", .text("end"))
+        let url = server.route("/start", .redirect(status, to: "/end"))
+        let outcome = try await LoadForm.dataDelegate.load(Upload.request(url, method))
+        outcome.expectSuccess(Data((method == "HEAD" ? "" : "end").utf8))
+        #expect(server.requests.map(\.method) == [method, method])
+    }
+
+    @Test("HEAD keeps its method after a 303, in any case of its letters")
+    func headInSmallLetters() async throws {
+        let server = try LoopbackServer()
+        server.route("/end", .text("end"))
+        let url = server.route("/start", .redirect(303, to: "/end"))
+        try await LoadForm.dataDelegate.load(Upload.request(url, "head")).expectSuccess(Data())
+        #expect(server.requests.map(\.method) == ["HEAD", "HEAD"])
     }
 }

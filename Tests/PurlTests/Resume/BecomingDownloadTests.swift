@@ -4,14 +4,13 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// A data task whose delegate answers the response with `.becomeDownload` ends silently, and a download task goes on
-/// with the same response.
-@Suite(.timeLimit(.minutes(5))) struct BecomingDownloadTests {
+@Suite("A data task that becomes a download", .timeLimit(.minutes(5)))
+struct BecomingDownloadTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
-    /// A delegate that turns a data task into a download, and does something to the data task in the moment between: the
-    /// download goes on already, and nobody has been told of it.
-    private final class Interloper: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+    /// A delegate that makes a data task a download, and acts on the data task in between: the download runs already,
+    /// and `didBecome` has not been called.
+    private final class ActingDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
         let act: @Sendable (URLSessionDataTask) -> Void
         let end = AsyncStream<URLError?>.makeStream()
 
@@ -35,11 +34,12 @@ import Testing
         }
     }
 
-    @Test func cancellingTheDataTaskBeforeTheDelegateKnowsOfTheDownloadCancelsTheDownload() async throws {
+    @Test("Cancelling the data task before didBecome cancels the download")
+    func cancelledBeforeCall() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000))
         let sandbox = try Sandbox()
-        let delegate = Interloper { $0.cancel() }
+        let delegate = ActingDelegate { $0.cancel() }
         let session = sandbox.session(delegate)
         session.dataTask(with: url).resume()
         var ends = delegate.end.stream.makeAsyncIterator()
@@ -48,12 +48,13 @@ import Testing
         await server.waitUntilDisconnected()
     }
 
-    @Test func suspendingTheDataTaskBeforeTheDelegateKnowsOfTheDownloadSuspendsTheDownload() async throws {
+    @Test("Suspending the data task before didBecome suspends the download")
+    func suspendedBeforeCall() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
         let sandbox = try Sandbox()
-        let delegate = Interloper { $0.suspend() }
+        let delegate = ActingDelegate { $0.suspend() }
         let session = sandbox.session(delegate)
         session.dataTask(with: url).resume()
         await gate.reached()
@@ -67,8 +68,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// A delegate that turns data tasks into downloads, keeps the new task and notes the names of all calls.
-    private final class Turner: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+    /// A delegate that makes data tasks downloads, keeps the new task and records the names of all calls.
+    private final class BecomesDownload: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
         let calls = Mutex<[String]>([])
         let download = Mutex<URLSessionDownloadTask?>(nil)
         let file = Mutex<Data?>(nil)
@@ -79,7 +80,7 @@ import Testing
         var reached: AsyncStream<Int64> { reachedStream.stream }
         var end: AsyncStream<Void> { endStream.stream }
 
-        private func note(_ call: String, _ task: URLSessionTask) {
+        private func append(_ call: String, _ task: URLSessionTask) {
             calls.withLock { calls in
                 let line = "\(task.taskIdentifier) \(call)"
                 if calls.last != line { calls.append(line) }
@@ -90,48 +91,49 @@ import Testing
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            note("response", dataTask)
+            append("response", dataTask)
             completionHandler(.becomeDownload)
         }
 
         func urlSession(
             _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
         ) {
-            note("became", dataTask)
+            append("became", dataTask)
             download.withLock { $0 = downloadTask }
         }
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-            note("data", dataTask)
+            append("data", dataTask)
         }
 
         func urlSession(
             _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
             totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
         ) {
-            note("wrote", downloadTask)
+            append("wrote", downloadTask)
             reachedStream.continuation.yield(totalBytesWritten)
         }
 
         func urlSession(
             _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
         ) {
-            note("file", downloadTask)
+            append("file", downloadTask)
             file.withLock { $0 = try? Data(contentsOf: location) }
         }
 
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-            note("completed", task)
+            append("completed", task)
             self.error.withLock { $0 = error as? URLError }
             endStream.continuation.yield()
         }
     }
 
-    @Test func theNewTaskGetsTheFileAndTheCompletion() async throws {
+    @Test("The download receives the file and the completion")
+    func newTask() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
         let sandbox = try Sandbox()
-        let turner = Turner()
+        let turner = BecomesDownload()
         let session = sandbox.session(turner)
         let task = session.dataTask(with: url)
         task.taskDescription = "mine"
@@ -152,7 +154,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func theWitnessSeesTheOrder() async throws {
+    @Test("The calls come in order: response, didBecome, file, completion")
+    func order() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -167,18 +170,19 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test(arguments: [true, false]) func theNewTaskCanBeStopped(producingResumeData: Bool) async throws {
+    @Test("The download can be cancelled, with and without resume data", arguments: [true, false])
+    func cancelled(producingResumeData: Bool) async throws {
         let server = try LoopbackServer()
         let good = Reply.generated(content).entityTag("\"v1\"")
         let url = server.route("/file", good.stalled(afterBytes: 100_000))
         let sandbox = try Sandbox()
-        let turner = Turner()
+        let turner = BecomesDownload()
         let session = sandbox.session(turner)
         let task = session.dataTask(with: url)
         task.resume()
         _ = await turner.reached.first { $0 == 100_000 }
         let download = try #require(turner.download.withLock { $0 })
-        // The old task is over: cancelling it does nothing.
+        // The data task has completed: cancelling it has no effect.
         task.cancel()
         var blob: Data?
         if producingResumeData {
@@ -202,12 +206,13 @@ import Testing
         second.invalidateAndCancel()
     }
 
-    @Test func aLostConnectionGivesTheNewTaskResumeData() async throws {
+    @Test("A lost connection gives the download's error resume data")
+    func lostConnection() async throws {
         let server = try LoopbackServer()
         let good = Reply.generated(content).entityTag("\"v1\"")
         let url = server.route("/file", good.cut(afterBytes: 100_000, times: 1))
         let sandbox = try Sandbox()
-        let turner = Turner()
+        let turner = BecomesDownload()
         let session = sandbox.session(turner)
         session.dataTask(with: url).resume()
         for await _ in turner.end.prefix(1) {}
@@ -218,7 +223,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func anEmptyBodyBecomesAnEmptyFile() async throws {
+    @Test("An empty body becomes an empty file")
+    func emptyBody() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .bytes(Data()))
         let sandbox = try Sandbox()

@@ -4,8 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// When resume data can be asked for, what it gives, and what the task does then.
-@Suite(.timeLimit(.minutes(5))) struct CancellingForResumeDataTests {
+@Suite("cancelByProducingResumeData", .timeLimit(.minutes(5)))
+struct CancellingForResumeDataTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     private func stalledServer() throws -> (LoopbackServer, URL) {
@@ -13,7 +13,8 @@ import Testing
         return (server, server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000)))
     }
 
-    @Test func beforeTheTaskIsStartedThereIsNothing() async throws {
+    @Test("A task that was not resumed has no resume data")
+    func beforeResume() async throws {
         let (server, url) = try stalledServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -29,7 +30,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func afterTheCompletionThereIsNothing() async throws {
+    @Test("A completed task has no resume data")
+    func afterCompletion() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
         let witness = Witness()
@@ -45,7 +47,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func theSecondToAskGetsNothing() async throws {
+    @Test("A second call returns nil")
+    func secondCall() async throws {
         let (server, url) = try stalledServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -64,7 +67,8 @@ import Testing
         server.stop()
     }
 
-    @Test func afterAPlainCancelThereIsNothing() async throws {
+    @Test("A call after cancel() returns nil")
+    func afterCancel() async throws {
         let (server, url) = try stalledServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -82,8 +86,8 @@ import Testing
         server.stop()
     }
 
-    /// The handler runs before the completion, on the delegate queue; and the completion carries the same data.
-    @Test func theHandlerComesBeforeTheCompletion() async throws {
+    @Test("The handler is called on the delegate queue before the completion, whose error has the same data")
+    func order() async throws {
         let (server, url) = try stalledServer()
         let sandbox = try Sandbox()
         let queue = OperationQueue()
@@ -113,7 +117,8 @@ import Testing
         server.stop()
     }
 
-    @Test func theCompletionHandlersErrorCarriesTheSameData() async throws {
+    @Test("The error of a completion handler has the same resume data")
+    func completionHandler() async throws {
         let gate = Gate()
         let server = try LoopbackServer()
         let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
@@ -127,7 +132,7 @@ import Testing
         }
         task.resume()
         await gate.reached()
-        // No byte may have been written yet: then there is nothing, in both places.
+        // Possibly no byte was written yet: then both have no resume data.
         let blob = await task.cancelByProducingResumeData()
         let error = try #require(await results.first { _ in true } ?? nil)
         expectError(error, .cancelled, about: url)
@@ -136,7 +141,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func fromInsideDidWriteData() async throws {
+    @Test("Resume data can be produced inside didWriteData")
+    func inDidWriteData() async throws {
         let (server, url) = try stalledServer()
         let sandbox = try Sandbox()
         let (blobs, continuation) = AsyncStream<Data?>.makeStream()
@@ -160,8 +166,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Too late: the file is whole, and is delivered.
-    @Test func fromInsideDidFinishDownloading() async throws {
+    @Test("Inside didFinishDownloadingTo there is no resume data, and the file is delivered")
+    func inDidFinish() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
         let sandbox = try Sandbox()
@@ -183,7 +189,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func aSuspendedTaskGivesItsDataToo() async throws {
+    @Test("A suspended task has resume data")
+    func suspended() async throws {
         let (server, url) = try stalledServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -199,8 +206,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// A task that was made from resume data and stopped before the server said anything gives the same back.
-    @Test func beforeTheAnswerTheDataIsAsItWas() async throws {
+    @Test("A resumed download that is cancelled before the response returns its resume data unchanged")
+    func beforeResponse() async throws {
         let paused = try await PausedDownload()
         let gate = Gate()
         paused.answer(paused.sameResource.delayed(until: gate))
@@ -220,10 +227,12 @@ import Testing
         #expect(outcome.file == paused.content.data)
     }
 
-    /// The same for a task that was never started: what went in must not get lost.
-    @Test(arguments: [false, true]) func beforeTheStartTheDataIsAsItWas(wasStarted: Bool) async throws {
+    @Test(
+        "A resumed download that is cancelled before its request returns its resume data unchanged",
+        arguments: [false, true])
+    func beforeStart(wasStarted: Bool) async throws {
         let paused = try await PausedDownload()
-        // It may come as far as its request before it is suspended.
+        // The request may be sent before the task is suspended.
         let gate = Gate()
         paused.answer(paused.sameResource.delayed(until: gate))
         let witness = Witness()
@@ -239,5 +248,45 @@ import Testing
         gate.open()
         paused.answer(paused.sameResource)
         #expect(await paused.resume().resumedAt == [100_000])
+    }
+}
+
+@Suite("Pausing and resuming a download many times", .timeLimit(.minutes(3)))
+struct RepeatedPauseTests {
+    private let content = GeneratedContent(size: 1_020_000, seed: 11)
+    private let step = 20_000
+
+    /// - Parameter waits: The next task is made after the completion of the one before; otherwise as soon as its
+    ///   resume data is there.
+    @Test("Fifty pauses give the whole file and leave no partial file", arguments: [true, false])
+    func fiftyPauses(waits: Bool) async throws {
+        let step = step
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: step, times: 50))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        var task = session.downloadTask(with: server.url("/file"))
+        for pause in 1...50 {
+            task.resume()
+            await witness.wait { events in
+                events.count { if case .wrote(let total, _) = $0 { total % Int64(step) == 0 } else { false } } >= pause
+            }
+            let blob = try #require(await task.cancelByProducingResumeData())
+            if waits { await witness.completion(of: pause) }
+            task = session.downloadTask(withResumeData: blob)
+        }
+        task.resume()
+        await witness.completion(of: 51)
+        #expect(witness.file(of: task) == content.data)
+        #expect(witness.error(of: task) == nil)
+        let requests = server.requests
+        #expect(requests.map { $0.fields["Range"] } == [nil] + (1...50).map { "bytes=\($0 * step)-" })
+        #expect(requests.dropFirst().allSatisfy { $0.fields["If-Range"] == "\"v1\"" })
+        #expect(requests.map(\.bytesSent) == Array(repeating: step, count: 51))
+        let offsets = witness.events.compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
+        #expect(offsets == (1...50).map { Int64($0 * step) })
+        #expect(sandbox.partialNames == [])
+        session.invalidateAndCancel()
     }
 }

@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A file that cannot be made or written ends a download with the code that says so and the POSIX error underneath.
-@Suite(.timeLimit(.minutes(5))) struct DownloadFileFailureTests {
+@Suite("Downloads whose file cannot be made or written", .timeLimit(.minutes(5)))
+struct DownloadFileFailureTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     /// Downloads into the folder and returns the error of the completion.
@@ -20,7 +20,8 @@ import Testing
         return (witness.error(of: task), witness.events.filter { $0 != .invalid })
     }
 
-    @Test func aFolderBelowAFileCannotBeMade() async throws {
+    @Test("A partials folder below a file fails with a file error and its POSIX error")
+    func belowFile() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -35,7 +36,8 @@ import Testing
         #expect(try Data(contentsOf: sandbox.file("plain")) == Data("a file".utf8))
     }
 
-    @Test func aFolderWhereNothingMayBeMade() async throws {
+    @Test("An unwritable partials folder fails with a file error and its POSIX error")
+    func unwritable() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
         let (error, _) = await fail(into: URL(fileURLWithPath: "/proc/purl/partials"), from: server)
@@ -43,8 +45,8 @@ import Testing
         #expect(posixCode(error) != nil)
     }
 
-    /// What the handler of a completion gets is the same error.
-    @Test func theAsyncFormThrowsIt() async throws {
+    @Test("download(from:) throws the same error")
+    func async() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -55,8 +57,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The folder and the file in it are gone when the body ends: there is nothing to hand over.
-    @Test func aFolderRemovedInTheMiddle() async throws {
+    @Test("A partials folder removed during the download fails it")
+    func removedFolder() async throws {
         let gate = Gate()
         let server = try LoopbackServer()
         let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
@@ -80,8 +82,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The folder is made again for the next download.
-    @Test func aFolderRemovedInBetween() async throws {
+    @Test("A partials folder removed between downloads is made again")
+    func recreatedFolder() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -98,7 +100,7 @@ import Testing
 /// A file system of 256 KiB in a folder of a sandbox, where mounting is allowed.
 final class TinyDisk {
     let folder: URL
-    /// Removed after the disk is unmounted, not before.
+    /// Keeps the folder until the disk is unmounted.
     private let sandbox: Sandbox
 
     /// Whether tests that need one can run.
@@ -111,7 +113,7 @@ final class TinyDisk {
         try mount(flags: 0, size: "256k")
     }
 
-    /// Makes room.
+    /// Enlarges the file system.
     func grow() throws {
         try mount(flags: UInt(MS_REMOUNT), size: "4m")
     }
@@ -125,9 +127,10 @@ final class TinyDisk {
     deinit { umount2(folder.path, Int32(MNT_DETACH)) }
 }
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: TinyDisk.isAvailable)) struct FullDiskTests {
-    /// What was written stays, and is gone on with when there is room again.
-    @Test func aFullDiskEndsTheDownloadAndLosesNothing() async throws {
+@Suite("Downloads to a full disk", .timeLimit(.minutes(5)), .enabled(if: TinyDisk.isAvailable))
+struct FullDiskTests {
+    @Test("A full disk fails the download with usable resume data")
+    func fullDisk() async throws {
         let content = GeneratedContent(size: 400_000, seed: 3)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))

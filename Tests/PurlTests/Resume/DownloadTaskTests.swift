@@ -4,11 +4,12 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// A download task writes bytes as they come and hands over a file that is the caller's only if it is moved.
-@Suite(.timeLimit(.minutes(5))) struct DownloadTaskTests {
+@Suite("Download tasks", .timeLimit(.minutes(5)))
+struct DownloadTaskTests {
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
-    @Test func bytesAreWrittenAsTheyCome() async throws {
+    @Test("Bytes are written to the file as they arrive")
+    func writing() async throws {
         let gates = [Gate(), Gate()]
         let server = try LoopbackServer()
         let url = server.route(
@@ -34,14 +35,14 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// A delegate that adds up what it is told.
+    /// A delegate that adds up the counts it receives.
     private final class Adder: NSObject, URLSessionDownloadDelegate, Sendable {
         let sums = Mutex<(written: Int64, last: Int64, isExact: Bool)>((0, 0, true))
         let expected = Mutex<Set<Int64>>([])
         private let look: @Sendable (URL) -> Void
         private let ends = AsyncStream<Void>.makeStream()
 
-        /// - Parameter look: Gets the file.
+        /// - Parameter look: Runs with the file's location.
         init(look: @escaping @Sendable (URL) -> Void) { self.look = look }
 
         /// Returns when the task has completed.
@@ -78,7 +79,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func theCountsAddUp(tellsLength: Bool) async throws {
+    @Test("The counts of didWriteData add up to the file's size", arguments: [true, false])
+    func counts(tellsLength: Bool) async throws {
         let big = GeneratedContent(size: 20_000_000, seed: 2)
         let server = try LoopbackServer()
         let url = server.route("/file", tellsLength ? .generated(big) : .generated(big).chunked())
@@ -95,7 +97,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func theCountsOfAResumedDownloadGoOn() async throws {
+    @Test("The counts of a resumed download start at its offset")
+    func resumedCounts() async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource.inPieces(of: 10_000))
         let adder = Adder { #expect((try? paused.content.matches(fileAt: $0)) == true) }
@@ -109,7 +112,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func aMovedFileSurvives() async throws {
+    @Test("A file that the delegate moves stays")
+    func movedFile() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -123,7 +127,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func aMovedFileSurvivesTheCompletionHandlerToo() async throws {
+    @Test("A file that the completion handler moves stays")
+    func movedInHandler() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -146,7 +151,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func theFileOfAnAsyncDownloadIsTheCallers() async throws {
+    @Test("The file of an async download belongs to the caller")
+    func async() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -158,7 +164,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test(arguments: [0, 1, 65_535, 1 << 20, 1 << 20 + 1]) func everySizeArrivesWhole(size: Int) async throws {
+    @Test("Files of every size are complete", arguments: [0, 1, 65_535, 1 << 20, 1 << 20 + 1])
+    func sizes(size: Int) async throws {
         let content = GeneratedContent(size: size, seed: 1)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
@@ -174,8 +181,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// An error page is a file like any other, as in Foundation: the status is the user's to look at.
-    @Test func anErrorPageIsDelivered() async throws {
+    @Test("The body of an error response is delivered as a file")
+    func errorPage() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("no such thing").status(404))
         let witness = Witness()
@@ -191,7 +198,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func aPlainCancelLeavesNoFile() async throws {
+    @Test("A cancelled download leaves no file")
+    func cancelled() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000))
         let sandbox = try Sandbox()
@@ -209,7 +217,8 @@ import Testing
         server.stop()
     }
 
-    @Test func fiveHundredAtOnceAllArrive() async throws {
+    @Test("500 concurrent downloads all complete")
+    func concurrent() async throws {
         let server = try LoopbackServer()
         for index in 0..<500 { server.route("/\(index)", .generated(size: 50_000, seed: UInt64(index))) }
         let sandbox = try Sandbox()

@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-/// What was done to the partial file meanwhile decides whether its bytes are trusted.
-@Suite(.timeLimit(.minutes(5))) struct PartialFileTests {
-    enum Mischief: CaseIterable, Sendable {
+@Suite("The partial file of a resumed download", .timeLimit(.minutes(5)))
+struct PartialFileTests {
+    enum Damage: CaseIterable, Sendable {
         case missing, emptied, oneByteShort, firstByteOfTail, lastByte, symbolicLink, danglingLink, directory, pipe
         case folderMissing
 
@@ -33,7 +33,7 @@ import Testing
             }
         }
 
-        /// What stays where the partial file was: not ours to remove.
+        /// Whether something that is not Purl's stays in the partial file's place.
         var leavesSomething: Bool {
             switch self {
             case .symbolicLink, .danglingLink, .directory, .pipe: true
@@ -42,10 +42,11 @@ import Testing
         }
     }
 
-    @Test(arguments: Mischief.allCases) func bytesThatCannotBeTrustedAreLoadedAgain(_ mischief: Mischief) async throws {
+    @Test("A partial file that was changed or replaced is loaded again", arguments: Damage.allCases)
+    func changed(_ damage: Damage) async throws {
         let paused = try await PausedDownload()
         let partial = try paused.partial
-        try mischief.apply(to: partial, paused.sandbox)
+        try damage.apply(to: partial, paused.sandbox)
         let elsewhere = try? Data(contentsOf: paused.sandbox.file("elsewhere"))
         paused.answer(paused.sameResource)
         let outcome = await paused.resume()
@@ -57,11 +58,11 @@ import Testing
         #expect(paused.ranges == [nil])
         #expect(paused.server.requests.map { $0.fields["If-Range"] } == [nil])
         #expect((try? Data(contentsOf: paused.sandbox.file("elsewhere"))) == elsewhere)
-        #expect(paused.sandbox.partialNames == (mischief.leavesSomething ? [partial.lastPathComponent] : []))
+        #expect(paused.sandbox.partialNames == (damage.leavesSomething ? [partial.lastPathComponent] : []))
     }
 
-    /// Bytes beyond the recorded count were written after the resume data was made; nothing vouches for them.
-    @Test(arguments: [1, 65_536, 500_000]) func surplusBytesAreCutOff(count: Int) async throws {
+    @Test("Bytes beyond the recorded count are cut off", arguments: [1, 65_536, 500_000])
+    func surplus(count: Int) async throws {
         let paused = try await PausedDownload()
         let handle = try FileHandle(forWritingTo: paused.partial)
         try handle.seekToEnd()
@@ -75,8 +76,8 @@ import Testing
         #expect(paused.sandbox.partialNames == [])
     }
 
-    /// A partial shorter than the digested tail is digested as a whole.
-    @Test(arguments: [1, 500, 65_535, 65_536, 65_537]) func damageIsSeenInShortFilesToo(size: Int) async throws {
+    @Test("Damage is noticed in a file shorter than the digested tail", arguments: [1, 500, 65_535, 65_536, 65_537])
+    func shortFile(size: Int) async throws {
         let content = GeneratedContent(size: 300_000, seed: 5)
         let damaged = try await PausedDownload(of: content, at: size)
         try flipByte(at: size - 1, of: damaged.partial)
@@ -90,8 +91,8 @@ import Testing
         #expect(await sound.resume().resumedAt == [Int64(size)])
     }
 
-    /// Older resume data of the same download goes on where it says, not where the file ends.
-    @Test func olderResumeDataStillWorks() async throws {
+    @Test("Older resume data resumes at its own offset")
+    func olderResumeData() async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource.cut(afterBytes: 50_000, times: 1))
         let lost = await paused.resume()
@@ -102,7 +103,8 @@ import Testing
         #expect(paused.ranges == ["bytes=100000-", "bytes=100000-"])
     }
 
-    @Test func onlyItsOwnerCanReadAPartialFile() async throws {
+    @Test("Only the owner can read a partial file")
+    func permissions() async throws {
         let paused = try await PausedDownload()
         let attributes = try FileManager.default.attributesOfItem(atPath: paused.partial.path)
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A download that was stopped in the middle: its partial file lies in the sandbox and `blob` tells how to go on.
+/// A download that was cancelled in the middle: its partial file is in the sandbox, and `blob` is its resume data.
 struct PausedDownload {
     static let tag = "\"v1\""
     static let path = "/file"
@@ -11,14 +11,14 @@ struct PausedDownload {
     let server: LoopbackServer
     let sandbox: Sandbox
     let content: GeneratedContent
-    /// How many bytes there are.
+    /// The number of bytes in the partial file.
     let received: Int
     /// The resume data.
     let blob: Data
 
-    /// Downloads the first `received` bytes of `content` and stops there; the server's record is empty afterwards.
+    /// Downloads the first `received` bytes of `content`; the server's list of requests is empty afterwards.
     ///
-    /// - Parameter reply: Changes the server's answer, which has a strong entity tag.
+    /// - Parameter reply: Changes the server's response, which has a strong entity tag.
     init(
         of content: GeneratedContent = GeneratedContent(size: 300_000, seed: 3), at received: Int = 100_000,
         from server: LoopbackServer? = nil, in sandbox: Sandbox? = nil,
@@ -34,7 +34,7 @@ struct PausedDownload {
         self.server.forgetRequests()
     }
 
-    /// What `cancelByProducingResumeData` gives in the middle of an answer like this one.
+    /// The result of `cancelByProducingResumeData` in the middle of such a response.
     static func resumeData(
         at received: Int = 100_000, reply: (Reply) -> Reply, request: (URL) -> URLRequest = { URLRequest(url: $0) }
     ) async throws -> (data: Data?, partialNames: [String]) {
@@ -64,12 +64,12 @@ struct PausedDownload {
         return (server, sandbox, data)
     }
 
-    /// Where the server's answers to the request for the rest are set.
+    /// Sets the server's response to the request for the rest.
     func answer(_ reply: Reply) {
         server.route(Self.path, reply)
     }
 
-    /// The whole resource as it was, under the same tag: what a good server answers with.
+    /// The unchanged resource under the same tag.
     var sameResource: Reply { .generated(content).entityTag(Self.tag) }
 
     /// The only partial file.
@@ -77,7 +77,7 @@ struct PausedDownload {
         get throws { sandbox.partials.appendingPathComponent(try #require(sandbox.partialNames.first)) }
     }
 
-    /// Goes on in a new session and returns what became of it.
+    /// Resumes in a new session, and returns the outcome.
     func resume(_ blob: Data? = nil) async -> Outcome {
         let witness = Witness()
         let session = sandbox.session(witness)
@@ -91,23 +91,23 @@ struct PausedDownload {
             error: witness.error(of: task))
     }
 
-    /// What a delegate saw of one task.
+    /// The calls that a delegate received about one task.
     struct Outcome {
         let events: [Witness.Event]
         let file: Data?
         let error: URLError?
 
-        /// Where the task said it went on.
+        /// The offsets of `didResumeAtOffset`.
         var resumedAt: [Int64] {
             events.compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
         }
     }
 
-    /// The `Range` fields that the server got since the pause.
+    /// The `Range` fields of the requests since the pause.
     var ranges: [String?] { server.requests.map { $0.fields["Range"] } }
 }
 
-/// Checks what every error has: a code, the URL it is about, and a sentence.
+/// Expects what every error has: a code, its URL, and a description.
 func expectError(
     _ error: (any Error)?, _ code: URLError.Code, about url: URL?, sourceLocation: SourceLocation = #_sourceLocation
 ) {

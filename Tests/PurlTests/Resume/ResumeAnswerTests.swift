@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-/// What the answer to the request for the rest does to the download.
-@Suite(.timeLimit(.minutes(5))) struct ResumeAnswerTests {
-    /// One answer, by the words that describe it and by what makes it of a good one.
+@Suite("The response to the request for the rest of a download", .timeLimit(.minutes(5)))
+struct ResumeAnswerTests {
+    /// A response: its description, and the change that makes it from the matching one.
     struct Answer: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let reply: @Sendable (Reply) -> Reply
@@ -18,7 +18,7 @@ import Testing
 
     static let fitting = [
         Answer("a plain 206") { $0 },
-        Answer("the total is not told") { $0.contentRange(.total(nil)) },
+        Answer("no total") { $0.contentRange(.total(nil)) },
         Answer("no validator in the 206") { $0.replacingField("ETag", nil) },
         Answer("no Accept-Ranges in the 206") { $0.acceptRanges(nil) },
         Answer("in chunks") { $0.chunked(size: 1_000) },
@@ -28,7 +28,8 @@ import Testing
         Answer("a coding that codes nothing") { $0.field("Content-Encoding", "identity") },
     ]
 
-    @Test(arguments: fitting) func aPartThatFitsIsAppended(_ answer: Answer) async throws {
+    @Test("A matching part is appended", arguments: fitting)
+    func fittingPart(_ answer: Answer) async throws {
         let paused = try await PausedDownload()
         paused.answer(answer.reply(paused.sameResource))
         let outcome = await paused.resume()
@@ -58,15 +59,15 @@ import Testing
         (Answer("empty now") { _ in .generated(size: 0).entityTag("\"v2\"") }, .init(size: 0)),
     ]
 
-    @Test(arguments: whole) func aWholeAnswerStartsOver(_ row: (answer: Answer, content: GeneratedContent)) async throws
-    {
+    @Test("A whole response starts over", arguments: whole)
+    func wholeResponse(_ row: (answer: Answer, content: GeneratedContent)) async throws {
         let paused = try await PausedDownload()
         paused.answer(row.answer.reply(paused.sameResource))
         let outcome = await paused.resume()
         #expect(outcome.file == row.content.data)
         #expect(outcome.resumedAt == [0])
         #expect(outcome.events.last == .completed(nil))
-        // One request is enough: its answer is the new content already.
+        // One request is enough: its response is the new content.
         #expect(paused.ranges == ["bytes=100000-"])
         #expect(paused.sandbox.partialNames == [])
     }
@@ -93,13 +94,14 @@ import Testing
         Answer("a length that is not that of the range") { $0.replacingField("Content-Length", "5") },
         Answer("416 with another length") { _ in .generated(size: 90_000).rangeNotSatisfiable() },
         Answer("416 with the same length") { $0.rangeNotSatisfiable() },
-        Answer("416 that says nothing") { $0.rangeNotSatisfiable().replacingField("Content-Range", nil) },
-        Answer("416 whose length is what we have") {
+        Answer("416 without a Content-Range") { $0.rangeNotSatisfiable().replacingField("Content-Range", nil) },
+        Answer("416 with the partial file's length") {
             $0.rangeNotSatisfiable().replacingField("Content-Range", "bytes */100000")
         },
     ]
 
-    @Test(arguments: unusable) func anAnswerThatDoesNotFitIsNeverAppended(_ answer: Answer) async throws {
+    @Test("A response that does not match is never appended, and the download starts over", arguments: unusable)
+    func unusablePart(_ answer: Answer) async throws {
         let paused = try await PausedDownload()
         paused.answer(.sequence([answer.reply(paused.sameResource), paused.sameResource]))
         let outcome = await paused.resume()
@@ -111,8 +113,8 @@ import Testing
         #expect(paused.sandbox.partialNames == [])
     }
 
-    /// The second question has no range that could be got wrong; a part in answer to it is an error.
-    @Test func aServerThatSendsPartsUnaskedEndsInAnError() async throws {
+    @Test("A 206 to a request without a range fails with badServerResponse and keeps the resume data")
+    func unrequestedPart() async throws {
         let paused = try await PausedDownload()
         paused.answer(
             .generated(paused.content).status(206).field("Content-Range", "bytes 7-299999/300000")
@@ -125,14 +127,15 @@ import Testing
         #expect(await paused.resume(blob).file == paused.content.data)
     }
 
-    // MARK: 416 for a file that is whole
+    // MARK: 416 for a complete file
 
-    /// All bytes came, but not the end of the message: the length is not known to the client.
+    /// All bytes were received, but not the end of the message: the client does not know the length.
     private func pausedAtTheEnd() async throws -> PausedDownload {
         try await PausedDownload(at: 300_000) { $0.entityTag(PausedDownload.tag).chunked(size: 60_000) }
     }
 
-    @Test func unsatisfiableWithOurLengthMeansFinished() async throws {
+    @Test("A 416 with the partial file's length completes the download")
+    func complete() async throws {
         let paused = try await pausedAtTheEnd()
         paused.answer(paused.sameResource)
         let outcome = await paused.resume()
@@ -142,7 +145,8 @@ import Testing
         #expect(paused.sandbox.partialNames == [])
     }
 
-    @Test func theBodyOfA416IsNotTheResource() async throws {
+    @Test("The body of a 416 is not written to the file")
+    func bodyOf416() async throws {
         let paused = try await pausedAtTheEnd()
         paused.answer(
             .text("no such range").status(416).field("Content-Range", "bytes */300000").entityTag(PausedDownload.tag))
@@ -151,8 +155,10 @@ import Testing
         #expect(outcome.events.last == .completed(nil))
     }
 
-    @Test(arguments: ["bytes */299999", "bytes */300001", "bytes */*", "bytes 0-1/300000", ""])
-    func unsatisfiableWithAnotherLengthStartsOver(contentRange: String) async throws {
+    @Test(
+        "A 416 with another length starts over",
+        arguments: ["bytes */299999", "bytes */300001", "bytes */*", "bytes 0-1/300000", ""])
+    func otherLength(contentRange: String) async throws {
         let paused = try await pausedAtTheEnd()
         let newer = GeneratedContent(size: 200_000, seed: 4)
         let refusal = Reply.status(416).field("Content-Range", contentRange).entityTag(PausedDownload.tag)
@@ -163,7 +169,8 @@ import Testing
         #expect(paused.ranges == ["bytes=300000-", nil])
     }
 
-    @Test func unsatisfiableWithAnotherTagStartsOver() async throws {
+    @Test("A 416 with another entity tag starts over")
+    func otherTag() async throws {
         let paused = try await pausedAtTheEnd()
         let newer = GeneratedContent(size: 300_000, seed: 4)
         let changed = Reply.generated(newer).entityTag("\"v2\"")
@@ -173,11 +180,12 @@ import Testing
         #expect(outcome.resumedAt == [0])
     }
 
-    // MARK: Bodies that break their promise
+    // MARK: Bodies of the wrong length
 
-    /// Without a length the end of the stream ends the body; the `Content-Range` still says how long it had to be.
-    @Test(arguments: [-50_000, -1, 1, 50_000])
-    func aRestOfTheWrongLengthIsAnError(surplus: Int) async throws {
+    @Test(
+        "A part shorter or longer than its Content-Range fails and never gives a wrong file",
+        arguments: [-50_000, -1, 1, 50_000])
+    func wrongLength(surplus: Int) async throws {
         let paused = try await PausedDownload()
         let longer = GeneratedContent(size: 400_000, seed: 3)
         var raw = Data("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 100000-299999/300000\r\n\r\n".utf8)
@@ -187,7 +195,7 @@ import Testing
         #expect(outcome.file == nil)
         #expect(outcome.error?.localizedDescription.isEmpty == false)
         #expect(outcome.error?.failingURL == paused.server.url(PausedDownload.path))
-        // Whatever can be gone on with, ends in the right file.
+        // If there is resume data, it leads to the right file.
         paused.answer(paused.sameResource)
         if let blob = outcome.error?.downloadTaskResumeData {
             let second = await paused.resume(blob)

@@ -3,9 +3,10 @@ import Purl
 import PurlTesting
 import Testing
 
-/// Resume data is a property list that a person can read.
-@Suite(.timeLimit(.minutes(5))) struct ResumeDataFormatTests {
-    @Test func itIsAnXMLPropertyListWithTheDocumentedKeys() async throws {
+@Suite("The format of resume data", .timeLimit(.minutes(5)))
+struct ResumeDataFormatTests {
+    @Test("Resume data is an XML property list with the documented keys")
+    func keys() async throws {
         let paused = try await PausedDownload { reply in
             reply.entityTag(PausedDownload.tag)
         } request: { url in
@@ -35,8 +36,8 @@ import Testing
         }
     }
 
-    /// SHA-256, by a program that is not ours.
-    @Test func theDigestIsThatOfTheLast64KiB() async throws {
+    @Test("The digest is the SHA-256 of the last 64 KiB")
+    func digest() async throws {
         let paused = try await PausedDownload()
         let tail = paused.sandbox.file("tail")
         try paused.content.bytes((100_000 - 65_536)..<100_000).write(to: tail)
@@ -52,7 +53,8 @@ import Testing
         #expect(digest == text.split(separator: " ").first.map(String.init))
     }
 
-    @Test func withoutALengthTheTotalIsLeftOut() async throws {
+    @Test("Without a length there is no total")
+    func noLength() async throws {
         let paused = try await PausedDownload { $0.entityTag(PausedDownload.tag).chunked() }
         #expect(try Tampering.entries(of: paused.blob)["totalBytes"] == nil)
         paused.answer(paused.sameResource)
@@ -61,8 +63,8 @@ import Testing
         #expect(outcome.events.first == .resumed(at: 100_000, of: 300_000))
     }
 
-    /// After a redirect both requests are told.
-    @Test func theCurrentRequestIsTheOneThatWasFollowed() async throws {
+    @Test("After a redirect both the original and the current request are recorded")
+    func redirected() async throws {
         let server = try LoopbackServer()
         server.route("/start", .redirect(302, to: PausedDownload.path))
         let paused = try await PausedDownload(from: server) { reply in

@@ -3,12 +3,14 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A transfer that fails carries what it takes to go on, and a failed attempt to go on loses nothing.
-@Suite(.timeLimit(.minutes(5))) struct ResumeFailureTests {
+@Suite("Failures of a download and of its resumption keep the resume data", .timeLimit(.minutes(5)))
+struct ResumeFailureTests {
     // MARK: The request for the rest fails
 
-    @Test(arguments: [204, 304, 400, 401, 403, 404, 410, 500, 502, 503])
-    func anErrorPageIsNotTheRest(status: Int) async throws {
+    @Test(
+        "An error response to the range request is not appended, and its error keeps the resume data",
+        arguments: [204, 304, 400, 401, 403, 404, 410, 500, 502, 503])
+    func errorPage(status: Int) async throws {
         let paused = try await PausedDownload()
         paused.answer(.text("try again later").status(status))
         let before = try Data(contentsOf: paused.partial)
@@ -26,8 +28,8 @@ import Testing
         #expect(paused.sandbox.partialNames == [])
     }
 
-    /// The whole was asked for because the rest did not fit, and then the server fails.
-    @Test func anErrorAfterAnUnusablePartKeepsTheBytes() async throws {
+    @Test("An error after a part that does not match keeps the received bytes")
+    func errorAfterUnusablePart() async throws {
         let paused = try await PausedDownload()
         paused.answer(.sequence([paused.sameResource.contentRange(.missing), .status(503)]))
         let outcome = await paused.resume()
@@ -38,7 +40,8 @@ import Testing
         #expect(second.resumedAt == [100_000])
     }
 
-    @Test func aRefusedConnectionLosesNothing() async throws {
+    @Test("A refused connection keeps the resume data")
+    func refusedConnection() async throws {
         let paused = try await PausedDownload()
         let url = paused.server.url(PausedDownload.path)
         let port = try DeadPort(stopping: paused.server)
@@ -51,8 +54,8 @@ import Testing
         #expect(paused.sandbox.partialNames.count == 1)
     }
 
-    /// The server is started again at the same place.
-    @Test func aDownloadGoesOnWhenTheServerIsBack() async throws {
+    @Test("A download resumes after the server was restarted")
+    func restartedServer() async throws {
         let sandbox = try Sandbox()
         let path = sandbox.file("s").path
         let url = try #require(URL(string: "http+unix://\(path.replacingOccurrences(of: "/", with: "%2F"))/file"))
@@ -72,8 +75,10 @@ import Testing
         server.stop()
     }
 
-    @Test(arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(0)])
-    func aConnectionLostBeforeTheRestLosesNothing(moment: Phase) async throws {
+    @Test(
+        "A connection lost before the rest keeps the resume data",
+        arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(0)])
+    func lostConnection(moment: Phase) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource.cut(at: moment, times: 1))
         let outcome = await paused.resume()
@@ -83,8 +88,8 @@ import Testing
         #expect(second.resumedAt == [100_000])
     }
 
-    /// What is left when the newer version broke off is the newer version's beginning.
-    @Test func aNewerVersionThatBreaksOffIsGoneOnWith() async throws {
+    @Test("A newer version that breaks off is resumed as the newer version")
+    func newerVersion() async throws {
         let paused = try await PausedDownload()
         let newer = GeneratedContent(size: 250_000, seed: 9)
         paused.answer(.generated(newer).entityTag("\"v2\"").cut(afterBytes: 60_000, times: 1))
@@ -97,9 +102,9 @@ import Testing
         #expect(paused.server.requests.map { $0.fields["If-Range"] } == ["\"v1\"", "\"v2\""])
     }
 
-    // MARK: A transfer fails on the way
+    // MARK: A transfer fails in the middle
 
-    enum Mishap: CaseIterable, Sendable {
+    enum Fault: CaseIterable, Sendable {
         case cut, reset, noProgress, tooLong
 
         var code: URLError.Code {
@@ -118,24 +123,25 @@ import Testing
         }
     }
 
-    @Test(arguments: Mishap.allCases) func theErrorCarriesResumeDataThatWorks(_ mishap: Mishap) async throws {
+    @Test("The error of a failed transfer has usable resume data", arguments: Fault.allCases)
+    func usableResumeData(_ fault: Fault) async throws {
         let gate = Gate()
         let content = GeneratedContent(size: 300_000, seed: 3)
         let server = try LoopbackServer()
         let good = Reply.generated(content).entityTag("\"v1\"")
         let bad = good.stalled(afterBytes: 100_000, until: gate)
-        let url = server.route("/file", mishap == .cut ? bad.cut(afterBytes: 100_000) : bad.reset(afterBytes: 100_000))
+        let url = server.route("/file", fault == .cut ? bad.cut(afterBytes: 100_000) : bad.reset(afterBytes: 100_000))
         let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness, mishap.configure)
+        let session = sandbox.session(witness, fault.configure)
         let task = session.downloadTask(with: url)
         task.resume()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
-        if mishap.code == .networkConnectionLost { gate.open() }
+        if fault.code == .networkConnectionLost { gate.open() }
         await witness.completion()
         gate.open()
         let error = try #require(witness.error(of: task))
-        expectError(error, mishap.code, about: url)
+        expectError(error, fault.code, about: url)
         #expect(task.error as? URLError == error)
         let blob = try #require(error.downloadTaskResumeData)
         #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == blob)
@@ -155,19 +161,19 @@ import Testing
         another.invalidateAndCancel()
     }
 
-    /// Each attempt gets 30,000 bytes further.
-    @Test func cutsInARowAreGoneOnWithFromTheErrorsInsideTheCompletion() async throws {
+    @Test("Repeated cuts are resumed from the errors inside the completion")
+    func cutsInCompletion() async throws {
         let content = GeneratedContent(size: 300_000, seed: 3)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").cut(afterBytes: 30_000, times: 9))
         let sandbox = try Sandbox()
         let session = sandbox.session()
         let file = await withCheckedContinuation { continuation in
-            Persistence(session) { continuation.resume(returning: $0) }.start(url)
+            ResumingLoader(session) { continuation.resume(returning: $0) }.start(url)
         }
         #expect(file == content.data)
         #expect(server.requests.map { $0.fields["Range"] } == [nil] + (1...9).map { "bytes=\($0 * 30_000)-" })
-        // The file goes when the handler has returned; this call comes after it.
+        // The file is removed when the handler has returned; this call comes after it.
         await withCheckedContinuation { continuation in
             session.getAllTasks { _ in continuation.resume() }
         }
@@ -175,8 +181,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Goes on as long as the errors carry resume data.
-    private final class Persistence: Sendable {
+    /// Resumes as long as the errors have resume data.
+    private final class ResumingLoader: Sendable {
         private let session: URLSession
         private let end: @Sendable (Data?) -> Void
 
@@ -198,7 +204,8 @@ import Testing
         }
     }
 
-    @Test func cutsInARowAreGoneOnWithAsynchronously() async throws {
+    @Test("Repeated cuts are resumed from the errors of download(from:)")
+    func cutsAsync() async throws {
         let content = GeneratedContent(size: 300_000, seed: 3)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").cut(afterBytes: 30_000, times: 9))
@@ -219,8 +226,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// A broken chunk is no reason to throw away what came before it.
-    @Test func aBrokenChunkKeepsWhatCameBefore() async throws {
+    @Test("A malformed chunk keeps the bytes before it")
+    func malformedChunk() async throws {
         let content = GeneratedContent(size: 300_000, seed: 3)
         let server = try LoopbackServer()
         var raw = Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"v1\"\r\n".utf8)

@@ -3,9 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// When a download can be gone on with: resume data is offered only if every rule holds, otherwise the handler gets
-/// nil and no partial file stays.
-@Suite(.timeLimit(.minutes(5))) struct ResumeOfferTests {
+@Suite("When resume data is offered", .timeLimit(.minutes(5)))
+struct ResumeOfferTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let reply: @Sendable (Reply) -> Reply
@@ -39,7 +38,8 @@ import Testing
         Case("ranges in capitals") { $0.entityTag("\"v1\"").acceptRanges("Bytes") },
     ]
 
-    @Test(arguments: offered) func resumeDataIsOffered(_ offer: Case) async throws {
+    @Test("Resume data is offered when every rule holds", arguments: offered)
+    func resumeData(_ offer: Case) async throws {
         let (data, partialNames) = try await PausedDownload.resumeData(reply: offer.reply, request: offer.request)
         #expect(data != nil)
         #expect(partialNames.count == 1)
@@ -84,17 +84,18 @@ import Testing
         Case("an error page") { $0.status(404).entityTag("\"v1\"").field("Accept-Ranges", "bytes") },
         Case("a POST", request: post) { $0.entityTag("\"v1\"") },
         Case("a GET with a body", request: getWithBody) { $0.entityTag("\"v1\"") },
-        Case("a range of the user's own", request: getRange) { $0.entityTag("\"v1\"") },
+        Case("a range of the request's own", request: getRange) { $0.entityTag("\"v1\"") },
     ]
 
-    @Test(arguments: refused) func noResumeDataIsOffered(_ refusal: Case) async throws {
+    @Test("No resume data is offered when a rule is broken", arguments: refused)
+    func noResumeData(_ refusal: Case) async throws {
         let (data, partialNames) = try await PausedDownload.resumeData(reply: refusal.reply, request: refusal.request)
         #expect(data == nil)
         #expect(partialNames == [])
     }
 
-    /// The same rules hold for transfers that fail by themselves.
-    @Test(arguments: refused) func anErrorCarriesNoResumeDataEither(_ refusal: Case) async throws {
+    @Test("The error of a failed transfer has no resume data when a rule is broken", arguments: refused)
+    func noneInError(_ refusal: Case) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", refusal.reply(.generated(size: 300_000)).cut(afterBytes: 100_000))
         let sandbox = try Sandbox()
@@ -103,14 +104,15 @@ import Testing
         let task = session.downloadTask(with: refusal.request(url))
         task.resume()
         await witness.completion()
-        // A body that ends with the connection ends wherever that is.
+        // A body without a length ends with the connection, wherever that is.
         expectError(witness.error(of: task), .networkConnectionLost, about: url)
         #expect(witness.error(of: task)?.downloadTaskResumeData == nil)
         #expect(sandbox.partialNames == [])
         session.invalidateAndCancel()
     }
 
-    @Test func withoutABodyByteThereIsNothingToGoOnWith() async throws {
+    @Test("Without a body byte there is no resume data")
+    func noByte() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .generated(size: 1_000).entityTag("\"v1\"").stalled(afterBytes: 0, until: gate))
@@ -128,8 +130,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// A date joins ranges as a tag does.
-    @Test(arguments: [true, false]) func aStrongDateGoesOn(isUnchanged: Bool) async throws {
+    @Test("A strong Last-Modified is a validator for If-Range", arguments: [true, false])
+    func strongDate(isUnchanged: Bool) async throws {
         let paused = try await PausedDownload { $0.lastModified(Self.date).field("Date", Self.nextSecond) }
         let content = GeneratedContent(size: 300_000, seed: isUnchanged ? 3 : 4)
         paused.answer(
@@ -140,7 +142,8 @@ import Testing
         #expect(paused.server.requests.map { $0.fields["If-Range"] } == [Self.sameSecond])
     }
 
-    @Test func anotherDateInThePartIsNotTheRest() async throws {
+    @Test("A part with another Last-Modified is not appended")
+    func otherDate() async throws {
         let paused = try await PausedDownload { $0.lastModified(Self.date).field("Date", Self.nextSecond) }
         let good = Reply.generated(paused.content).lastModified(Self.date)
         paused.answer(.sequence([good.replacingField("Last-Modified", Self.secondBefore), good]))

@@ -3,9 +3,10 @@ import Purl
 import PurlTesting
 import Testing
 
-/// Resume data may be used by other sessions, more than once, and lead through redirects.
-@Suite(.timeLimit(.minutes(5))) struct ResumeSharingTests {
-    @Test func twoTasksFromOneBlobBothEndIdentical() async throws {
+@Suite("Resume data that is used twice, in other sessions, and across redirects", .timeLimit(.minutes(5)))
+struct ResumeSharingTests {
+    @Test("Two tasks from the same resume data both have the right file")
+    func twoTasks() async throws {
         let paused = try await PausedDownload()
         let gate = Gate()
         paused.answer(paused.sameResource.stalled(afterBytes: 1_000, until: gate))
@@ -28,7 +29,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func manyTasksFromOneBlobAtOnceAllEndIdentical() async throws {
+    @Test("Many concurrent tasks from the same resume data all have the right file")
+    func manyTasks() async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         let session = paused.sandbox.session()
@@ -43,8 +45,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Resume data is used up when the download is over: then there is no partial file any more.
-    @Test func usedAgainAfterTheDownloadItStartsOver() async throws {
+    @Test("Resume data that is used after the download has completed starts over")
+    func usedAgain() async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         #expect(await paused.resume().resumedAt == [100_000])
@@ -54,7 +56,8 @@ import Testing
         #expect(paused.sandbox.partialNames == [])
     }
 
-    @Test func aSessionWithAnotherFolderStartsOver() async throws {
+    @Test("A session with another partials folder starts over")
+    func otherFolder() async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         let other = try Sandbox()
@@ -67,12 +70,13 @@ import Testing
         #expect(witness.events.first == .resumed(at: 0, of: 300_000))
         #expect(paused.ranges == [nil])
         #expect(other.partialNames == [])
-        // The other folder's file is as it was, so the other session could still go on.
+        // The other folder's file is unchanged, so the other session can still resume.
         session.invalidateAndCancel()
         #expect(await paused.resume().resumedAt == [100_000])
     }
 
-    @Test func theTaskShowsTheRequestItGoesOnWith() async throws {
+    @Test("The task's original and current request are those of the resume data")
+    func requests() async throws {
         let paused = try await PausedDownload { reply in
             reply.entityTag(PausedDownload.tag)
         } request: { url in
@@ -99,7 +103,8 @@ import Testing
 
     // MARK: Redirects
 
-    @Test func aRedirectOnTheWayBackIsFollowedWithTheRange() async throws {
+    @Test("A redirect of the range request keeps the range")
+    func redirect() async throws {
         let paused = try await PausedDownload()
         paused.answer(.redirect(302, to: "/moved"))
         paused.server.route("/moved", paused.sameResource)
@@ -113,8 +118,8 @@ import Testing
         #expect(paused.ranges == ["bytes=100000-", "bytes=100000-"])
     }
 
-    /// A download that was redirected begins again where it began: the place it leads to may have changed.
-    @Test func aRedirectedDownloadAsksTheFirstPlaceAgain() async throws {
+    @Test("A redirected download resumes at its original URL")
+    func redirectedDownload() async throws {
         let server = try LoopbackServer()
         server.route("/start", .redirect(307, to: PausedDownload.path))
         let paused = try await PausedDownload(from: server) { reply in
@@ -129,7 +134,8 @@ import Testing
         #expect(paused.server.requests.map(\.path) == ["/start", PausedDownload.path])
     }
 
-    @Test func aRedirectToAnotherServerIsFollowedToo() async throws {
+    @Test("A redirect of the range request to another server keeps the range")
+    func otherServer() async throws {
         let paused = try await PausedDownload()
         let mirror = try LoopbackServer()
         paused.answer(.redirect(301, to: mirror.route("/mirror", paused.sameResource).absoluteString))
@@ -139,7 +145,8 @@ import Testing
         #expect(mirror.requests.map { $0.fields["Range"] } == ["bytes=100000-"])
     }
 
-    @Test func aRedirectToSomethingElseStartsOver() async throws {
+    @Test("A redirect of the range request to another resource starts over")
+    func otherResource() async throws {
         let paused = try await PausedDownload()
         let newer = GeneratedContent(size: 150_000, seed: 12)
         paused.answer(.redirect(303, to: "/moved"))
@@ -149,7 +156,8 @@ import Testing
         #expect(outcome.resumedAt == [0])
     }
 
-    @Test func aRedirectToNowhereLosesNothing() async throws {
+    @Test("A redirect of the range request to nowhere keeps the resume data")
+    func nowhere() async throws {
         let paused = try await PausedDownload()
         paused.answer(.redirect(302, to: "https://localhost/secure"))
         let outcome = await paused.resume()

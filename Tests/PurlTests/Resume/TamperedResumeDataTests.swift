@@ -3,12 +3,11 @@ import Purl
 import PurlTesting
 import Testing
 
-/// Resume data is untrusted input: what Purl would not have written is refused, whatever it says stays inside the
-/// partials folder, and no byte of it can make a wrong file.
-@Suite(.timeLimit(.minutes(5))) struct TamperedResumeDataTests {
+@Suite("Resume data that Purl did not write", .timeLimit(.minutes(5)))
+struct TamperedResumeDataTests {
     private let secret = Data("do not touch".utf8)
 
-    /// Goes on with `blob` and expects that it is refused before anything happens.
+    /// Expects that `blob` is refused before a request is sent or a file is touched.
     private func expectRefusal(of blob: Data, _ paused: PausedDownload) async throws {
         let victim = paused.sandbox.file("victim")
         try secret.write(to: victim)
@@ -23,23 +22,25 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: paused.sandbox.folder.path).count == 2)
     }
 
-    @Test(arguments: Tampering.refused) func whatWasNeverWrittenIsRefused(_ tampering: Tampering) async throws {
+    @Test("Values that Purl never writes are refused", arguments: Tampering.refused)
+    func refused(_ tampering: Tampering) async throws {
         let paused = try await PausedDownload()
         try await expectRefusal(of: tampering.apply(to: paused.blob), paused)
     }
 
-    @Test(arguments: [
-        Data(), Data([0]), Data("bplist00".utf8), Data("<?xml version=\"1.0\"?>".utf8), Data("{}".utf8),
-        Data("<plist version=\"1.0\"><array/></plist>".utf8), Data("<plist><dict><key>version</key>".utf8),
-        Data("<plist version=\"1.0\"><integer>1</integer></plist>".utf8), Data(repeating: 0xFF, count: 4_096),
-    ])
-    func whatIsNoPropertyListIsRefused(blob: Data) async throws {
+    @Test(
+        "Data that is no property list is refused",
+        arguments: [
+            Data(), Data([0]), Data("bplist00".utf8), Data("<?xml version=\"1.0\"?>".utf8), Data("{}".utf8),
+            Data("<plist version=\"1.0\"><array/></plist>".utf8), Data("<plist><dict><key>version</key>".utf8),
+            Data("<plist version=\"1.0\"><integer>1</integer></plist>".utf8), Data(repeating: 0xFF, count: 4_096),
+        ])
+    func noPropertyList(blob: Data) async throws {
         try await expectRefusal(of: blob, PausedDownload())
     }
 
-    /// Foundation's parser ends the process at such a number.
-    @Test(arguments: ["bytesReceived", "totalBytes", "version"])
-    func aNumberThatIsNotUTF8IsRefused(key: String) async throws {
+    @Test("A number that is not UTF-8 is refused", arguments: ["bytesReceived", "totalBytes", "version"])
+    func numberNotUTF8(key: String) async throws {
         let paused = try await PausedDownload()
         for bytes in [[0xFF], [0xC3], [0x20, 0xF0, 0x9F], Array(repeating: 0xFF, count: 111)] as [[UInt8]] {
             var blob = paused.blob
@@ -50,7 +51,8 @@ import Testing
         }
     }
 
-    @Test func theCompletionHandlerHearsOfItToo() async throws {
+    @Test("A completion handler receives the refusal")
+    func completionHandler() async throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
         let error = await withCheckedContinuation { continuation in
@@ -65,14 +67,14 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Purl writes XML, which a person can read.
-    @Test func theBinaryFormIsRefused() async throws {
+    @Test("A binary property list is refused")
+    func binary() async throws {
         let paused = try await PausedDownload()
         try await expectRefusal(of: Tampering("as it was") { _ in }.apply(to: paused.blob, format: .binary), paused)
     }
 
-    @Test(arguments: Tampering.accepted)
-    func theSameSaidDifferentlyGoesOn(_ tampering: Tampering) async throws {
+    @Test("Changes that keep the meaning resume the download", arguments: Tampering.accepted)
+    func sameMeaning(_ tampering: Tampering) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         let outcome = await paused.resume(try tampering.apply(to: paused.blob))
@@ -80,8 +82,8 @@ import Testing
         #expect(outcome.resumedAt == [100_000])
     }
 
-    @Test(arguments: Tampering.startingOver) func countsAndDigestsThatLieStartOver(_ tampering: Tampering) async throws
-    {
+    @Test("Wrong counts and digests start over", arguments: Tampering.startingOver)
+    func wrongCounts(_ tampering: Tampering) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         let outcome = await paused.resume(try tampering.apply(to: paused.blob))
@@ -90,9 +92,10 @@ import Testing
         #expect(paused.ranges == [nil])
     }
 
-    /// The partials folder may be one in which other things lie.
-    @Test(arguments: ["notes.txt", ".hidden", "purl-notes.txt", "purl-.partial"])
-    func filesThatAreNoPartialsAreLeftAlone(name: String) async throws {
+    @Test(
+        "Files in the partials folder that are no partial files are left alone",
+        arguments: ["notes.txt", ".hidden", "purl-notes.txt", "purl-.partial"])
+    func otherFiles(name: String) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         let notes = paused.sandbox.partials.appendingPathComponent(name)
@@ -103,9 +106,10 @@ import Testing
         #expect(try Data(contentsOf: notes) == text)
     }
 
-    /// Field lines cannot be smuggled in through the request that is kept.
-    @Test(arguments: ["line\r\nX-Evil: 1", "line\nX-Evil: 1", "nul\u{1}"])
-    func brokenFieldsNeverReachTheWire(value: String) async throws {
+    @Test(
+        "Fields that would break the message are not sent",
+        arguments: ["line\r\nX-Evil: 1", "line\nX-Evil: 1", "nul\u{1}"])
+    func brokenFields(value: String) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         let blob = try Tampering("headers") { entries in
@@ -119,8 +123,8 @@ import Testing
         #expect(outcome.file == nil)
     }
 
-    @Test(arguments: [Double.nan, .infinity, -.infinity, -1, 1e300])
-    func absurdTimeOutsDoNoHarm(seconds: Double) async throws {
+    @Test("Time-outs out of range do no harm", arguments: [Double.nan, .infinity, -.infinity, -1, 1e300])
+    func timeouts(seconds: Double) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
         let blob = try Tampering("timeoutInterval") { entries in
@@ -132,8 +136,8 @@ import Testing
         #expect(outcome.file == nil || outcome.file == paused.content.data)
     }
 
-    /// A parser that descends into itself must not use up the stack.
-    @Test(arguments: ["array", "dict"]) func deepNestingIsSurvived(element: String) async throws {
+    @Test("Deep nesting does not exhaust the stack", arguments: ["array", "dict"])
+    func deepNesting(element: String) async throws {
         await #expect(processExitsWith: .success) { [element] in
             let opening = element == "array" ? "<array>" : "<dict><key>version</key>"
             var text = "<?xml version=\"1.0\"?><plist version=\"1.0\">"
@@ -143,8 +147,8 @@ import Testing
         }
     }
 
-    /// 100,000 arrays, each the only element of the one before.
-    @Test func deepNestingInTheBinaryFormIsSurvived() async throws {
+    @Test("Deep nesting in a binary property list does not exhaust the stack")
+    func deepNestingBinary() async throws {
         await #expect(processExitsWith: .success) {
             let depth = 100_000
             func bytes(_ number: Int, _ count: Int) -> [UInt8] {
@@ -161,8 +165,8 @@ import Testing
         }
     }
 
-    /// An array that holds itself.
-    @Test func cyclesAreSurvived() async throws {
+    @Test("An array that contains itself does no harm")
+    func cycle() async throws {
         await #expect(processExitsWith: .success) {
             var blob = Data("bplist00".utf8)
             // Object 0: an array of one element, which is object 0. Then the offset table and the trailer.
@@ -172,4 +176,163 @@ import Testing
             await #expect(throws: URLError.self) { try await session.download(resumeFrom: blob) }
         }
     }
+}
+
+@Suite("Resume data that was cut or altered anywhere", .timeLimit(.minutes(5)))
+struct AlteredResumeDataTests {
+    private let content = GeneratedContent(size: 80_000, seed: 6)
+    private let received = 70_000
+
+    /// On a Unix-domain socket, so that an altered host is never looked up or dialled.
+    private func pausedDownload() async throws -> PausedDownload {
+        let sandbox = try Sandbox()
+        let path = sandbox.file("s").path
+        let server = try LoopbackServer(.unix(path: path))
+        let host = path.replacingOccurrences(of: "/", with: "%2F")
+        return try await PausedDownload(of: content, at: received, from: server, in: sandbox) { reply in
+            reply.entityTag(PausedDownload.tag)
+        } request: { _ in
+            URLRequest(url: URL(string: "http+unix://\(host)\(PausedDownload.path)") ?? URL(fileURLWithPath: "/"))
+        }
+    }
+
+    /// Resumes from each blob with the original partial file; returns how many gave the whole file.
+    private func tryAll(_ blobs: [Data], _ paused: PausedDownload) async throws -> Int {
+        paused.answer(paused.sameResource)
+        let partial = try paused.partial
+        let bytes = try Data(contentsOf: partial)
+        let session = paused.sandbox.session { $0.timeoutIntervalForRequest = 30 }
+        var successes = 0
+        for blob in blobs {
+            try? FileManager.default.removeItem(at: paused.sandbox.partials)
+            try FileManager.default.createDirectory(
+                at: paused.sandbox.partials, withIntermediateDirectories: false)
+            try bytes.write(to: partial)
+            guard let (file, _) = try? await session.download(resumeFrom: blob) else { continue }
+            successes += 1
+            if try !content.matches(fileAt: file) {
+                Issue.record("a wrong file from \(String(decoding: blob, as: UTF8.self))")
+            }
+        }
+        session.invalidateAndCancel()
+        // Stopping removes the server's socket from the sandbox.
+        paused.server.stop()
+        return successes
+    }
+
+    @Test("Unaltered resume data resumes the download")
+    func unaltered() async throws {
+        let paused = try await pausedDownload()
+        #expect(try await tryAll([paused.blob], paused) == 1)
+    }
+
+    @Test("Resume data cut at any length gives an error or the right file")
+    func cut() async throws {
+        let paused = try await pausedDownload()
+        let blob = paused.blob
+        let successes = try await tryAll(blob.indices.map { blob.prefix($0) }, paused)
+        // Only the bytes after the closing tag can be missing.
+        #expect(successes <= 2)
+    }
+
+    /// - Parameter stride: Every byte with one mask, a sample of them with the other.
+    @Test(
+        "Resume data with an altered byte gives an error or the right file",
+        arguments: [(0x01, 1), (0x20, 5)] as [(UInt8, Int)])
+    func altered(mask: UInt8, stride: Int) async throws {
+        let paused = try await pausedDownload()
+        let blob = paused.blob
+        let altered = Swift.stride(from: blob.startIndex, to: blob.endIndex, by: stride).map { index in
+            var copy = blob
+            copy[index] ^= mask
+            return copy
+        }
+        _ = try await tryAll(altered, paused)
+    }
+}
+
+/// One change to resume data.
+struct Tampering: CustomStringConvertible, Sendable {
+    let description: String
+    let change: @Sendable (inout [String: Any]) -> Void
+
+    init(_ description: String, _ change: @escaping @Sendable (inout [String: Any]) -> Void) {
+        self.description = description
+        self.change = change
+    }
+
+    /// Sets one entry; nil removes it.
+    init(_ key: String, _ value: (any Sendable)?) {
+        self.init("\(key): \(value.map { "\($0)".prefix(40) } ?? "none")") { $0[key] = value }
+    }
+
+    func apply(to blob: Data, format: PropertyListSerialization.PropertyListFormat = .xml) throws -> Data {
+        var entries = try Self.entries(of: blob)
+        change(&entries)
+        return try PropertyListSerialization.data(fromPropertyList: entries, format: format, options: 0)
+    }
+
+    static func entries(of blob: Data) throws -> [String: Any] {
+        try PropertyListSerialization.propertyList(from: blob, format: nil) as? [String: Any] ?? [:]
+    }
+
+    private static func request(_ key: String, _ value: (any Sendable)?, in both: [String]) -> Tampering {
+        Tampering("\(both.joined(separator: " and ")): \(key): \(value.map { "\($0)" } ?? "none")") { entries in
+            for name in both {
+                var request = entries[name] as? [String: Any] ?? [:]
+                request[key] = value
+                entries[name] = request
+            }
+        }
+    }
+
+    static let refused: [Tampering] =
+        [
+            Tampering("version", 2), Tampering("version", 0), Tampering("version", -1), Tampering("version", nil),
+            Tampering("version", "one"), Tampering("version", 1.5), Tampering("version", ["1"]),
+            Tampering("partialName", nil), Tampering("partialName", ""), Tampering("partialName", "."),
+            Tampering("partialName", ".."), Tampering("partialName", "/etc/passwd"),
+            Tampering("partialName", "../victim"), Tampering("partialName", "../partials/../victim"),
+            Tampering("partialName", "deeper/victim"), Tampering("partialName", "victim/"),
+            Tampering("partialName", "line\nbreak"), Tampering("partialName", String(repeating: "n", count: 300)),
+            Tampering("partialName", 7), Tampering("partialName", ["victim"]), Tampering("partialName", Data([1])),
+            Tampering("bytesReceived", nil), Tampering("bytesReceived", -1), Tampering("bytesReceived", Int64.min),
+            Tampering("bytesReceived", Int64.max), Tampering("bytesReceived", UInt64.max),
+            Tampering("bytesReceived", "100000"), Tampering("bytesReceived", 0.5), Tampering("bytesReceived", true),
+            Tampering("totalBytes", -1), Tampering("totalBytes", 0), Tampering("totalBytes", 99_999),
+            Tampering("totalBytes", Int64.max), Tampering("totalBytes", "many"), Tampering("totalBytes", 300_000.5),
+            Tampering("validator", "W/\"v1\""), Tampering("validator", "v1"), Tampering("validator", ""),
+            Tampering("validator", "\"v1\"\r\nX-Evil: 1"), Tampering("validator", "\"v1\r\nX-Evil: 1\""),
+            Tampering("validator", "\"v1\", \"v2\""), Tampering("validator", "*"), Tampering("validator", 1),
+            Tampering("tailDigest", nil), Tampering("tailDigest", ""), Tampering("tailDigest", "abc"),
+            Tampering("tailDigest", String(repeating: "g", count: 64)), Tampering("tailDigest", Data(count: 32)),
+            Tampering("originalRequest", nil), Tampering("originalRequest", "http://127.0.0.1/"),
+            Tampering("currentRequest", nil), Tampering("currentRequest", [1, 2]),
+            Tampering("a megabyte of something else") { $0["padding"] = String(repeating: "x", count: 2 << 20) },
+        ]
+        + [["originalRequest", "currentRequest"], ["originalRequest"], ["currentRequest"]].flatMap { both in
+            [
+                request("method", "POST", in: both), request("method", "get", in: both),
+                request("method", nil, in: both), request("method", "GET / HTTP/1.1\r\nX: y", in: both),
+                request("url", nil, in: both), request("url", "", in: both), request("url", 80, in: both),
+                request("headers", "none", in: both), request("headers", ["Accept": 1], in: both),
+                request("timeoutInterval", "soon", in: both),
+            ]
+        }
+
+    /// Changes that keep the meaning.
+    static let accepted: [Tampering] = [
+        Tampering("as it was") { _ in },
+        Tampering("an unknown entry") { $0["comment"] = "kept by hand" },
+        Tampering("the digest in capitals") { $0["tailDigest"] = ($0["tailDigest"] as? String)?.uppercased() },
+        Tampering("totalBytes", nil),
+    ]
+
+    /// Changes that leave readable resume data which cannot be resumed.
+    static let startingOver: [Tampering] = [
+        Tampering("validator", nil), Tampering("bytesReceived", 0), Tampering("bytesReceived", 99_999),
+        Tampering("bytesReceived", 100_001), Tampering("bytesReceived", 300_000),
+        Tampering("tailDigest", String(repeating: "0", count: 64)),
+        Tampering("partialName", "purl-00000000-0000-0000-0000-000000000000.partial"),
+    ]
 }

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("earliestBeginDate: not before", .timeLimit(.minutes(5)))
+@Suite("earliestBeginDate", .timeLimit(.minutes(5)))
 struct BeginDateTests {
     private let sandbox: Sandbox
     private let server: LoopbackServer
@@ -14,8 +14,9 @@ struct BeginDateTests {
         server.fallback(.text("hello"))
     }
 
-    private func run(_ observer: Observer, in seconds: TimeInterval = 0.3) async -> (begin: Date, task: URLSessionTask)
-    {
+    private func run(_ observer: TaskWitness, in seconds: TimeInterval = 0.3) async -> (
+        begin: Date, task: URLSessionTask
+    ) {
         let session = sandbox.session(observer)
         let task = session.dataTask(with: server.url("/file"))
         let date = Date(timeIntervalSinceNow: seconds)
@@ -26,10 +27,10 @@ struct BeginDateTests {
         return (date, task)
     }
 
-    @Test("The delegate is asked when the date has come, and not sooner")
-    func asks() async throws {
-        let seen = LoadBox<Date?>(nil)
-        let observer = Observer(beginning: { _ in
+    @Test("willBeginDelayedRequest is called at the date, and not before")
+    func called() async throws {
+        let seen = LockedValue<Date?>(nil)
+        let observer = TaskWitness(beginning: { _ in
             seen.withLock { $0 = Date() }
             return (.continueLoading, nil)
         })
@@ -43,47 +44,47 @@ struct BeginDateTests {
         #expect(moment >= date)
     }
 
-    @Test("Another request takes the place of the first")
+    @Test("useNewRequest sends the new request")
     func newRequest() async throws {
         let other = URLRequest(url: server.url("/other"))
-        let (_, task) = await run(Observer(beginning: { _ in (.useNewRequest, other) }))
+        let (_, task) = await run(TaskWitness(beginning: { _ in (.useNewRequest, other) }))
         #expect(server.requests.map(\.path) == ["/other"])
         #expect(task.originalRequest?.url?.path == "/file")
         #expect(task.currentRequest?.url?.path == "/other")
         #expect(task.response?.url?.path == "/other")
     }
 
-    @Test("Without another request the first is sent")
+    @Test("useNewRequest without a request sends the original one")
     func missingRequest() async throws {
-        _ = await run(Observer(beginning: { _ in (.useNewRequest, nil) }))
+        _ = await run(TaskWitness(beginning: { _ in (.useNewRequest, nil) }))
         #expect(server.requests.map(\.path) == ["/file"])
     }
 
-    @Test("The delegate may call it off")
+    @Test("cancel cancels the task")
     func cancels() async throws {
-        let observer = Observer(beginning: { _ in (.cancel, nil) })
+        let observer = TaskWitness(beginning: { _ in (.cancel, nil) })
         _ = await run(observer)
         #expect(observer.events.last == .completed(.cancelled))
         #expect(server.requests.isEmpty)
     }
 
-    @Test("A date that has passed: asked, and begun at once")
+    @Test("A task with a date in the past is offered to the delegate and begins at once")
     func past() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         _ = await run(observer, in: -10)
         #expect(observer.events.prefix(2) == [.created, .delayed(path: "/file")])
         #expect(observer.events.last == .completed(nil))
     }
 
-    @Test("Without a date nobody is asked")
+    @Test("Without a date willBeginDelayedRequest is not called")
     func noDate() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         sandbox.session(observer).dataTask(with: server.url("/file")).resume()
         await observer.completion()
         #expect(!observer.events.contains(.delayed(path: "/file")))
     }
 
-    @Test("A task with a handler, and nobody to ask, begins by itself")
+    @Test("A delayed task with a handler and no delegate begins by itself")
     func handler() async throws {
         let session = sandbox.session()
         let url = server.url("/file")
@@ -95,9 +96,9 @@ struct BeginDateTests {
         #expect(body == Data("hello".utf8))
     }
 
-    @Test("While it waits it can be cancelled, suspended, or given another date")
+    @Test("A delayed task can be cancelled, suspended, or given another date")
     func changes() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let tasks = (0..<3).map { session.dataTask(with: server.url("/\($0)")) }
         for task in tasks {
@@ -116,9 +117,9 @@ struct BeginDateTests {
         #expect(server.requests.map(\.path) == ["/2", "/1"])
     }
 
-    @Test("The time for the resource begins with the transfer")
+    @Test("timeoutIntervalForResource begins with the transfer")
     func resourceTime() async throws {
-        let observer = Observer()
+        let observer = TaskWitness()
         let session = sandbox.session(observer) { $0.timeoutIntervalForResource = 5 }
         let task = session.dataTask(with: server.url("/file"))
         task.earliestBeginDate = Date(timeIntervalSinceNow: 6)

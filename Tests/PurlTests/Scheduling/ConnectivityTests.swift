@@ -5,12 +5,12 @@ import Testing
 
 @testable import Purl
 
-@Suite("Waiting for connectivity", .timeLimit(.minutes(5)))
+@Suite("waitsForConnectivity", .timeLimit(.minutes(5)))
 struct ConnectivityTests {
     private let sandbox: Sandbox
-    private let observer = Observer()
+    private let observer = TaskWitness()
 
-    /// Where nobody listens at first.
+    /// The server's port, which is closed at first.
     private let port: DeadPort
     private var url: URL { port.url("/file") }
 
@@ -26,7 +26,7 @@ struct ConnectivityTests {
         }
     }
 
-    @Test("A task that cannot connect fails, unless its session waits")
+    @Test("Without waitsForConnectivity a task that cannot connect fails")
     func withoutWaiting() async throws {
         #expect(!URLSessionConfiguration.default.waitsForConnectivity)
         sandbox.session(observer).dataTask(with: url).resume()
@@ -34,7 +34,7 @@ struct ConnectivityTests {
         #expect(observer.events == [.created, .metrics(transactions: 1), .completed(.cannotConnectToHost)])
     }
 
-    @Test("It waits, says so once, and is served as soon as somebody listens")
+    @Test("A task waits, calls taskIsWaitingForConnectivity once, and is served once the server listens")
     func waits() async throws {
         let session = session()
         session.dataTask(with: url).resume()
@@ -49,7 +49,7 @@ struct ConnectivityTests {
         session.finishTasksAndInvalidate()
     }
 
-    @Test("Until the time for the resource is used up; that for a request stands still")
+    @Test("A waiting task fails after timeoutIntervalForResource, not after timeoutIntervalForRequest")
     func timeout() async throws {
         let session = session {
             $0.timeoutIntervalForRequest = 0.1
@@ -60,7 +60,7 @@ struct ConnectivityTests {
         #expect(observer.events == [.created, .waiting, .metrics(transactions: 1), .completed(.timedOut)])
     }
 
-    @Test("Also for a name that is not known")
+    @Test("A task waits for an unknown host name")
     func name() async throws {
         let session = session { $0.timeoutIntervalForResource = 0.5 }
         let url = try #require(URL(string: "http://no-such-host.invalid/"))
@@ -69,7 +69,7 @@ struct ConnectivityTests {
         #expect(observer.events.suffix(1) == [.completed(.timedOut)])
     }
 
-    @Test("Cancelling ends it at once")
+    @Test("A waiting task that is cancelled ends at once")
     func cancel() async throws {
         let session = session()
         let task = session.dataTask(with: url)
@@ -80,7 +80,7 @@ struct ConnectivityTests {
         #expect(observer.events.last == .completed(.cancelled))
     }
 
-    @Test("A suspended task does not try; resuming tries at once")
+    @Test("A suspended task does not try to connect, and tries at once when it is resumed")
     func suspend() async throws {
         let session = session()
         let task = session.dataTask(with: url)
@@ -94,7 +94,7 @@ struct ConnectivityTests {
         #expect(observer.events.last == .completed(nil))
     }
 
-    @Test("A connection that was made and lost is not waited for")
+    @Test("A task whose connection was lost does not wait")
     func lost() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("").cut(at: .beforeHead))
@@ -104,7 +104,7 @@ struct ConnectivityTests {
         #expect(!observer.events.contains(.waiting))
     }
 
-    @Test("Tries come ever more seldom, to twice a minute")
+    @Test("The pauses between attempts grow to half a minute")
     func delays() {
         let delays = (0..<8).map { Deadlines.redialDelay(after: $0) }
         #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
@@ -112,7 +112,7 @@ struct ConnectivityTests {
     }
 
     @Test(
-        "What this process lacks is no matter of connectivity",
+        "A task does not wait for resources of its own process",
         arguments: [
             (ECONNREFUSED, true), (ENETUNREACH, true), (EHOSTUNREACH, true), (EMFILE, false), (EACCES, false),
         ])

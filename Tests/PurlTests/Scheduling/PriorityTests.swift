@@ -4,7 +4,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("The most urgent of the tasks that wait for a connection is served first", .timeLimit(.minutes(5)))
+@Suite("The priority of tasks that wait for a connection", .timeLimit(.minutes(5)))
 struct PriorityTests {
     private let server: LoopbackServer
     private let gate = Gate()
@@ -20,7 +20,7 @@ struct PriorityTests {
         session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
     }
 
-    /// Makes tasks of these priorities wait behind one that has the connection.
+    /// Makes tasks with these priorities wait for a connection that another task has.
     private func wait(_ priorities: [Float]) async -> [URLSessionTask] {
         session.dataTask(with: server.url("/first")).resume()
         await gate.reached()
@@ -32,7 +32,7 @@ struct PriorityTests {
         }
     }
 
-    @Test("Higher ones first, equal ones in order")
+    @Test("Tasks are served by descending priority, equal ones in the order of resume")
     func order() async throws {
         let tasks = await wait([0.5, 0.25, 0.75, 0.5, 1, 0.75, 0])
         #expect(tasks.count == 7)
@@ -41,7 +41,7 @@ struct PriorityTests {
         #expect(server.requests.map(\.path).dropFirst() == ["/4", "/2", "/5", "/0", "/3", "/1", "/6"])
     }
 
-    @Test("A change while it waits counts")
+    @Test("A priority that is changed while the task waits counts")
     func change() async throws {
         let tasks = await wait([0.5, 0.5, 0.5])
         tasks[2].priority = URLSessionTask.highPriority
@@ -51,7 +51,7 @@ struct PriorityTests {
         #expect(server.requests.map(\.path).dropFirst() == ["/2", "/1", "/0"])
     }
 
-    @Test("There and back, it keeps its place")
+    @Test("A priority that is changed and restored keeps the task's place")
     func back() async throws {
         let tasks = await wait([0.5, 0.5])
         tasks[0].priority = 0
@@ -61,7 +61,7 @@ struct PriorityTests {
         #expect(server.requests.map(\.path).dropFirst() == ["/0", "/1"])
     }
 
-    @Test("The line by itself: any mixture comes out sorted and stable")
+    @Test("The queue is sorted by priority and stable")
     func line() {
         var generator = SystemRandomNumberGenerator()
         var line = PriorityQueue<(priority: Float, number: Int)>()

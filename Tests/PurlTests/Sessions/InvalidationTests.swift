@@ -4,8 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// An invalidated session ends its tasks, says so once and last, and lets go of its delegate and its connections.
-@Suite(.timeLimit(.minutes(5))) struct InvalidationTests {
+@Suite("The invalidation of a session", .timeLimit(.minutes(5)))
+struct InvalidationTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))
@@ -39,8 +39,8 @@ import Testing
         var letsTasksFinish: Bool { self == .finishing || self == .finishingTwice }
     }
 
-    @Test(arguments: Way.allCases, CallQueue.allCases)
-    func tasksEndThenTheSessionSaysSoOnce(_ way: Way, _ queue: CallQueue) async throws {
+    @Test("All tasks complete, then didBecomeInvalid is called once", arguments: Way.allCases, CallQueue.allCases)
+    func order(_ way: Way, _ queue: CallQueue) async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
@@ -56,7 +56,7 @@ import Testing
         if way.letsTasksFinish {
             #expect(witness.events == [.response(200), .data(10_000), .completed(nil), .invalid])
         } else {
-            // What was received before the end may be delivered still.
+            // Bytes received before the invalidation may still be delivered.
             #expect(witness.events.first == .response(200))
             #expect(witness.events.suffix(2) == [.completed(.cancelled), .invalid])
             #expect(witness.events.count == 4)
@@ -65,8 +65,8 @@ import Testing
         await server.waitUntilDisconnected()
     }
 
-    @Test(arguments: Way.allCases)
-    func withoutTasksItSaysSoAtOnce(_ way: Way) async throws {
+    @Test("Without tasks didBecomeInvalid is called at once", arguments: Way.allCases)
+    func noTasks(_ way: Way) async throws {
         let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
@@ -77,8 +77,8 @@ import Testing
         #expect(witness.events == [.invalid])
     }
 
-    @Test(arguments: Way.allCases)
-    func theDelegateIsReleased(_ way: Way) async throws {
+    @Test("An invalid session releases its delegate", arguments: Way.allCases)
+    func delegate(_ way: Way) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         weak var weakDelegate: Witness?
@@ -97,7 +97,8 @@ import Testing
         #expect(weakDelegate == nil)
     }
 
-    @Test func cancellingEndsTasksInEveryStage() async throws {
+    @Test("invalidateAndCancel cancels tasks in every stage")
+    func cancelling() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -126,7 +127,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func finishingWaitsForTasksNotYetResumed() async throws {
+    @Test("finishTasksAndInvalidate waits for tasks that are not resumed yet")
+    func finishing() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -140,7 +142,8 @@ import Testing
         #expect(witness.events == [.response(200), .data(10_000), .completed(nil), .invalid])
     }
 
-    @Test func aTaskMayBecomeADownloadMeanwhile() async throws {
+    @Test("A task may become a download after finishTasksAndInvalidate")
+    func becomesDownload() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 10_000).delayed(until: gate))
@@ -159,7 +162,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func fromInsideTheLastCall() async throws {
+    @Test("A session can be invalidated inside the last completion")
+    func insideCompletion() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let invalidate = Mutex<(@Sendable () -> Void)?>(nil)
@@ -175,8 +179,8 @@ import Testing
 
     // MARK: Tasks of an invalid session
 
-    @Test(arguments: Way.allCases)
-    func laterTasksFailOnceWithAnError(_ way: Way) async throws {
+    @Test("A task of an invalid session fails once", arguments: Way.allCases)
+    func laterTask(_ way: Way) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -209,7 +213,8 @@ import Testing
         #expect(witness.events.last == .invalid)
     }
 
-    @Test func aLaterTaskCancelledBeforeItIsResumedFailsOnce() async throws {
+    @Test("A task of an invalid session that is cancelled before it is resumed fails once")
+    func laterTaskCancelled() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -224,14 +229,14 @@ import Testing
         #expect((task.error as? URLError)?.code == .cancelled)
     }
 
-    /// Made while another thread invalidates, a task either finishes before the session is invalid or fails.
-    @Test func tasksMadeAtTheSameTimeEndExactlyOnceAndBeforeTheSession() async throws {
+    @Test("A task made during the invalidation completes once, before the session or with its error")
+    func concurrentTasks() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         for _ in 0..<20 {
             let witness = Witness()
             let session = sandbox.session(witness)
-            let handled = Tally()
+            let handled = CallCounter()
             await withTaskGroup { group in
                 for index in 0..<20 {
                     group.addTask {

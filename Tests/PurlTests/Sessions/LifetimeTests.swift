@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// Sessions and tasks live as long as somebody needs them, and no longer.
-@Suite(.timeLimit(.minutes(5))) struct LifetimeTests {
+@Suite("The lifetime of sessions and tasks", .timeLimit(.minutes(5)))
+struct LifetimeTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))
@@ -20,14 +20,14 @@ import Testing
         weak var task: URLSessionTask?
     }
 
-    /// What becomes of the task that is traced.
+    /// The course of the traced task.
     enum Story: CaseIterable, Sendable {
         case data, download, redirect, failure, cancellation, becomesDownload, handler, neverResumed
         case stub, stubThatFails, stubThatIsCancelled, dataURL
     }
 
-    @Test(arguments: Story.allCases)
-    func tasksAndSessionAreFreedAfterInvalidation(_ story: Story) async throws {
+    @Test("Tasks and session are released after the invalidation", arguments: Story.allCases)
+    func invalidated(_ story: Story) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let traces = Traces()
@@ -44,8 +44,10 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test(arguments: Story.allCases.filter { $0 != .neverResumed })
-    func tasksAndSessionAreFreedWithoutInvalidation(_ story: Story) async throws {
+    @Test(
+        "Tasks and session are released without an invalidation",
+        arguments: Story.allCases.filter { $0 != .neverResumed })
+    func notInvalidated(_ story: Story) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let traces = Traces()
@@ -55,12 +57,13 @@ import Testing
             traces.session = session
             try await run(story, server, session, witness, traces)
         }
-        // The idle connection goes with the session.
+        // The idle connection is closed with the session.
         await server.waitUntilDisconnected()
         await Self.untilFreed { traces.session == nil && traces.task == nil }
     }
 
-    @Test func aSessionNobodyHoldsFinishesItsTasks() async throws {
+    @Test("A session without references finishes its tasks")
+    func unreferenced() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
@@ -80,7 +83,8 @@ import Testing
         await Self.untilFreed { traces.session == nil }
     }
 
-    @Test func manySessionsComeAndGo() async throws {
+    @Test("Many sessions can be made and released")
+    func manySessions() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         for _ in 0..<50 {
@@ -125,8 +129,65 @@ import Testing
         await witness.completion()
     }
 
-    /// Ends when the condition holds; what is in the way of that is a leak, and the suite's time limit tells.
+    /// Returns when the condition holds; with a leak, the suite's time limit ends the test.
     private static func untilFreed(_ isFreed: () -> Bool) async {
         while !isFreed() { await Task.yield() }
+    }
+}
+
+@Suite("File descriptors of sessions", .timeLimit(.minutes(5)))
+struct DescriptorTests {
+    @Test("300 transfers of every kind leave no descriptor open")
+    func leaks() async {
+        await #expect(processExitsWith: .success) {
+            let server = try LoopbackServer()
+            server.route("/file", .generated(size: 50_000))
+            server.route("/cut", .generated(size: 50_000).cut(afterBytes: 20_000))
+            server.route("/moved", .redirect(302, to: "/file"))
+            server.route("/reset", .generated(size: 50_000).reset(afterBytes: 100))
+            server.route("/closing", .generated(size: 50_000).closingConnection())
+            server.route("/deaf", .status(200).delayed(until: Gate()))
+            let sandbox = try Sandbox()
+            try await DescriptorTests.transfer(30, server, sandbox)
+            let before = DescriptorTests.openDescriptors
+            try await DescriptorTests.transfer(300, server, sandbox)
+            // The last references are released with a delay; a leak would stay.
+            for _ in 0..<10_000 where DescriptorTests.openDescriptors > before { await Task.yield() }
+            #expect(DescriptorTests.openDescriptors <= before)
+            #expect(sandbox.partialNames == [])
+        }
+    }
+
+    /// The number of the process's open descriptors.
+    private static var openDescriptors: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+    }
+
+    /// Makes `count` transfers of every kind, in sessions of ten; returns when all connections are closed.
+    private static func transfer(_ count: Int, _ server: LoopbackServer, _ sandbox: Sandbox) async throws {
+        for start in stride(from: 0, to: count, by: 10) {
+            let witness = Witness(disposition: start.isMultiple(of: 20) ? .allow : .becomeDownload)
+            let session = sandbox.session(witness)
+            let tasks = [
+                session.dataTask(with: server.url("/file")),
+                session.downloadTask(with: server.url("/file")),
+                session.dataTask(with: server.url("/moved")),
+                session.downloadTask(with: server.url("/moved")),
+                session.dataTask(with: server.url("/cut")),
+                session.downloadTask(with: server.url("/reset")),
+                session.downloadTask(with: server.url("/closing")),
+                session.dataTask(with: URL(fileURLWithPath: "/nowhere")),
+                session.dataTask(with: server.url("/nothing")),
+                session.downloadTask(with: server.url("/deaf")),
+            ]
+            for task in tasks { task.resume() }
+            await witness.completion(of: 9)
+            tasks[9].cancel()
+            session.finishTasksAndInvalidate()
+            await witness.wait { $0.contains(.invalid) }
+            let (file, _) = try await sandbox.session().download(from: server.url("/file"))
+            try FileManager.default.removeItem(at: file)
+        }
+        await server.waitUntilDisconnected()
     }
 }

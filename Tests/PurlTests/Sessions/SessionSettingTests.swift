@@ -4,9 +4,10 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// A session works by the configuration it was made with.
-@Suite(.timeLimit(.minutes(5))) struct SessionSettingTests {
-    @Test func theConfigurationIsCopied() async throws {
+@Suite("The settings of a session", .timeLimit(.minutes(5)))
+struct SessionSettingTests {
+    @Test("A session copies its configuration")
+    func copied() async throws {
         let server = try LoopbackServer()
         server.route("/file", .echo)
         let sandbox = try Sandbox()
@@ -24,7 +25,8 @@ import Testing
         #expect(session.configuration !== configuration)
     }
 
-    @Test func aCopyOfAConfigurationIsIndependent() throws {
+    @Test("A copy of a configuration is independent")
+    func independent() throws {
         let configuration = URLSessionConfiguration.default
         configuration.timeoutIntervalForRequest = 5
         let copy = try #require(configuration.copy() as? URLSessionConfiguration)
@@ -34,7 +36,8 @@ import Testing
         #expect(URLSessionConfiguration.default !== URLSessionConfiguration.default)
     }
 
-    @Test func theDelegateQueueIsTheOneGivenOrASerialOne() throws {
+    @Test("delegateQueue is the queue that was passed, or a serial one")
+    func queue() throws {
         let sandbox = try Sandbox()
         let queue = OperationQueue()
         let given = sandbox.session(queue: queue)
@@ -46,8 +49,8 @@ import Testing
         #expect(own.delegateQueue !== other.delegateQueue)
     }
 
-    @Test(arguments: [1, 3, 6])
-    func noMoreConnectionsThanAllowedAreOpened(_ limit: Int) async throws {
+    @Test("A session opens no more connections than its configuration allows", arguments: [1, 3, 6])
+    func connectionLimit(_ limit: Int) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.fallback(.generated(size: 1_000).delayed(until: gate))
@@ -65,7 +68,8 @@ import Testing
         #expect(server.requests.prefix(limit).map(\.path).sorted() == (0..<limit).map { "/\($0)" })
     }
 
-    @Test func twoHundredTasksFromManyThreadsAtOnce() async throws {
+    @Test("200 tasks made on many threads all complete")
+    func threads() async throws {
         let server = try LoopbackServer()
         let contents = (0..<8).map { GeneratedContent(size: 5_000 + $0, seed: UInt64($0)) }
         for (index, content) in contents.enumerated() { server.route("/\(index)", .generated(content)) }

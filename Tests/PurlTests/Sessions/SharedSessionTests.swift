@@ -3,9 +3,10 @@ import Purl
 import PurlTesting
 import Testing
 
-/// `URLSession.shared` is one session that anybody may use and nobody can end.
-@Suite(.timeLimit(.minutes(5))) struct SharedSessionTests {
-    @Test func loads() async throws {
+@Suite("URLSession.shared", .timeLimit(.minutes(5)))
+struct SharedSessionTests {
+    @Test("The shared session loads data")
+    func loads() async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("hello"))
         let (data, response) = try await URLSession.shared.data(from: server.url("/file"))
@@ -13,12 +14,14 @@ import Testing
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
     }
 
-    @Test func isOneAndHasNoDelegate() {
+    @Test("shared is one instance without a delegate")
+    func instance() {
         #expect(URLSession.shared === URLSession.shared)
         #expect(URLSession.shared.delegate == nil)
     }
 
-    @Test func cannotBeInvalidated() async throws {
+    @Test("Invalidating the shared session has no effect")
+    func invalidation() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route("/slow", .text("slow").delayed(until: gate))
@@ -33,7 +36,8 @@ import Testing
         #expect(data == Data("hello".utf8))
     }
 
-    @Test func callsHandlersOnItsQueue() async throws {
+    @Test("The shared session calls handlers on its delegate queue")
+    func queue() async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("hello"))
         let isRight = await withCheckedContinuation { continuation in

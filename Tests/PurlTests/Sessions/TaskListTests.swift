@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A session tells which of its tasks are not over, on the delegate queue.
-@Suite(.timeLimit(.minutes(5))) struct TaskListTests {
+@Suite("The task lists of a session, flush and reset", .timeLimit(.minutes(5)))
+struct TaskListTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))
@@ -12,8 +12,8 @@ import Testing
         return server
     }
 
-    @Test(arguments: CallQueue.allCases)
-    func listsTasksOldestFirstUntilTheyAreOver(_ queue: CallQueue) async throws {
+    @Test("allTasks has the tasks that have not completed, oldest first", arguments: CallQueue.allCases)
+    func order(_ queue: CallQueue) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -34,7 +34,8 @@ import Testing
         #expect(await SessionTasks.unfinished(of: session) == [])
     }
 
-    @Test func sortsThemByKind() async throws {
+    @Test("tasks has the data, upload and download tasks apart")
+    func kinds() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -50,26 +51,27 @@ import Testing
         #expect(downloads == [download])
     }
 
-    @Test func asksOnTheDelegateQueueBehindEarlierCalls() async throws {
+    @Test("The lists are passed on the delegate queue after earlier calls")
+    func queue() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let log = CallLog()
-        let stop = Stop()
+        let barrier = CallBarrier()
         let witness = Witness(hook: { _, event in
             log.visit()
-            if case .completed = event { stop.pass() }
+            if case .completed = event { barrier.pass() }
         })
         let session = sandbox.session(witness, queue: CallQueue.concurrent.make())
         defer { session.invalidateAndCancel() }
         session.dataTask(with: server.url("/file")).resume()
-        await stop.reached()
+        await barrier.reached()
         async let list = withCheckedContinuation { continuation in
             session.getAllTasks { tasks in
                 log.visit()
                 continuation.resume(returning: (tasks.count, witness.events.last))
             }
         }
-        stop.open()
+        barrier.open()
         let (count, last) = await list
         #expect(count == 0)
         #expect(last == .completed(nil))
@@ -77,7 +79,8 @@ import Testing
         #expect(log.mostAtOnce == 1)
     }
 
-    @Test func inACompletionTheTaskIsGone() async throws {
+    @Test("Inside its completion a task is not listed any more")
+    func completion() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -90,8 +93,10 @@ import Testing
         #expect(tasks == [])
     }
 
-    @Test(arguments: ["reset", "flush"])
-    func resetAndFlushUseNewConnectionsAndAnswerOnTheQueue(_ name: String) async throws {
+    @Test(
+        "reset and flush call their handler on the queue, and later tasks use new connections",
+        arguments: ["reset", "flush"])
+    func renewal(_ name: String) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session(queue: CallQueue.concurrent.make())
@@ -114,7 +119,8 @@ import Testing
         #expect(server.requests.map(\.connection) == [1, 1, 2])
     }
 
-    @Test func flushLeavesRunningTasksAlone() async throws {
+    @Test("flush does not affect running tasks")
+    func running() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))

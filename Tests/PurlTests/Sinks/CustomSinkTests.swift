@@ -1,11 +1,13 @@
 import Foundation
 import Purl
 import PurlTesting
+import Synchronization
 import Testing
 
-/// What a sink of one's own is asked, and what becomes of what it throws.
-@Suite(.timeLimit(.minutes(5))) struct CustomSinkTests {
-    @Test func aFreshSinkIsAskedInThisOrder() async throws {
+@Suite("A custom sink", .timeLimit(.minutes(5)))
+struct CustomSinkTests {
+    @Test("An empty sink is called in this order")
+    func order() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good)
         let sink = ScriptedSink()
@@ -16,7 +18,7 @@ import Testing
         #expect(sink.calls.last == .close)
         #expect(sink.timesClosed == 1)
         #expect(!sink.overlaps)
-        // The bytes are safe before the record vouches for them.
+        // The bytes are synchronised before the record claims them.
         let calls = sink.calls
         let synchronized = try #require(calls.lastIndex(of: .synchronize))
         let recorded = try #require(calls.lastIndex(of: .saveRecord))
@@ -24,8 +26,8 @@ import Testing
         #expect(try #require(calls.lastIndex(of: .append)) < synchronized)
     }
 
-    /// The record goes before the bytes do, so that it never vouches for bytes of another version.
-    @Test func startingOverForgetsTheRecordFirst() async throws {
+    @Test("Starting over removes the record before the bytes")
+    func startingOver() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good)
         let sink = ScriptedSink(Data("something else".utf8), record: Data("no record".utf8))
@@ -36,7 +38,8 @@ import Testing
         #expect(try #require(calls.firstIndex(of: .truncate)) < #require(calls.firstIndex(of: .append)))
     }
 
-    @Test func itGoesOnLikeAFile() async throws {
+    @Test("A custom sink is resumed like a file")
+    func resumes() async throws {
         let bench = try SinkBench(.fileHandle)
         let sink = ScriptedSink()
         bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
@@ -50,13 +53,15 @@ import Testing
         #expect(bench.server.requests.isEmpty)
     }
 
-    /// - Parameter call: What the sink refuses.
-    @Test(arguments: [
-        (ScriptedSink.Call.length, URLError.Code.cannotOpenFile), (.append, .cannotWriteToFile),
-        (.truncate, .cannotWriteToFile), (.saveRecord, .cannotWriteToFile), (.synchronize, .cannotWriteToFile),
-        (.bytesIn, .cannotWriteToFile), (.close, .cannotWriteToFile),
-    ])
-    func whatASinkThrowsLiesUnderneath(call: ScriptedSink.Call, code: URLError.Code) async throws {
+    /// - Parameter call: The call that fails.
+    @Test(
+        "An error that the sink throws is the underlying error",
+        arguments: [
+            (ScriptedSink.Call.length, URLError.Code.cannotOpenFile), (.append, .cannotWriteToFile),
+            (.truncate, .cannotWriteToFile), (.saveRecord, .cannotWriteToFile), (.synchronize, .cannotWriteToFile),
+            (.bytesIn, .cannotWriteToFile), (.close, .cannotWriteToFile),
+        ])
+    func errors(call: ScriptedSink.Call, code: URLError.Code) async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good)
         let sink = ScriptedSink(refusing: call)
@@ -70,10 +75,10 @@ import Testing
         #expect(!sink.overlaps)
     }
 
-    /// A record that cannot be read is one that cannot be trusted, or an error; but never a wrong body.
-    @Test(arguments: [ScriptedSink.Call.loadRecord, .bytesIn]) func lookingIntoTheSinkFails(
-        call: ScriptedSink.Call
-    ) async throws {
+    @Test(
+        "A failure to read the sink starts over or fails, and never gives a wrong body",
+        arguments: [ScriptedSink.Call.loadRecord, .bytesIn])
+    func readingFails(call: ScriptedSink.Call) async throws {
         let bench = try SinkBench(.fileHandle)
         let sink = ScriptedSink()
         bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
@@ -93,7 +98,8 @@ import Testing
         case success, cut, errorPage, finished, refused, cancelled, timedOut, badAddress
     }
 
-    @Test(arguments: End.allCases) func itIsClosedOnceHoweverTheTaskEnds(_ end: End) async throws {
+    @Test("A sink is closed once, however the task ends", arguments: End.allCases)
+    func closed(_ end: End) async throws {
         let bench = try SinkBench(.fileHandle)
         let sink = ScriptedSink()
         var request = URLRequest(url: bench.url)
@@ -137,8 +143,8 @@ import Testing
         if end == .finished { #expect(bench.server.requests.isEmpty) }
     }
 
-    /// A sink that fails in the middle: no byte is written after the one it refused, and the reason is told once.
-    @Test func aFailureStopsTheTransfer() async throws {
+    @Test("No byte is written after a failed write, and the error is reported once")
+    func failure() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(.generated(size: 50_000_000).entityTag("\"v1\""))
         let sink = ScriptedSink(refusing: .append)
@@ -148,4 +154,67 @@ import Testing
         await bench.server.waitUntilDisconnected()
         #expect(bench.server.requests.map(\.ending) == [.clientLeft])
     }
+}
+
+/// A sink in memory that records its calls and throws where the test wants.
+final class ScriptedSink: BodySink {
+    enum Call: String, CaseIterable, Sendable {
+        case length, append, truncate, bytesIn, synchronize, loadRecord, saveRecord, close
+    }
+
+    struct Refusal: LocalizedError, Equatable {
+        let call: Call
+        var errorDescription: String? { "\(call.rawValue) was refused" }
+    }
+
+    private struct State {
+        var bytes = Data()
+        var record: Data?
+        var calls: [Call] = []
+        var isBusy = false
+        var overlaps = false
+        var refused: Call?
+    }
+
+    private let state: Mutex<State>
+
+    init(_ bytes: Data = Data(), record: Data? = nil, refusing call: Call? = nil) {
+        state = Mutex(State(bytes: bytes, record: record, refused: call))
+    }
+
+    var bytes: Data { state.withLock { $0.bytes } }
+    var record: Data? { state.withLock { $0.record } }
+    /// Neighbouring calls of the same kind are joined.
+    var calls: [Call] { state.withLock { $0.calls } }
+    var timesClosed: Int { state.withLock { $0.calls.count { $0 == .close } } }
+    /// Whether two calls ran at the same time.
+    var overlaps: Bool { state.withLock { $0.overlaps } }
+
+    private func perform<Result: Sendable>(
+        _ call: Call, _ body: (inout State) throws -> Result
+    ) throws -> Result {
+        try state.withLock { state in
+            if state.isBusy { state.overlaps = true }
+            state.isBusy = true
+            if state.calls.last != call || call == .close { state.calls.append(call) }
+            guard state.refused != call else {
+                state.isBusy = false
+                throw Refusal(call: call)
+            }
+        }
+        // A call in between would be noticed.
+        defer { state.withLock { $0.isBusy = false } }
+        return try state.withLock { try body(&$0) }
+    }
+
+    var length: Int64 { get throws { try perform(.length) { Int64($0.bytes.count) } } }
+    func append(_ data: Data) throws { try perform(.append) { $0.bytes.append(data) } }
+    func truncate(to length: Int64) throws { try perform(.truncate) { $0.bytes = $0.bytes.prefix(Int(length)) } }
+    func bytes(in range: Range<Int64>) throws -> Data {
+        try perform(.bytesIn) { $0.bytes.subdata(in: Int(range.lowerBound)..<Int(range.upperBound)) }
+    }
+    func synchronize() throws { try perform(.synchronize) { _ in } }
+    func loadRecord() throws -> Data? { try perform(.loadRecord) { $0.record } }
+    func saveRecord(_ record: Data?) throws { try perform(.saveRecord) { $0.record = record } }
+    func close() throws { try perform(.close) { _ in } }
 }

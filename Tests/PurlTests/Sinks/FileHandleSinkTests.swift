@@ -4,7 +4,8 @@ import PurlTesting
 import Testing
 
 /// Sinks on handles that are open already, and files that are moved.
-@Suite(.timeLimit(.minutes(5))) struct FileHandleSinkTests {
+@Suite("Sinks on open file handles, and moved files", .timeLimit(.minutes(5)))
+struct FileHandleSinkTests {
     /// A handle on the bench's file, readable and writable.
     private func openHandle(_ bench: SinkBench) -> FileHandle {
         FileHandle(fileDescriptor: open(bench.file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644), closeOnDealloc: true)
@@ -16,7 +17,8 @@ import Testing
 
     // MARK: Handles
 
-    @Test func withoutARecordItStartsOver() async throws {
+    @Test("Without a record the load starts over")
+    func noRecord() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
         await bench.run(into: sink(bench, recordAt: nil))
@@ -29,7 +31,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.sandbox.folder.path) == ["movie"])
     }
 
-    @Test func withARecordItGoesOn() async throws {
+    @Test("With a record the load is resumed")
+    func record() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
         await bench.run(into: sink(bench, recordAt: bench.record))
@@ -40,7 +43,8 @@ import Testing
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test func theUsersHandleStaysOpen() async throws {
+    @Test("The caller's handle stays open")
+    func handle() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good)
         let handle = openHandle(bench)
@@ -52,7 +56,8 @@ import Testing
         #expect(throws: (any Error).self) { try sink.move(to: bench.sandbox.file("moved")) }
     }
 
-    @Test func aHandleThatCannotBeWrittenEndsTheTask() async throws {
+    @Test("A read-only handle fails the task")
+    func readOnly() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good)
         try Data("old".utf8).write(to: bench.file)
@@ -71,7 +76,8 @@ import Testing
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test func movedBetweenTasksItGoesOnThere() async throws {
+    @Test("A file that is moved between tasks is resumed at its new place")
+    func movedBetween() async throws {
         let bench = try SinkBench(.fileHandle)
         await bench.writeTheBeginning()
         let sink = FileHandleSink(fileAt: bench.file)
@@ -87,7 +93,8 @@ import Testing
         try await expectFinished(bench, at: moved)
     }
 
-    @Test func movedWhileATaskWritesItIsWrittenThere() async throws {
+    @Test("A file that is moved during a task is written at its new place")
+    func movedDuring() async throws {
         let bench = try SinkBench(.fileHandle)
         let gate = Gate()
         bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
@@ -109,7 +116,8 @@ import Testing
         try await expectFinished(bench, at: moved)
     }
 
-    @Test func movingReplacesWhatIsThere() async throws {
+    @Test("Moving replaces a file and its record")
+    func replacing() async throws {
         let bench = try SinkBench(.fileHandle)
         await bench.writeTheWhole()
         let moved = bench.sandbox.file("moved")
@@ -119,8 +127,8 @@ import Testing
         try await expectFinished(bench, at: moved)
     }
 
-    /// The record may stay where it is, and so may the file.
-    @Test(arguments: [true, false]) func theRecordIsNotLostWhereItIs(movesFile: Bool) async throws {
+    @Test("Moving only the file, or only the record, keeps the record", arguments: [true, false])
+    func keptRecord(movesFile: Bool) async throws {
         let bench = try SinkBench(.fileHandle)
         await bench.writeTheBeginning()
         let sink = FileHandleSink(fileAt: bench.file)
@@ -132,7 +140,8 @@ import Testing
         #expect(try bench.content.matches(fileAt: moved))
     }
 
-    @Test func movingNothingMovesThePlace() async throws {
+    @Test("Moving a sink without a file changes where the file is made")
+    func movingNothing() async throws {
         let bench = try SinkBench(.fileHandle)
         bench.answer(bench.good)
         let sink = FileHandleSink(fileAt: bench.file)
@@ -143,7 +152,8 @@ import Testing
         try await expectFinished(bench, at: moved)
     }
 
-    @Test func aMoveThatFailsChangesNothing() async throws {
+    @Test("A failed move changes nothing")
+    func failedMove() async throws {
         let bench = try SinkBench(.fileHandle)
         await bench.writeTheBeginning()
         let sink = FileHandleSink(fileAt: bench.file)
@@ -156,11 +166,12 @@ import Testing
     }
 }
 
-/// A sink's file that cannot be made, opened or written.
-@Suite(.timeLimit(.minutes(5))) struct SinkFileFailureTests {
+@Suite("Sinks whose file cannot be made, opened or written", .timeLimit(.minutes(5)))
+struct SinkFileFailureTests {
     private static let codes: [URLError.Code?] = [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile]
 
-    @Test(arguments: SinkKind.allCases) func aPlaceBelowAFile(kind: SinkKind) async throws {
+    @Test("A path below a file fails with a file error", arguments: SinkKind.allCases)
+    func belowFile(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good)
         try Data("a file".utf8).write(to: bench.file)
@@ -171,7 +182,8 @@ import Testing
         #expect(bench.bytes == Data("a file".utf8))
     }
 
-    @Test(arguments: SinkKind.allCases) func aFolderThatIsNotThere(kind: SinkKind) async throws {
+    @Test("A missing folder fails with a file error", arguments: SinkKind.allCases)
+    func missingFolder(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good)
         let outcome = await bench.run(into: kind.sink(at: bench.sandbox.file("none/movie")))
@@ -179,7 +191,8 @@ import Testing
         #expect(posixCode(outcome.error) == Int(ENOENT))
     }
 
-    @Test(arguments: SinkKind.allCases) func aFolderInsteadOfAFile(kind: SinkKind) async throws {
+    @Test("A folder in the file's place fails with a file error", arguments: SinkKind.allCases)
+    func folder(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good)
         let outcome = await bench.run(into: kind.sink(at: bench.sandbox.folder, recordAt: bench.record))
@@ -187,8 +200,8 @@ import Testing
         #expect(posixCode(outcome.error) == Int(EISDIR))
     }
 
-    /// The record's place cannot be written: then the task must not claim that all is well.
-    @Test(arguments: SinkKind.allCases) func aRecordThatCannotBeSaved(kind: SinkKind) async throws {
+    @Test("A record that cannot be saved fails the task", arguments: SinkKind.allCases)
+    func unwritableRecord(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good)
         let outcome = await bench.run(
@@ -197,8 +210,10 @@ import Testing
         #expect(posixCode(outcome.error) == Int(ENOENT))
     }
 
-    @Test(.enabled(if: TinyDisk.isAvailable), arguments: SinkKind.allCases)
-    func aFullDiskEndsTheTaskAndLosesNothing(kind: SinkKind) async throws {
+    @Test(
+        "A full disk fails the task, and its bytes are resumed", .enabled(if: TinyDisk.isAvailable),
+        arguments: SinkKind.allCases)
+    func fullDisk(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         let content = GeneratedContent(size: 400_000, seed: 3)
         bench.answer(.generated(content).entityTag("\"v1\""))

@@ -3,13 +3,14 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A data task that writes to a file asks for what is missing and appends it; what changed is loaded anew.
-@Suite(.timeLimit(.minutes(5))) struct FileSinkTests {
-    @Test(arguments: SinkKind.allCases) func aFreshFileGetsEverything(kind: SinkKind) async throws {
+@Suite("Data tasks that write to a file", .timeLimit(.minutes(5)))
+struct FileSinkTests {
+    @Test("A new file receives the whole body", arguments: SinkKind.allCases)
+    func newFile(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good)
         let outcome = await bench.run()
-        // The delegate hears of the response and of the end; the bytes are the sink's.
+        // The delegate receives the response and the completion; the bytes go to the sink.
         #expect(outcome.events == [.response(200), .completed(nil)])
         #expect(outcome.data.isEmpty)
         #expect(outcome.received == 300_000)
@@ -20,8 +21,8 @@ import Testing
         #expect(bench.sandbox.partialNames == [])
     }
 
-    @Test(arguments: SinkKind.allCases, [true, false])
-    func afterACutItGoesOn(kind: SinkKind, withTheSameSink: Bool) async throws {
+    @Test("A file is resumed after a lost connection", arguments: SinkKind.allCases, [true, false])
+    func resumed(kind: SinkKind, withTheSameSink: Bool) async throws {
         let bench = try SinkBench(kind)
         let sink = kind.sink(at: bench.file)
         bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
@@ -41,7 +42,8 @@ import Testing
         #expect(bench.conditions == ["\"v1\""])
     }
 
-    @Test(arguments: SinkKind.allCases) func manyCutsInARow(kind: SinkKind) async throws {
+    @Test("A file is resumed after each of many lost connections", arguments: SinkKind.allCases)
+    func manyCuts(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good.cut(afterBytes: 10_000, times: 29))
         for attempt in 0..<30 {
@@ -52,8 +54,9 @@ import Testing
         #expect(bench.bytes == bench.content.data)
     }
 
-    @Test(arguments: SinkKind.allCases, [80_000, 100_000, 250_000, 400_000])
-    func aWholeAnswerEmptiesTheFileFirst(kind: SinkKind, newSize: Int) async throws {
+    @Test(
+        "A whole response replaces the file's bytes", arguments: SinkKind.allCases, [80_000, 100_000, 250_000, 400_000])
+    func wholeResponse(kind: SinkKind, newSize: Int) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         let newer = GeneratedContent(size: newSize, seed: 9)
@@ -67,7 +70,8 @@ import Testing
         #expect(bench.recorded?["validator"] as? String == "\"v2\"")
     }
 
-    @Test(arguments: SinkKind.allCases) func aServerWithoutRangesStartsOver(kind: SinkKind) async throws {
+    @Test("A server without ranges makes the load start over", arguments: SinkKind.allCases)
+    func noRanges(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         bench.answer(bench.good.ignoringRange())
@@ -76,8 +80,8 @@ import Testing
         #expect(bench.ranges == ["bytes=100000-"])
     }
 
-    /// The newer version broke off: what is there is its beginning, and nothing of the older one.
-    @Test(arguments: SinkKind.allCases) func aNewerVersionThatBreaksOff(kind: SinkKind) async throws {
+    @Test("A newer version that breaks off leaves its own beginning only", arguments: SinkKind.allCases)
+    func newerVersion(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         let newer = GeneratedContent(size: 250_000, seed: 9)
@@ -90,8 +94,8 @@ import Testing
         #expect(bench.conditions == ["\"v2\""])
     }
 
-    @Test(arguments: SinkKind.allCases, [true, false])
-    func aFinishedFileAsksNothing(kind: SinkKind, hasValidator: Bool) async throws {
+    @Test("A load into a finished file completes without a request", arguments: SinkKind.allCases, [true, false])
+    func finishedFile(kind: SinkKind, hasValidator: Bool) async throws {
         let bench = try SinkBench(kind)
         bench.answer(hasValidator ? bench.good : .generated(bench.content))
         await bench.run()
@@ -105,14 +109,15 @@ import Testing
         }
     }
 
-    @Test(arguments: SinkKind.allCases) func unsatisfiableWithOurLengthMeansFinished(kind: SinkKind) async throws {
+    @Test("A 416 with the file's length completes the load", arguments: SinkKind.allCases)
+    func complete(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good.chunked().cut(afterBytes: 300_000, times: 1))
         let lost = await bench.run()
         #expect(lost.error?.code == .networkConnectionLost)
         bench.answer(bench.good)
         let outcome = await bench.run()
-        // The response has nothing that could be decided about.
+        // The delegate receives no response to decide on.
         #expect(outcome.events == [.completed(nil)])
         #expect(outcome.status == 416)
         #expect(bench.ranges == ["bytes=300000-"])
@@ -121,8 +126,8 @@ import Testing
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test(arguments: SinkKind.allCases, ResumeAnswerTests.unusable)
-    func anAnswerThatDoesNotFitIsNeverAppended(kind: SinkKind, _ answer: ResumeAnswerTests.Answer) async throws {
+    @Test("A response that does not match is never appended", arguments: SinkKind.allCases, ResumeAnswerTests.unusable)
+    func unusablePart(kind: SinkKind, _ answer: ResumeAnswerTests.Answer) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         bench.answer(.sequence([answer.reply(bench.good), bench.good]))
@@ -137,8 +142,8 @@ import Testing
         { $0.entityTag("\"v1\"").field("Content-Encoding", "br") },
     ]
 
-    @Test(arguments: SinkKind.allCases, withoutValidator.indices)
-    func withoutAStrongValidatorItStartsOver(kind: SinkKind, row: Int) async throws {
+    @Test("Without a strong validator the load starts over", arguments: SinkKind.allCases, withoutValidator.indices)
+    func noValidator(kind: SinkKind, row: Int) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning(Self.withoutValidator[row](.generated(bench.content)))
         let outcome = await bench.run()
@@ -147,8 +152,10 @@ import Testing
         #expect(bench.ranges == [nil])
     }
 
-    @Test(arguments: SinkKind.allCases, [401, 404, 500, 503])
-    func anErrorPageGoesToTheDelegateAndLeavesTheFile(kind: SinkKind, status: Int) async throws {
+    @Test(
+        "The body of an error response is delivered to the delegate, and the file stays", arguments: SinkKind.allCases,
+        [401, 404, 500, 503])
+    func errorPage(kind: SinkKind, status: Int) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         let record = try Data(contentsOf: bench.record)
@@ -165,8 +172,8 @@ import Testing
         #expect(bench.ranges == ["bytes=100000-"])
     }
 
-    /// Nobody asked for a coding along with the range, yet a server may use one.
-    @Test(arguments: SinkKind.allCases) func aCodedErrorPageIsDecoded(kind: SinkKind) async throws {
+    @Test("The body of an error response is decoded", arguments: SinkKind.allCases)
+    func codedErrorPage(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         let gzip = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
@@ -179,7 +186,8 @@ import Testing
         #expect(cut.events.last == .completed(.cannotDecodeContentData))
     }
 
-    @Test(arguments: SinkKind.allCases) func anErrorPageIsNoBeginningEither(kind: SinkKind) async throws {
+    @Test("The body of an error response is not written to a new file", arguments: SinkKind.allCases)
+    func errorPageFirst(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(.text("no such thing").status(404))
         let outcome = await bench.run()
@@ -188,7 +196,8 @@ import Testing
         #expect(bench.recorded == nil)
     }
 
-    @Test(arguments: SinkKind.allCases) func aRangeOfTheUsersOwnIsReplaced(kind: SinkKind) async throws {
+    @Test("The request's own Range is replaced", arguments: SinkKind.allCases)
+    func ownRange(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         var request = URLRequest(url: bench.url)
         request.setValue("bytes=7-", forHTTPHeaderField: "Range")
@@ -202,8 +211,8 @@ import Testing
         #expect(bench.bytes == bench.content.data)
     }
 
-    @Test(arguments: SinkKind.allCases, [0, 1, 65_536, 3_000_001])
-    func everySizeArrivesWhole(kind: SinkKind, size: Int) async throws {
+    @Test("A sink's file of every size is complete", arguments: SinkKind.allCases, [0, 1, 65_536, 3_000_001])
+    func sizes(kind: SinkKind, size: Int) async throws {
         let bench = try SinkBench(kind)
         let content = GeneratedContent(size: size, seed: 5)
         bench.answer(.generated(content).entityTag("\"v1\""))
@@ -212,7 +221,8 @@ import Testing
         #expect(bench.bytes ?? Data() == content.data)
     }
 
-    @Test(arguments: SinkKind.allCases) func aRedirectIsFollowedWithTheRange(kind: SinkKind) async throws {
+    @Test("A redirect of a sink's range request keeps the range", arguments: SinkKind.allCases)
+    func redirect(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         bench.server.route("/moved", bench.good)

@@ -3,9 +3,10 @@ import Purl
 import PurlTesting
 import Testing
 
-/// Cancelling a task that writes to a sink loses nothing that had arrived; and a sink has one writer at a time.
-@Suite(.timeLimit(.minutes(5))) struct SinkCancellingTests {
-    @Test(arguments: SinkKind.allCases) func cancellingFlushesAndRecords(kind: SinkKind) async throws {
+@Suite("Cancelling a task that writes to a sink, and one writer at a time", .timeLimit(.minutes(5)))
+struct SinkCancellingTests {
+    @Test("Cancelling writes the received bytes and the record", arguments: SinkKind.allCases)
+    func cancelled(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         let gate = Gate()
         bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
@@ -17,7 +18,7 @@ import Testing
         task.cancel()
         await witness.completion()
         expectError(witness.error(of: task), .cancelled, about: bench.url)
-        // However many bytes had arrived by then.
+        // However many bytes had been received.
         let length = bench.bytes?.count ?? 0
         #expect(bench.recorded?["bytesReceived"] as? Int ?? 0 == length)
         #expect(bench.bytes ?? Data() == bench.content.bytes(0..<length))
@@ -29,7 +30,8 @@ import Testing
         #expect(bench.ranges == [length == 0 ? nil : "bytes=\(length)-"])
     }
 
-    @Test(arguments: SinkKind.allCases) func cancelledManyTimesInAMiddleOfABigFile(kind: SinkKind) async throws {
+    @Test("A large file is complete after many cancellations", arguments: SinkKind.allCases)
+    func cancelledManyTimes(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         let content = GeneratedContent(size: 6_000_000, seed: 5)
         let gates = (0..<10).map { _ in Gate() }
@@ -53,7 +55,8 @@ import Testing
         #expect(bench.bytes == content.data)
     }
 
-    @Test(arguments: SinkKind.allCases) func cancelledBeforeItStartsNothingIsTouched(kind: SinkKind) async throws {
+    @Test("Cancelling before resume leaves the file", arguments: SinkKind.allCases)
+    func beforeResume(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         let before = try Data(contentsOf: bench.record)
@@ -68,8 +71,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The delegate looks at the response and wants none of it: then nothing is emptied either.
-    @Test(arguments: SinkKind.allCases) func aResponseThatIsRefusedLeavesTheFile(kind: SinkKind) async throws {
+    @Test("A response that the delegate cancels leaves the file", arguments: SinkKind.allCases)
+    func refusedResponse(kind: SinkKind) async throws {
         for isChanged in [false, true] {
             let bench = try SinkBench(kind)
             await bench.writeTheBeginning()
@@ -84,8 +87,8 @@ import Testing
         }
     }
 
-    /// A task that writes to a sink has its place already.
-    @Test(arguments: SinkKind.allCases) func itDoesNotBecomeADownload(kind: SinkKind) async throws {
+    @Test("becomeDownload has no effect on a task with a sink", arguments: SinkKind.allCases)
+    func becomeDownload(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         bench.answer(bench.good)
         let outcome = await bench.run(disposition: .becomeDownload)
@@ -94,9 +97,10 @@ import Testing
         #expect(bench.sandbox.partialNames == [])
     }
 
-    /// Nor does the error page, which would come into the sink.
-    @Test(arguments: SinkKind.allCases, [URLSession.ResponseDisposition.becomeDownload, .becomeStream])
-    func itsErrorPageBecomesNothingElse(kind: SinkKind, disposition: URLSession.ResponseDisposition) async throws {
+    @Test(
+        "becomeDownload and becomeStream have no effect on an error response", arguments: SinkKind.allCases,
+        [URLSession.ResponseDisposition.becomeDownload, .becomeStream])
+    func errorPage(kind: SinkKind, disposition: URLSession.ResponseDisposition) async throws {
         let bench = try SinkBench(kind)
         bench.answer(.text("no such thing").status(404))
         let first = await bench.run(disposition: disposition)
@@ -113,8 +117,8 @@ import Testing
 
     // MARK: One writer at a time
 
-    @Test(arguments: SinkKind.allCases, SinkKind.allCases)
-    func aSecondSinkOnAFileInUseFails(kind: SinkKind, second: SinkKind) async throws {
+    @Test("A second sink on a file in use fails", arguments: SinkKind.allCases, SinkKind.allCases)
+    func fileInUse(kind: SinkKind, second: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         let gate = Gate()
@@ -123,7 +127,7 @@ import Testing
         let session = bench.sandbox.session(witness)
         let first = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
         first.resume()
-        // The file was looked into, and so is held, before anything was asked of the server.
+        // The file was opened and locked before the request was sent.
         await gate.reached()
 
         let rival = Witness()
@@ -143,9 +147,8 @@ import Testing
         rivals.invalidateAndCancel()
     }
 
-    /// Both looked for the file before it was there; the first to write has it.
-    @Test(arguments: SinkKind.allCases, SinkKind.allCases)
-    func twoTasksOnANewFile(kind: SinkKind, second: SinkKind) async throws {
+    @Test("Of two tasks on a new file the first to write has it", arguments: SinkKind.allCases, SinkKind.allCases)
+    func newFile(kind: SinkKind, second: SinkKind) async throws {
         let bench = try SinkBench(kind)
         let (start, end) = (Gate(), Gate())
         bench.answer(bench.good.delayed(until: start).stalled(afterBytes: 100_000, until: end))
@@ -166,9 +169,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// As soon as a task is over, however it ended, the next may write: the first sink still exists.
-    @Test(arguments: SinkKind.allCases, [200, 404])
-    func theFileIsFreeAfterwards(kind: SinkKind, status: Int) async throws {
+    @Test("A file is free as soon as its task has completed", arguments: SinkKind.allCases, [200, 404])
+    func released(kind: SinkKind, status: Int) async throws {
         let bench = try SinkBench(kind)
         let sink = kind.sink(at: bench.file)
         bench.answer(status == 200 ? bench.good.cut(afterBytes: 100_000, times: 1) : .status(status))

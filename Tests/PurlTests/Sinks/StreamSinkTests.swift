@@ -3,13 +3,14 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A sink on a stream that is no file.
-@Suite(.timeLimit(.minutes(5))) struct StreamSinkTests {
-    @Test func aStreamToMemoryGetsTheBody() async throws {
+@Suite("Sinks on streams that are not files", .timeLimit(.minutes(5)))
+struct StreamSinkTests {
+    @Test("A stream to memory receives the body")
+    func memory() async throws {
         let bench = try SinkBench(.outputStream)
         bench.answer(bench.good)
         let stream = OutputStream(toMemory: ())
-        // The sink takes it over; it is looked at only when the task is done with it.
+        // The sink owns the stream until the task has completed.
         nonisolated(unsafe) let memory = stream
         let outcome = await bench.run(into: OutputStreamSink(memory))
         #expect(outcome.events == [.response(200), .completed(nil)])
@@ -17,8 +18,8 @@ import Testing
         #expect(memory.streamStatus == .closed)
     }
 
-    /// What went out cannot be taken back.
-    @Test func aStreamCannotStartOver() async throws {
+    @Test("A stream cannot start over")
+    func startingOver() async throws {
         let bench = try SinkBench(.outputStream)
         let sink = OutputStreamSink(OutputStream(toMemory: ()))
         bench.answer(bench.good.cut(afterBytes: 100_000, times: 1))
@@ -29,7 +30,8 @@ import Testing
         #expect(outcome.error?.userInfo[NSUnderlyingErrorKey] != nil)
     }
 
-    @Test func aFullDeviceEndsTheTask() async throws {
+    @Test("A full device fails the task")
+    func fullDevice() async throws {
         let bench = try SinkBench(.outputStream)
         bench.answer(bench.good)
         let stream = try #require(OutputStream(toFileAtPath: "/dev/full", append: true))
@@ -38,18 +40,20 @@ import Testing
         #expect(posixCode(outcome.error) == Int(ENOSPC))
     }
 
-    @Test func aBufferThatIsTooSmallEndsTheTask() async throws {
+    @Test("Too small a buffer fails the task")
+    func smallBuffer() async throws {
         let bench = try SinkBench(.outputStream)
         bench.answer(bench.good)
         let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: 1_000)
         defer { buffer.deallocate() }
-        // Nobody else touches the buffer while the stream has it.
+        // Only the stream uses the buffer.
         nonisolated(unsafe) let stream = OutputStream(toBuffer: buffer, capacity: 1_000)
         let outcome = await bench.run(into: OutputStreamSink(stream))
         expectError(outcome.error, .cannotWriteToFile, about: bench.url)
     }
 
-    @Test func aStreamThatCannotBeOpenedEndsTheTask() async throws {
+    @Test("A stream that cannot be opened fails the task")
+    func cannotOpen() async throws {
         let bench = try SinkBench(.outputStream)
         bench.answer(bench.good)
         let stream = try #require(OutputStream(toFileAtPath: "/proc/none/file", append: false))
@@ -80,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func aBlockedPipeHoldsUpNobodyElse() async throws {
+    @Test("A blocked pipe does not delay other tasks")
+    func blockedPipe() async throws {
         let bench = try SinkBench(.outputStream)
         let content = GeneratedContent(size: 5_000_000, seed: 4)
         bench.answer(.generated(content))
@@ -93,7 +98,7 @@ import Testing
         blocked.resume()
         await witness.wait { $0 == [.response(200)] }
 
-        // Nobody reads the pipe, and meanwhile everything else goes on: data, downloads and other sinks.
+        // While the pipe is not read, other tasks complete: data, downloads and other sinks.
         for index in 0..<20 {
             let (data, _) = try await session.data(from: bench.server.url("/other"))
             #expect(data == bench.content.data)
@@ -117,8 +122,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Cancelling gives the connection up at once, even if nobody reads the pipe.
-    @Test func aBlockedTransferCanBeCancelled() async throws {
+    @Test("A task with a blocked pipe can be cancelled")
+    func blockedCancelled() async throws {
         let bench = try SinkBench(.outputStream)
         bench.answer(.generated(size: 5_000_000))
         let (pipe, reader) = try makePipe(in: bench.sandbox)
@@ -129,17 +134,17 @@ import Testing
         blocked.resume()
         await bench.server.wait { $0.requests.last?.bytesSent ?? 0 > 1_000_000 }
         blocked.cancel()
-        // The connection at least is given up at once.
+        // The connection is closed at once.
         await bench.server.waitUntilDisconnected()
-        // The task is over when the write that had begun is: nobody can take it back.
+        // The task completes with the write that had begun, which cannot be cancelled.
         _ = await readToEnd(reader)
         await witness.completion()
         expectError(witness.error(of: blocked), .cancelled, about: bench.url)
         session.invalidateAndCancel()
     }
 
-    /// A reader that goes away is an error, not the end of the program.
-    @Test func aBrokenPipeEndsTheTask() async throws {
+    @Test("A closed reader fails the task and does not end the program")
+    func brokenPipe() async throws {
         await #expect(processExitsWith: .success) {
             let bench = try SinkBench(.outputStream)
             bench.answer(.generated(size: 5_000_000))

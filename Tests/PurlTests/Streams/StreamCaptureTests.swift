@@ -4,7 +4,7 @@ import PurlTesting
 import Synchronization
 import Testing
 
-@Suite("A stream task's connection becomes an InputStream and an OutputStream", .timeLimit(.minutes(5)))
+@Suite("captureStreams", .timeLimit(.minutes(5)))
 struct StreamCaptureTests {
     private func capture(_ stage: StreamStage, _ prepare: (URLSessionStreamTask) -> Void = { _ in }) async throws
         -> (input: InputStream, output: OutputStream)
@@ -13,11 +13,11 @@ struct StreamCaptureTests {
         prepare(task)
         task.captureStreams()
         await stage.witness.capture()
-        let gifts = stage.witness.captured
-        return (try #require(gifts.input), try #require(gifts.output))
+        let captured = stage.witness.captured
+        return (try #require(captured.input), try #require(captured.output))
     }
 
-    /// Reads until so many bytes are there, or the stream has ended. Blocks.
+    /// Reads until `count` bytes are received, or the stream has ended. Blocks.
     private func read(_ count: Int, from stream: InputStream) -> Data {
         var all = Data()
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -42,22 +42,22 @@ struct StreamCaptureTests {
         return sent
     }
 
-    @Test("What was read, written and asked for before comes about first, then the task is over")
+    @Test("Reads, writes and closes from before captureStreams take effect first")
     func order() async throws {
         let stage = try await StreamStage()
         let witness = stage.witness
         let (input, output) = try await capture(stage) { task in
-            task.write(Data("hello".utf8), timeout: 0) { witness.note("wrote \($0 == nil)") }
+            task.write(Data("hello".utf8), timeout: 0) { witness.append("wrote \($0 == nil)") }
             task.readData(ofMinLength: 2, maxLength: 2, timeout: 0) { data, _, _ in
-                witness.note("read \(String(decoding: data ?? Data(), as: UTF8.self))")
+                witness.append("read \(String(decoding: data ?? Data(), as: UTF8.self))")
             }
         }
-        #expect(witness.events == [.note("wrote true"), .note("read he"), .captured])
+        #expect(witness.events == [.handler("wrote true"), .handler("read he"), .captured])
         #expect(input.streamStatus == .notOpen && output.streamStatus == .notOpen)
         input.open()
         output.open()
         #expect(input.streamStatus == .open && output.streamStatus == .open)
-        // What had come and nobody had read is the first to be read.
+        // Bytes that were received and not read are the first to be read.
         #expect(read(3, from: input) == Data("llo".utf8))
         #expect(output.hasSpaceAvailable)
         #expect(write(Data("again".utf8), to: output) == 5)
@@ -73,28 +73,27 @@ struct StreamCaptureTests {
         #expect(stage.server.streams.first?.ending == .complete)
     }
 
-    @Test("The streams are the last the delegate hears of the task, which has completed")
+    @Test("didBecomeInputStream is the last call about the task, which has completed")
     func last() async throws {
         let stage = try await StreamStage()
         let task = stage.open()
         task.captureStreams()
-        // The session has nothing else to wait for.
+        // The session has no other task to wait for.
         stage.session.finishTasksAndInvalidate()
         await stage.witness.wait(for: .invalid)
         #expect(stage.witness.events == [.captured, .invalid])
         #expect(task.state == .completed && task.error == nil)
         #expect(await stage.session.allTasks.isEmpty)
-        // The connection has not gone with the session.
-        let gifts = stage.witness.captured
-        let (input, output) = (try #require(gifts.input), try #require(gifts.output))
+        // The connection stays open after the session's invalidation.
+        let captured = stage.witness.captured
+        let (input, output) = (try #require(captured.input), try #require(captured.output))
         input.open()
         output.open()
         #expect(write(Data("on".utf8), to: output) == 2)
         #expect(read(2, from: input) == Data("on".utf8))
     }
 
-    @Test(
-        "A task that was cancelled before its streams reached the delegate ends with that, and its connection with it")
+    @Test("A task that is cancelled before its streams are passed on closes their connection")
     func cancelled() async throws {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
@@ -104,7 +103,7 @@ struct StreamCaptureTests {
         #expect(try await task.text(1) == "x")
         queue.isSuspended = true
         task.captureStreams()
-        // Fails when the streams have been captured, and not before.
+        // A write fails once the streams have been captured.
         await #expect(errorCode { try await task.write("x") } == .networkConnectionLost)
         task.cancel()
         queue.isSuspended = false
@@ -113,7 +112,7 @@ struct StreamCaptureTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("A delegate that knows nothing of streams hears that the task has completed, and the connection is closed")
+    @Test("For a delegate without stream methods the task completes, and the connection is closed")
     func plainDelegate() async throws {
         let server = try await LoopbackServer.started(.ipv4, stream: .echo)
         let sandbox = try Sandbox()
@@ -128,7 +127,7 @@ struct StreamCaptureTests {
         await server.waitUntilDisconnected()
     }
 
-    /// A delegate of no particular kind of task.
+    /// A delegate that does not adopt `URLSessionStreamDelegate`.
     private final class PlainWitness: NSObject, URLSessionTaskDelegate, Sendable {
         let log = EventLog<String>()
 
@@ -137,7 +136,7 @@ struct StreamCaptureTests {
         }
     }
 
-    @Test("The streams have no properties, and none can be set")
+    @Test("Captured streams have no properties, and none can be set")
     func properties() async throws {
         let stage = try await StreamStage()
         let (input, output) = try await capture(stage)
@@ -147,15 +146,15 @@ struct StreamCaptureTests {
         }
     }
 
-    @Test("Reading and writing wait as long as it takes, and hold nobody else up")
+    @Test("Blocking reads and writes of captured streams transfer large content")
     func large() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize)
         let stage = try await StreamStage()
         let (input, output) = try await capture(stage)
         input.open()
         output.open()
-        let gift = StreamWitness.Gifts(input: nil, output: output)
-        let writing = Task.detached { [self] in gift.output.map { write(content.data, to: $0) } }
+        let captured = StreamWitness.CapturedStreams(input: nil, output: output)
+        let writing = Task.detached { [self] in captured.output.map { write(content.data, to: $0) } }
         let got = read(content.size, from: input)
         #expect(await writing.value == content.size)
         #expect(got.count == content.size && content.matches(got))
@@ -164,7 +163,7 @@ struct StreamCaptureTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("A stream that is not open, or not any more, moves nothing")
+    @Test("A stream that is not open transfers nothing")
     func closed() async throws {
         let stage = try await StreamStage()
         let (input, output) = try await capture(stage)
@@ -183,15 +182,15 @@ struct StreamCaptureTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("Closing a stream ends the waiting in it")
+    @Test("Closing a stream ends a blocked read")
     func closingWhileReading() async throws {
         let stage = try await StreamStage(.listening)
         let (input, output) = try await capture(stage)
         input.open()
-        let gift = StreamWitness.Gifts(input: input, output: nil)
+        let captured = StreamWitness.CapturedStreams(input: input, output: nil)
         let reading = Task.detached {
             var byte: UInt8 = 0
-            return gift.input?.read(&byte, maxLength: 1)
+            return captured.input?.read(&byte, maxLength: 1)
         }
         input.close()
         let got = await reading.value
@@ -200,7 +199,7 @@ struct StreamCaptureTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("A reset is an error of the stream")
+    @Test("A reset connection is an error of the stream")
     func reset() async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.wait(at: gate).reset())
@@ -214,7 +213,7 @@ struct StreamCaptureTests {
         #expect((input.streamError as? POSIXError)?.code == .ECONNRESET)
     }
 
-    @Test("Streams that nobody keeps close the connection")
+    @Test("Released streams close the connection")
     func released() async throws {
         let stage = try await StreamStage()
         let session = stage.sandbox.session()
@@ -227,7 +226,7 @@ struct StreamCaptureTests {
         await #expect(errorCode { try await task.write("x") } == .networkConnectionLost)
     }
 
-    @Test("So do streams that nobody keeps though a run loop would tell of them", arguments: [false, true])
+    @Test("Released streams that were scheduled on a run loop close the connection", arguments: [false, true])
     func releasedWhileScheduled(isRemoved: Bool) async throws {
         let stage = try await StreamStage(.listening)
         let task = stage.open()
@@ -235,35 +234,35 @@ struct StreamCaptureTests {
         await stage.witness.capture()
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                let gifts = stage.witness.takeCaptured()
-                for stream in [gifts.input, gifts.output] as [Stream?] {
+                let captured = stage.witness.takeCaptured()
+                for stream in [captured.input, captured.output] as [Stream?] {
                     stream?.schedule(in: .current, forMode: .default)
                     stream?.open()
                     if isRemoved { stream?.remove(from: .current, forMode: .default) }
                 }
-                // What watches for events is there by then.
-                Network.settled()
+                // The streams are scheduled by then.
+                NetworkThread.waitUntilSettled()
                 continuation.resume()
             }
         }
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("Calls after the streams were captured fail")
+    @Test("Calls on the task after captureStreams fail")
     func afterwards() async throws {
         let stage = try await StreamStage()
         let witness = stage.witness
         let task = stage.open()
         task.captureStreams()
         task.write(Data("x".utf8), timeout: 0) {
-            witness.note("write \(($0 as? URLError)?.code == .networkConnectionLost)")
+            witness.append("write \(($0 as? URLError)?.code == .networkConnectionLost)")
         }
-        await witness.wait(for: .note("write true"))
+        await witness.wait(for: .handler("write true"))
         await #expect(errorCode { _ = try await task.text(1) } == .networkConnectionLost)
         #expect(stage.server.streams.first?.byteCount == 0)
     }
 
-    @Test("What comes, the end of the stream with it, is for the captured stream alone")
+    @Test("Bytes and the end of the stream after captureStreams go to the captured stream only")
     func endAfterwards() async throws {
         let stage = try await StreamStage(.listening.send("abc").finish())
         let task = stage.open()
@@ -277,7 +276,7 @@ struct StreamCaptureTests {
         #expect(input.streamStatus == .atEnd)
     }
 
-    @Test("A stream that was closed for reading is captured with its input at the end, however much the server says")
+    @Test("A stream that was closed for reading is captured with its input at the end")
     func readClosed() async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.send("unheard").wait(at: gate).send("of"))
@@ -292,11 +291,11 @@ struct StreamCaptureTests {
         #expect(await stage.stream { $0.hasEnded }?.text == "still")
     }
 
-    @Test("A delegate on a run loop hears of what happens")
+    @Test("A stream delegate on a run loop receives the events")
     func runLoop() async throws {
         let stage = try await StreamStage()
         let (input, output) = try await capture(stage)
-        let events = await Listener.events(of: StreamWitness.Gifts(input: input, output: output))
+        let events = await Listener.events(of: StreamWitness.CapturedStreams(input: input, output: output))
         #expect(
             events == [
                 "out opened", "in opened", "out has space", "in has “ping”", "in ended",
@@ -304,24 +303,24 @@ struct StreamCaptureTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("A delegate on a run loop hears that an input which was closed for reading has ended")
+    @Test("On a run loop an input that was closed for reading reports its end")
     func runLoopAtEnd() async throws {
         let stage = try await StreamStage(.listening.send("unheard"))
         let (input, _) = try await capture(stage) { $0.closeRead() }
-        let events = await Listener.events(of: StreamWitness.Gifts(input: input, output: nil))
+        let events = await Listener.events(of: StreamWitness.CapturedStreams(input: input, output: nil))
         #expect(events == ["in opened", "in ended"])
     }
 
-    /// Writes "ping" when there is room, and closes when everything has come back.
+    /// A stream delegate that writes "ping" when there is space, and closes when the echo is complete.
     private final class Listener: NSObject, StreamDelegate {
-        private let streams: StreamWitness.Gifts
+        private let streams: StreamWitness.CapturedStreams
         private var events: [String] = []
         private var isOver = false
 
-        private init(_ streams: StreamWitness.Gifts) { self.streams = streams }
+        private init(_ streams: StreamWitness.CapturedStreams) { self.streams = streams }
 
-        /// What is told on a run loop of its own, until the input ends.
-        static func events(of streams: StreamWitness.Gifts) async -> [String] {
+        /// The events on a run loop of its own, until the input ends.
+        static func events(of streams: StreamWitness.CapturedStreams) async -> [String] {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread {
                     let listener = Listener(streams)

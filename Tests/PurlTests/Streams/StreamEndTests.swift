@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Each direction of a stream ends by itself, and the task with the second", .timeLimit(.minutes(5)))
+@Suite("The two directions of a stream task end separately", .timeLimit(.minutes(5)))
 struct StreamEndTests {
-    @Test("A client that closes for writing still reads; then the task completes")
+    @Test("closeWrite lets the task read on, and the server's end completes it")
     func halfClosed() async throws {
         let stage = try await StreamStage(.listening.waitForEnd().send("good bye"))
         let task = stage.open()
@@ -21,7 +21,7 @@ struct StreamEndTests {
         #expect(stream?.ending == .complete)
     }
 
-    @Test("What was to be written before goes out before the stream is closed")
+    @Test("closeWrite sends earlier writes first")
     func closeWaits() async throws {
         let stage = try await StreamStage(.listening)
         let task = stage.make()
@@ -35,7 +35,7 @@ struct StreamEndTests {
         #expect(content.matches(stream?.bytes ?? Data()))
     }
 
-    @Test("A server that ends its stream is told of at once, and its bytes are still there")
+    @Test("The server's end is reported at once, and its bytes can still be read")
     func serverEnds() async throws {
         let stage = try await StreamStage(.listening.send("last words").finish())
         let task = stage.open()
@@ -44,7 +44,7 @@ struct StreamEndTests {
         let (bytes, isLast) = try await task.readData(ofMinLength: 100, maxLength: 100, timeout: 0)
         #expect(bytes == Data("words".utf8))
         #expect(isLast)
-        // There is nothing more, however often it is asked for.
+        // Each further read reports the end.
         for _ in 0..<2 {
             #expect(try await task.readData(ofMinLength: 1, maxLength: 1, timeout: 0) == (nil, true))
         }
@@ -58,7 +58,7 @@ struct StreamEndTests {
         #expect(stage.witness.events.suffix(1) == [.completed(nil)])
     }
 
-    @Test("After an end in order reads are told of the end, and writes fail")
+    @Test("After both ends reads report the end, and writes fail")
     func afterwards() async throws {
         let stage = try await StreamStage(.listening.finish())
         let task = stage.open()
@@ -66,7 +66,7 @@ struct StreamEndTests {
         await stage.witness.completion()
         #expect(try await task.readData(ofMinLength: 1, maxLength: 1, timeout: 0) == (nil, true))
         await #expect(errorCode { try await task.write("late") } == .networkConnectionLost)
-        // None of these means anything now.
+        // None of these has an effect now.
         task.closeRead()
         task.closeWrite()
         task.captureStreams()
@@ -77,7 +77,7 @@ struct StreamEndTests {
         #expect(stage.witness.error == nil)
     }
 
-    @Test("A direction that was closed takes no more calls")
+    @Test("Calls in a closed direction fail")
     func closed() async throws {
         let stage = try await StreamStage(.listening.send("abc"))
         let task = stage.open()
@@ -93,23 +93,23 @@ struct StreamEndTests {
         #expect(await stage.stream { $0.hasEnded }?.text == "still")
     }
 
-    @Test("A read that was asked for before the stream is closed for reading gets its bytes")
+    @Test("closeRead lets earlier reads receive their bytes")
     func closeReadWaits() async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("abc"))
         let (task, witness) = (stage.open(), stage.witness)
         await gate.reached()
         task.readData(ofMinLength: 3, maxLength: 3, timeout: 0) { data, _, _ in
-            witness.note("read \(String(decoding: data ?? Data(), as: UTF8.self))")
+            witness.append("read \(String(decoding: data ?? Data(), as: UTF8.self))")
         }
         task.closeRead()
         gate.open()
         await witness.wait(for: .readClosed)
-        #expect(witness.events == [.note("read abc"), .readClosed])
+        #expect(witness.events == [.handler("read abc"), .readClosed])
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A server whose words nobody wants any more can go on talking")
+    @Test("After closeRead the server's bytes are discarded, and the server can send on")
     func thrownAway() async throws {
         let gate = Gate()
         let content = GeneratedContent(size: SocketRoom.overflowingSize)
@@ -122,7 +122,7 @@ struct StreamEndTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A reset fails what waits and the task, and what came before can still be read")
+    @Test("A reset fails waiting calls and the task, and received bytes can still be read")
     func reset() async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.send("abc").wait(at: gate).reset())
@@ -139,18 +139,18 @@ struct StreamEndTests {
         await #expect(errorCode { try await task.write("x") } == .networkConnectionLost)
     }
 
-    @Test("A cancelled task fails everything that waits, then completes")
+    @Test("A cancelled task fails its waiting calls, then completes")
     func cancelled() async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.notReading(until: gate))
         let task = stage.open()
         let witness = stage.witness
         task.readData(ofMinLength: 1, maxLength: 1, timeout: 0) { data, isLast, error in
-            witness.note("read \(data == nil) \(isLast) \((error as? URLError)?.code == .cancelled)")
+            witness.append("read \(data == nil) \(isLast) \((error as? URLError)?.code == .cancelled)")
         }
         for _ in 0..<2 {
             task.write(Data(count: SocketRoom.overflowingSize), timeout: 0) { error in
-                witness.note("write \((error as? URLError)?.code == .cancelled)")
+                witness.append("write \((error as? URLError)?.code == .cancelled)")
             }
         }
         await gate.reached()
@@ -158,7 +158,8 @@ struct StreamEndTests {
         await witness.completion()
         #expect(
             witness.events == [
-                .note("read true false true"), .note("write true"), .note("write true"), .metrics(transactions: 1),
+                .handler("read true false true"), .handler("write true"), .handler("write true"),
+                .metrics(transactions: 1),
                 .completed(.cancelled),
             ])
         await #expect(errorCode { _ = try await task.text(1) } == .cancelled)
@@ -166,24 +167,24 @@ struct StreamEndTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("A cancellation that comes before the end could be told wins, and speaks of the stream")
+    @Test("Cancelling before the end is reported makes the task fail with cancelled")
     func cancelledAtTheEnd() async throws {
-        let stop = Stop()
+        let barrier = CallBarrier()
         let stage = try await StreamStage(.listening)
         let task = stage.open()
-        task.write(Data("x".utf8), timeout: 0) { _ in stop.pass() }
-        await stop.reached()
+        task.write(Data("x".utf8), timeout: 0) { _ in barrier.pass() }
+        await barrier.reached()
         task.closeRead()
         task.closeWrite()
         _ = await stage.stream { $0.hasEnded }
         task.cancel()
-        stop.open()
+        barrier.open()
         await stage.witness.completion()
         #expect(stage.witness.error?.code == .cancelled)
         #expect(stage.witness.error?.failingURL?.absoluteString == "tcp://127.0.0.1:\(stage.server.port)")
     }
 
-    @Test("A session that is invalidated waits for its streams, or cancels them")
+    @Test("finishTasksAndInvalidate waits for streams, invalidateAndCancel cancels them")
     func invalidated() async throws {
         let stage = try await StreamStage()
         let task = stage.open()

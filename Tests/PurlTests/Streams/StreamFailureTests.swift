@@ -3,14 +3,14 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A stream that cannot be opened is an error", .timeLimit(.minutes(5)))
+@Suite("Stream tasks that cannot connect", .timeLimit(.minutes(5)))
 struct StreamFailureTests {
     private static let names = [
         "", " ", "a b", "a/b", "a?b", "a#b", "user@host", "a%62c", "[127.0.0.1]", "[", "]", "[]", "::g", ":", "a:80",
         "1::2::3", "a\nb", "a\0b", "a\\b", String(repeating: "a", count: 256),
     ]
 
-    @Test("What names no host fails as a bad URL, and so do the reads and writes", arguments: names)
+    @Test("An invalid host fails the task, its reads and writes with badURL", arguments: names)
     func badHost(host: String) async throws {
         let stage = try await StreamStage()
         let task = stage.session.streamTask(withHostName: host, port: 80)
@@ -22,7 +22,7 @@ struct StreamFailureTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("So does what is no port", arguments: [0, -1, 65_536, .max, .min])
+    @Test("An invalid port fails with badURL", arguments: [0, -1, 65_536, .max, .min])
     func badPort(port: Int) async throws {
         let stage = try await StreamStage()
         let task = stage.session.streamTask(withHostName: "127.0.0.1", port: port)
@@ -33,7 +33,7 @@ struct StreamFailureTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A host that nobody knows")
+    @Test("An unknown host fails with cannotFindHost or dnsLookupFailed")
     func unknownHost() async throws {
         let stage = try await StreamStage()
         let task = stage.session.streamTask(withHostName: "nobody.invalid", port: 80)
@@ -45,7 +45,7 @@ struct StreamFailureTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A port where nobody listens")
+    @Test("A stream to a closed port fails with cannotConnectToHost")
     func refused() async throws {
         let port = try DeadPort()
         let stage = try await StreamStage()
@@ -57,7 +57,7 @@ struct StreamFailureTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A session that waits for connectivity waits for the port")
+    @Test("With waitsForConnectivity the task waits for the port")
     func connectivity() async throws {
         let port = try DeadPort()
         let stage = try await StreamStage { $0.waitsForConnectivity = true }
@@ -71,7 +71,7 @@ struct StreamFailureTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A connection that does not come about has the time of a request")
+    @Test("Connecting times out after timeoutIntervalForRequest")
     func connectTimeout() async throws {
         let backlog = try #require(FullBacklog())
         let stage = try await StreamStage { $0.timeoutIntervalForRequest = 0.3 }
@@ -82,7 +82,7 @@ struct StreamFailureTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A silent stream outlives the time of a request, but not that of a resource")
+    @Test("A silent stream fails after timeoutIntervalForResource, not after timeoutIntervalForRequest")
     func silence() async throws {
         let clock = ManualClock()
         let stage = try await StreamStage(.listening) {
@@ -99,29 +99,30 @@ struct StreamFailureTests {
         #expect(stage.witness.error?.code == .timedOut)
     }
 
-    @Test("A secure connection is an error that names TLS, once everything before it has come about")
+    @Test("startSecureConnection fails with an error that names TLS, after the earlier calls")
     func secure() async throws {
         let stage = try await StreamStage(.listening.expect("STARTTLS\r\n").send("220 go\r\n"))
         let task = stage.make()
         let witness = stage.witness
-        task.write(Data("STARTTLS\r\n".utf8), timeout: 0) { witness.note("wrote \($0 == nil)") }
-        task.readData(ofMinLength: 8, maxLength: 8, timeout: 0) { data, _, _ in witness.note("read \(data?.count ?? 0)")
+        task.write(Data("STARTTLS\r\n".utf8), timeout: 0) { witness.append("wrote \($0 == nil)") }
+        task.readData(ofMinLength: 8, maxLength: 8, timeout: 0) { data, _, _ in
+            witness.append("read \(data?.count ?? 0)")
         }
         task.startSecureConnection()
         task.readData(ofMinLength: 1, maxLength: 8, timeout: 0) { _, _, error in
-            witness.note("\((error as? URLError)?.code == .unsupportedURL)")
+            witness.append("\((error as? URLError)?.code == .unsupportedURL)")
         }
         task.resume()
         await witness.completion()
         #expect(
             witness.events == [
-                .note("wrote true"), .note("read 8"), .note("true"), .metrics(transactions: 1),
+                .handler("wrote true"), .handler("read 8"), .handler("true"), .metrics(transactions: 1),
                 .completed(.unsupportedURL),
             ])
         #expect(witness.error?.localizedDescription.contains("TLS") == true)
     }
 
-    @Test("A task of a session that has been invalidated fails")
+    @Test("A stream task of an invalid session fails")
     func invalidated() async throws {
         let stage = try await StreamStage()
         stage.session.invalidateAndCancel()
@@ -129,7 +130,7 @@ struct StreamFailureTests {
         await #expect(errorCode { try await task.write("x") } == .cancelled)
     }
 
-    @Test("No task loads a URL that stands for a stream")
+    @Test("A data task cannot load the URL of a stream task")
     func scheme() async throws {
         let stage = try await StreamStage()
         let url = try #require(URL(string: "tcp://127.0.0.1:\(stage.server.port)/"))

@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Streams wait for each other", .timeLimit(.minutes(5)))
+@Suite("The flow control of stream tasks", .timeLimit(.minutes(5)))
 struct StreamFlowTests {
-    @Test("A client that reads nothing holds the server back")
+    @Test("A client that reads nothing stops the server from sending")
     func slowReader() async throws {
         let gate = Gate()
         let content = GeneratedContent(size: SocketRoom.overflowingSize)
@@ -14,7 +14,7 @@ struct StreamFlowTests {
         }
         let task = stage.open()
         #expect(content.matches(try #require(try await task.readData(ofMinLength: 10, maxLength: 10, timeout: 0).0)))
-        // More than is held can be asked for, and no more than that is held.
+        // A read may ask for more than the buffer's limit; the buffer does not exceed it.
         let large = try #require(try await task.readData(ofMinLength: 8 << 20, maxLength: 8 << 20, timeout: 0).0)
         #expect(content.matches(large, at: 10))
         #expect(task.countOfBytesReceived <= 10 + 10 << 20)
@@ -26,7 +26,7 @@ struct StreamFlowTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A suspended task reads and writes nothing")
+    @Test("A suspended stream task reads and writes nothing")
     func suspended() async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.receive(1).wait(at: gate).send("abc"))
@@ -34,12 +34,12 @@ struct StreamFlowTests {
         try await task.write("x")
         await gate.reached()
         task.suspend()
-        await Network.settle()
+        await NetworkThread.settle()
         gate.open()
         let witness = stage.witness
-        task.write(Data("later".utf8), timeout: 0) { witness.note("wrote \($0 == nil)") }
-        // Whatever the task would do comes about before this is over.
-        for _ in 0..<50 { await Network.settle() }
+        task.write(Data("later".utf8), timeout: 0) { witness.append("wrote \($0 == nil)") }
+        // Anything the task did would happen before this ends.
+        for _ in 0..<50 { await NetworkThread.settle() }
         #expect(task.countOfBytesReceived == 0)
         #expect(task.countOfBytesSent == 1)
         #expect(witness.events.isEmpty)
@@ -49,7 +49,7 @@ struct StreamFlowTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Writes wait for a server that does not read, and come in order then")
+    @Test("Writes wait for a server that does not read, and arrive in order")
     func slowServer() async throws {
         let deaf = Gate()
         let stage = try await StreamStage(.listening.notReading(until: deaf))
@@ -58,21 +58,21 @@ struct StreamFlowTests {
         let portion = SocketRoom.overflowingSize / 4
         for number in 0..<4 {
             let content = Data(repeating: UInt8(number), count: portion)
-            task.write(content, timeout: 0) { witness.note("\(number) \($0 == nil)") }
+            task.write(content, timeout: 0) { witness.append("\(number) \($0 == nil)") }
         }
         await deaf.reached()
-        #expect(!witness.events.contains(.note("3 true")))
+        #expect(!witness.events.contains(.handler("3 true")))
         deaf.open()
-        await witness.wait(for: .note("3 true"))
-        #expect(witness.events == (0..<4).map { .note("\($0) true") })
+        await witness.wait(for: .handler("3 true"))
+        #expect(witness.events == (0..<4).map { .handler("\($0) true") })
         let stream = await stage.stream { $0.byteCount == 4 * portion }
         let expected = (0..<4).reduce(into: Data()) { $0 += Data(repeating: UInt8($1), count: portion) }
-        // As much as the server keeps.
+        // The server keeps no more than this.
         #expect(stream?.bytes == expected.prefix(64 << 20))
         stage.session.invalidateAndCancel()
     }
 
-    @Test("The session's limits hold for streams: received")
+    @Test("maximumBytesReceivedPerSecond limits streams")
     func receiveLimit() async throws {
         let clock = ContinuousClock()
         let stage = try await StreamStage(.listening.send(GeneratedContent(size: 300_000)).finish()) {
@@ -82,11 +82,11 @@ struct StreamFlowTests {
         let task = stage.open()
         task.closeWrite()
         #expect(try await task.rest().count == 300_000)
-        // All but what a bucket holds has to drip into it: at least, whatever the machine does.
+        // All bytes beyond the full bucket take this time at least.
         #expect(clock.now - start >= .seconds(0.6))
     }
 
-    @Test("The session's limits hold for streams: sent")
+    @Test("maximumBytesSentPerSecond limits streams")
     func sendLimit() async throws {
         let clock = ContinuousClock()
         let stage = try await StreamStage(.listening) { $0.maximumBytesSentPerSecond = 400_000 }
@@ -98,7 +98,7 @@ struct StreamFlowTests {
         #expect(await stage.stream { $0.hasEnded }?.byteCount == 300_000)
     }
 
-    @Test("A stream's metrics are those of a load from the network")
+    @Test("A stream task has the metrics of a network load")
     func metrics() async throws {
         let stage = try await StreamStage()
         let task = stage.open()

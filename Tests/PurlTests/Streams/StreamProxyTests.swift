@@ -12,7 +12,7 @@ struct StreamProxyTests {
         return (stage, proxy)
     }
 
-    @Test("The proxy is asked to connect; what the server says with its answer comes first")
+    @Test("A CONNECT opens the tunnel, and bytes after its response are the stream's first")
     func tunnel() async throws {
         let (stage, proxy) = try await stage(
             .stream(.echo, after: "HTTP/1.1 200 Connection established\r\n\r\n220 ready\r\n"))
@@ -27,11 +27,11 @@ struct StreamProxyTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A proxy that asks who is there gets an answer")
+    @Test("A 407 to CONNECT is answered")
     func authentication() async throws {
         let door = Reply.computed { request in
-            if request.fields["Proxy-Authorization"] == Door.basic { return .stream(status: 200) }
-            return Reply.status(407).field("Proxy-Authenticate", Proxy.asksBasic)
+            if request.fields["Proxy-Authorization"] == ProtectedResource.basic { return .stream(status: 200) }
+            return Reply.status(407).field("Proxy-Authenticate", Proxy.basicChallenge)
         }
         let (stage, proxy) = try await stage(
             door, user: ["HTTPProxyUsername": "me", "HTTPProxyPassword": "secret"])
@@ -43,7 +43,7 @@ struct StreamProxyTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A proxy that switches protocols has not connected")
+    @Test("A 101 to CONNECT is an error")
     func switching() async throws {
         let (stage, proxy) = try await stage(
             .stream(.echo, after: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: raw\r\nConnection: upgrade\r\n\r\n"))
@@ -54,7 +54,7 @@ struct StreamProxyTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A proxy that refuses is an error", arguments: [403, 502])
+    @Test("A refused CONNECT is an error", arguments: [403, 502])
     func refusal(status: Int) async throws {
         let (stage, proxy) = try await stage(.status(status))
         let task = stage.session.streamTask(withHostName: "mail.example", port: 25)

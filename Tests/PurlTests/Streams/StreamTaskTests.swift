@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A stream task carries bytes both ways", .timeLimit(.minutes(5)))
+@Suite("Reads and writes of stream tasks", .timeLimit(.minutes(5)))
 struct StreamTaskTests {
-    @Test("What is written comes back from an echo")
+    @Test("Written bytes are read back from an echo server")
     func echo() async throws {
         let stage = try await StreamStage()
         let task = stage.open()
@@ -16,7 +16,7 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A task is made suspended, and has neither a request nor a response")
+    @Test("A new task is suspended and has neither request nor response")
     func fresh() async throws {
         let stage = try await StreamStage()
         let task = stage.make()
@@ -32,22 +32,22 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Reads and writes that were asked for before the task was started wait for the connection")
+    @Test("Reads and writes before resume wait for the connection")
     func early() async throws {
         let stage = try await StreamStage()
         let task = stage.make()
         let witness = stage.witness
         task.readData(ofMinLength: 5, maxLength: 5, timeout: 0) { data, _, _ in
-            witness.note("read \(String(decoding: data ?? Data(), as: UTF8.self))")
+            witness.append("read \(String(decoding: data ?? Data(), as: UTF8.self))")
         }
-        task.write(Data("early".utf8), timeout: 0) { error in witness.note("wrote \(error == nil)") }
+        task.write(Data("early".utf8), timeout: 0) { error in witness.append("wrote \(error == nil)") }
         task.resume()
-        await witness.wait(for: .note("read early"))
-        #expect(witness.events == [.note("wrote true"), .note("read early")])
+        await witness.wait(for: .handler("read early"))
+        #expect(witness.events == [.handler("wrote true"), .handler("read early")])
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Reads are served one after another, with no more bytes than each wants")
+    @Test("Reads are served in order, each with no more than its maximum")
     func order() async throws {
         let stage = try await StreamStage(.listening.send("abcdefghij"))
         let task = stage.open()
@@ -65,7 +65,7 @@ struct StreamTaskTests {
         let witness = stage.witness
         for number in 0..<2000 {
             task.write(Data(repeating: UInt8(number & 0xFF), count: 10), timeout: 0) { error in
-                if error != nil { witness.note("write \(number) failed") }
+                if error != nil { witness.append("write \(number) failed") }
             }
         }
         for number in 0..<2000 {
@@ -76,7 +76,7 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A minimum of nothing waits for a byte, a maximum of nothing for none")
+    @Test("A minimum of zero waits for a byte, a maximum of zero for none")
     func nothing() async throws {
         let stage = try await StreamStage()
         let task = stage.open()
@@ -89,7 +89,7 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("The maximum goes before the minimum")
+    @Test("The maximum takes precedence over the minimum")
     func smallMaximum() async throws {
         let stage = try await StreamStage(.listening.send("abcdef"))
         let task = stage.open()
@@ -98,7 +98,7 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Large content arrives whole, whichever way it goes", arguments: [1 << 20, 20 << 20])
+    @Test("Large content is transferred whole in both directions", arguments: [1 << 20, 20 << 20])
     func large(size: Int) async throws {
         let content = GeneratedContent(size: size, seed: 4)
         let stage = try await StreamStage(.listening.send(content).waitForEnd())
@@ -115,7 +115,7 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("IPv6 addresses are written with or without brackets", arguments: ["::1", "[::1]"])
+    @Test("IPv6 addresses may have brackets", arguments: ["::1", "[::1]"])
     func ipv6(host: String) async throws {
         let stage = try await StreamStage(on: .ipv6)
         let task = stage.session.streamTask(withHostName: host, port: Int(stage.server.port))
@@ -125,7 +125,7 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A name is looked up")
+    @Test("A host name is looked up")
     func name() async throws {
         let stage = try await StreamStage()
         let task = stage.session.streamTask(withHostName: "localhost", port: Int(stage.server.port))
@@ -135,7 +135,7 @@ struct StreamTaskTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("As many streams to one server are open as are asked for")
+    @Test("The connection limit does not apply to streams")
     func many() async throws {
         let stage = try await StreamStage { $0.httpMaximumConnectionsPerHost = 1 }
         let tasks = (0..<20).map { _ in stage.open() }

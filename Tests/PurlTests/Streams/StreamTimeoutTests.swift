@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("Each read and each write has a time of its own", .timeLimit(.minutes(5)))
+@Suite("The time-outs of reads and writes of stream tasks", .timeLimit(.minutes(5)))
 struct StreamTimeoutTests {
-    @Test("A read that waits too long fails, and its bytes are for the next")
+    @Test("A read that times out fails, and its bytes are for the next read")
     func read() async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.send("abc").wait(at: gate).send("def"))
@@ -19,7 +19,7 @@ struct StreamTimeoutTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Nothing, or what is no time, is no limit", arguments: [0, -1, .infinity, .nan, 1e300])
+    @Test("A time-out of zero, below it, or out of range is none", arguments: [0, -1, .infinity, .nan, 1e300])
     func unlimited(timeout: TimeInterval) async throws {
         let clock = ManualClock()
         let gate = Gate()
@@ -33,30 +33,30 @@ struct StreamTimeoutTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Those behind one that has had its time are served")
+    @Test("Reads after one that timed out are served")
     func behind() async throws {
         let stage = try await StreamStage(.listening.send("abc"))
         let task = stage.make()
         let witness = stage.witness
         task.readData(ofMinLength: 100, maxLength: 100, timeout: 0.2) { _, _, error in
-            witness.note("\((error as? URLError)?.code == .timedOut)")
+            witness.append("\((error as? URLError)?.code == .timedOut)")
         }
         task.readData(ofMinLength: 3, maxLength: 3, timeout: 0) { data, _, _ in
-            witness.note(String(decoding: data ?? Data(), as: UTF8.self))
+            witness.append(String(decoding: data ?? Data(), as: UTF8.self))
         }
         task.resume()
-        await witness.wait(for: .note("abc"))
-        #expect(witness.events == [.note("true"), .note("abc")])
+        await witness.wait(for: .handler("abc"))
+        #expect(witness.events == [.handler("true"), .handler("abc")])
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A write that stops in the middle fails, and those after it, but reading goes on")
+    @Test("A write that times out in the middle fails with all later writes, and reading continues")
     func write() async throws {
         let deaf = Gate()
         let gate = Gate()
         let stage = try await StreamStage(.listening.notReading(until: deaf).wait(at: gate).send("bye").finish())
         let task = stage.open()
-        // The connection is there, so that the time is spent on writing.
+        // The connection is open, so that only writing takes time.
         try await task.write("x")
         await #expect(
             errorCode { try await task.write(Data(count: SocketRoom.overflowingSize), timeout: 0.3) } == .timedOut)
@@ -64,34 +64,34 @@ struct StreamTimeoutTests {
         await stage.witness.wait(for: .writeClosed)
         gate.open()
         #expect(try await task.text(3) == "bye")
-        // Nothing can follow, so the task has failed.
+        // No write can follow, so the task has failed.
         await stage.witness.completion()
         #expect(stage.witness.error?.code == .networkConnectionLost)
         deaf.open()
     }
 
-    @Test("A write that never began leaves the stream as it was")
+    @Test("A write that times out before its first byte does not affect the stream")
     func writeBehind() async throws {
         let deaf = Gate()
         let size = SocketRoom.overflowingSize
         let stage = try await StreamStage(.listening.notReading(until: deaf))
         let task = stage.open()
         let witness = stage.witness
-        task.write(Data(count: size), timeout: 0) { witness.note("first \($0 == nil)") }
+        task.write(Data(count: size), timeout: 0) { witness.append("first \($0 == nil)") }
         task.write(Data("lost".utf8), timeout: 0.2) { error in
-            witness.note("second \((error as? URLError)?.code == .timedOut)")
+            witness.append("second \((error as? URLError)?.code == .timedOut)")
         }
-        await witness.wait(for: .note("second true"))
+        await witness.wait(for: .handler("second true"))
         deaf.open()
         try await task.write("end")
         task.closeWrite()
         let stream = await stage.stream { $0.hasEnded }
         #expect(stream?.byteCount == size + 3)
-        await witness.wait(for: .note("first true"))
+        await witness.wait(for: .handler("first true"))
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Time does not count before the task is started, nor while it is suspended")
+    @Test("Time-outs do not elapse before resume or while suspended")
     func suspended() async throws {
         let clock = ManualClock()
         let gate = Gate()
@@ -99,38 +99,38 @@ struct StreamTimeoutTests {
         let task = stage.make()
         let witness = stage.witness
         task.readData(ofMinLength: 1, maxLength: 1, timeout: 10) { data, _, _ in
-            witness.note("read \(data?.count ?? 0)")
+            witness.append("read \(data?.count ?? 0)")
         }
-        await Network.settle()
+        await NetworkThread.settle()
         clock.advance(by: .seconds(100))
         task.resume()
         await gate.reached()
         clock.advance(by: .seconds(5))
         task.suspend()
-        await Network.settle()
+        await NetworkThread.settle()
         clock.advance(by: .seconds(100))
         task.resume()
-        await Network.settle()
+        await NetworkThread.settle()
         gate.open()
-        await witness.wait(for: .note("read 1"))
-        // What is left of a time still counts.
+        await witness.wait(for: .handler("read 1"))
+        // The remaining time still counts.
         task.readData(ofMinLength: 1, maxLength: 1, timeout: 10) { _, _, error in
-            witness.note("\((error as? URLError)?.code == .timedOut)")
+            witness.append("\((error as? URLError)?.code == .timedOut)")
         }
-        await Network.settle()
+        await NetworkThread.settle()
         clock.advance(by: .seconds(6))
         task.suspend()
-        await Network.settle()
+        await NetworkThread.settle()
         clock.advance(by: .seconds(100))
         task.resume()
-        await Network.settle()
+        await NetworkThread.settle()
         clock.advance(by: .seconds(6))
-        await witness.wait(for: .note("true"))
-        #expect(witness.events == [.note("read 1"), .note("true")])
+        await witness.wait(for: .handler("true"))
+        #expect(witness.events == [.handler("read 1"), .handler("true")])
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A cancelled Swift task gives up its read; the bytes are for the next", arguments: [true, false])
+    @Test("Cancelling the Swift task of a read leaves the bytes for the next read", arguments: [true, false])
     func givenUp(beforehand: Bool) async throws {
         let gate = Gate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("abc"))
@@ -141,7 +141,7 @@ struct StreamTimeoutTests {
             return try await task.text(3)
         }
         if !beforehand {
-            await Network.settle()
+            await NetworkThread.settle()
             waiting.cancel()
         }
         await #expect(errorCode { _ = try await waiting.value } == .cancelled)

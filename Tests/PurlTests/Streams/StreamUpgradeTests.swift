@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A data task becomes a stream", .timeLimit(.minutes(5)))
+@Suite("A data task that becomes a stream task", .timeLimit(.minutes(5)))
 struct StreamUpgradeTests {
     private func load(
         _ stage: StreamStage, upgrade: String? = "raw", _ change: (inout URLRequest) -> Void = { _ in }
@@ -16,7 +16,7 @@ struct StreamUpgradeTests {
         return task
     }
 
-    @Test("After 101, bytes that came with the head are the first")
+    @Test("After a 101 the bytes behind the head are the stream's first")
     func upgraded() async throws {
         let stage = try await StreamStage(nil)
         stage.server.route("/stream", .stream(.echo.send("welcome")))
@@ -43,7 +43,7 @@ struct StreamUpgradeTests {
             ])
     }
 
-    @Test("After any other response as well: what follows the head comes as it is on the wire")
+    @Test("After any other response the body is the stream's as it is on the wire")
     func plain() async throws {
         let stage = try await StreamStage(nil)
         stage.server.route(
@@ -57,7 +57,7 @@ struct StreamUpgradeTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("An ordinary body of a kept connection becomes the stream's, and the connection leaves the pool")
+    @Test("A response on a persistent connection gives the connection to the stream")
     func ordinary() async throws {
         let stage = try await StreamStage(nil)
         stage.server.route("/stream", .text("abc"))
@@ -65,7 +65,7 @@ struct StreamUpgradeTests {
         await stage.witness.wait(for: .becameStream)
         let task = try #require(stage.witness.streamTask)
         #expect(try await task.text(3) == "abc")
-        // It can be used for what the server understands.
+        // The stream can send another request to the server.
         try await task.write("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(try await task.text(15) == "HTTP/1.1 200 OK")
         _ = try await stage.session.data(from: stage.server.url("/stream"))
@@ -74,7 +74,7 @@ struct StreamUpgradeTests {
     }
 
     @Test(
-        "A data task that does not want the connection gets a response without a body",
+        "Without becomeStream an upgraded data task receives a response without a body",
         arguments: [
             URLSession.ResponseDisposition.allow, .cancel, .becomeDownload,
         ])
@@ -88,7 +88,7 @@ struct StreamUpgradeTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("A switch that the request did not ask for is still an error", arguments: [nil, ""])
+    @Test("A 101 without an Upgrade field in the request is an error", arguments: [nil, ""])
     func unasked(upgrade: String?) async throws {
         let stage = try await StreamStage(nil)
         stage.server.route("/stream", .stream())
@@ -98,7 +98,7 @@ struct StreamUpgradeTests {
         #expect(stage.server.requests.first?.fields["Upgrade"] == nil)
     }
 
-    @Test("A task that nobody could answer for does not ask for another protocol")
+    @Test("A task with a completion handler sends no Upgrade field")
     func handler() async throws {
         let stage = try await StreamStage(nil)
         stage.server.route("/stream", .text("plain"))
@@ -110,7 +110,7 @@ struct StreamUpgradeTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A server that does not switch answers as ever")
+    @Test("A response that declines the upgrade is an ordinary one")
     func declined() async throws {
         let stage = try await StreamStage(nil, .allow)
         stage.server.route("/stream", .text("no"))
@@ -119,7 +119,7 @@ struct StreamUpgradeTests {
         #expect(stage.witness.events == [.response(200), .metrics(transactions: 1), .completed(nil)])
     }
 
-    @Test("A response that comes from here has no connection")
+    @Test("The response of a data: URL cannot become a stream")
     func local() async throws {
         let stage = try await StreamStage(nil)
         let url = try #require(URL(string: "data:,hello"))
@@ -128,7 +128,7 @@ struct StreamUpgradeTests {
         #expect(stage.witness.error?.code == .resourceUnavailable)
     }
 
-    @Test("A cancel of the data task that comes too late means the stream")
+    @Test("Cancelling the data task after becomeStream does not affect the stream")
     func cancelled() async throws {
         let stage = try await StreamStage(nil)
         stage.server.route("/stream", .stream())

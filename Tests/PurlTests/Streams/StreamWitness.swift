@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Synchronization
 
-/// A delegate that writes down what it was told about stream tasks, in order.
+/// A delegate that records the calls about stream tasks, in order.
 final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDelegate, Sendable {
     enum Event: Hashable, Sendable {
         case readClosed
@@ -15,13 +15,13 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
         case metrics(transactions: Int)
         case completed(URLError.Code?)
         case invalid
-        /// What a test's own handlers saw.
-        case note(String)
+        /// An event in a handler of the test.
+        case handler(String)
     }
 
-    /// What the delegate was given.
-    struct Gifts: @unchecked Sendable {
-        // Handed from the delegate queue to the test, which is the only one to use them.
+    /// The streams that the delegate received.
+    struct CapturedStreams: @unchecked Sendable {
+        // Passed from the delegate queue to the test, which alone uses them.
         var input: InputStream?
         var output: OutputStream?
     }
@@ -29,7 +29,7 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
     private let log = EventLog<Event>()
     private let lastError = Mutex<URLError?>(nil)
     private let lastMetrics = Mutex<URLSessionTaskMetrics?>(nil)
-    private let gifts = Mutex(Gifts())
+    private let streams = Mutex(CapturedStreams())
     private let successor = Mutex<URLSessionStreamTask?>(nil)
     private let disposition: URLSession.ResponseDisposition
 
@@ -41,22 +41,22 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
     var error: URLError? { lastError.withLock { $0 } }
     var metrics: URLSessionTaskMetrics? { lastMetrics.withLock { $0 } }
     /// The streams that were captured.
-    var captured: Gifts { gifts.withLock { $0 } }
-    /// The same, and does not keep them.
-    func takeCaptured() -> Gifts {
-        gifts.withLock { gifts in
-            defer { gifts = Gifts() }
-            return gifts
+    var captured: CapturedStreams { streams.withLock { $0 } }
+    /// The streams that were captured, which the witness then releases.
+    func takeCaptured() -> CapturedStreams {
+        streams.withLock { streams in
+            defer { streams = CapturedStreams() }
+            return streams
         }
     }
-    /// What a data task became.
+    /// The stream task that a data task became.
     var streamTask: URLSessionStreamTask? { successor.withLock { $0 } }
 
-    func note(_ text: String) { log.append(.note(text)) }
+    func append(_ text: String) { log.append(.handler(text)) }
 
     func wait(for event: Event) async { await log.wait { $0.contains(event) } }
 
-    /// Returns when the streams are there.
+    /// Returns when the streams were captured.
     func capture() async { await wait(for: .captured) }
 
     func completion() async {
@@ -71,9 +71,9 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
         _ session: URLSession, streamTask: URLSessionStreamTask, didBecome inputStream: InputStream,
         outputStream: OutputStream
     ) {
-        let both = Gifts(input: inputStream, output: outputStream)
-        gifts.withLock { $0 = both }
-        log.append(streamTask.state == .completed ? .captured : .note("captured in the state \(streamTask.state)"))
+        let both = CapturedStreams(input: inputStream, output: outputStream)
+        streams.withLock { $0 = both }
+        log.append(streamTask.state == .completed ? .captured : .handler("captured in the state \(streamTask.state)"))
     }
 
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { log.append(.waiting) }
@@ -122,7 +122,7 @@ struct StreamStage {
         session = sandbox.session(witness, queue: queue, change)
     }
 
-    /// A task that has been started.
+    /// A task that has been resumed.
     func open() -> URLSessionStreamTask {
         let task = make()
         task.resume()
@@ -133,7 +133,7 @@ struct StreamStage {
         session.streamTask(withHostName: "127.0.0.1", port: Int(server.port))
     }
 
-    /// The server's side of the first stream, as soon as it is as the condition says.
+    /// The server's side of the first stream, once it fulfils the condition.
     func stream(
         until condition: @escaping @Sendable (ReceivedStream) -> Bool = { $0.ending != nil }
     ) async -> ReceivedStream? {

@@ -1,19 +1,20 @@
 import Foundation
 import Purl
 
-/// A folder of one test's own, for partial downloads and sinks; removed with the value.
+/// A temporary folder of one test, for partial downloads and sinks, which is removed with this object.
 final class Sandbox: Sendable {
     let folder: URL
 
-    /// The folder of all sandboxes, removed when the process ends: a session that outlives its test may make a folder again
-    /// that the test has removed.
-    private static let common: URL = {
-        atexit { try? FileManager.default.removeItem(at: Sandbox.common) }
-        return FileManager.default.temporaryDirectory.appendingPathComponent("purl-tests-\(getpid())")
+    /// The folder of all sandboxes of this process, which is removed at its exit: a transfer that is still being
+    /// cancelled when its sandbox is removed may make its folder again.
+    private static let root: URL = {
+        atexit { try? FileManager.default.removeItem(at: Sandbox.root) }
+        return FileManager.default.temporaryDirectory
+            .appendingPathComponent("purl-tests-\(ProcessInfo.processInfo.processIdentifier)")
     }()
 
     init() throws {
-        folder = Self.common.appendingPathComponent(UUID().uuidString)
+        folder = Self.root.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
@@ -23,24 +24,24 @@ final class Sandbox: Sendable {
 
     var partials: URL { folder.appendingPathComponent("partials") }
 
-    /// The names of the partial files that lie about.
+    /// The names of the partial files.
     var partialNames: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: partials.path)) ?? []).sorted()
     }
 
     func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
 
-    /// A configuration whose partial files lie here.
+    /// A configuration with its partial files in this folder.
     func configuration(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.partialDownloadsDirectory = partials
-        // On a busy machine a test waits long for its next turn, and that is not what its transfers are to fail of.
+        // On a busy machine a test may not run for long; its transfers must not time out meanwhile.
         configuration.timeoutIntervalForRequest = 250
         change(configuration)
         return configuration
     }
 
-    /// A session whose partial files lie here.
+    /// A session with its partial files in this folder.
     func session(
         _ delegate: (any URLSessionDelegate)? = nil, queue: OperationQueue? = nil,
         _ change: (URLSessionConfiguration) -> Void = { _ in }

@@ -2,19 +2,19 @@ import Foundation
 import Purl
 import Synchronization
 
-/// A delegate that writes down what it was told, in order, and answers as its test wants.
+/// A delegate that records its calls in order, and answers as the test wants.
 final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
-    /// One call, with what a test may want to know of it.
+    /// One call, with the arguments that tests compare.
     enum Event: Hashable, Sendable {
         case redirect(Int, to: String)
         /// The challenge's method and realm.
         case challenge(String, String?, failures: Int)
         case response(Int)
-        /// Neighbouring calls are joined: how bytes are cut into calls is nobody's business.
+        /// Adjacent calls are joined: the portions of the bytes are not specified.
         case data(Int)
         case becameDownload
         case resumed(at: Int64, of: Int64)
-        /// Neighbouring calls are joined; the counts are those of the last one.
+        /// Adjacent calls are joined; the counts are those of the last one.
         case wrote(Int64, of: Int64)
         case file(Int)
         case sent(Int64, of: Int64)
@@ -64,14 +64,14 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         self.hook = hook
     }
 
-    // MARK: What was seen
+    // MARK: Recorded calls
 
     var events: [Event] { log.events }
     func data(of task: URLSessionTask) -> Data { state.withLock { $0.data[task.taskIdentifier] ?? Data() } }
     func file(of task: URLSessionTask) -> Data? { state.withLock { $0.files[task.taskIdentifier] } }
     func error(of task: URLSessionTask) -> URLError? { state.withLock { $0.errors[task.taskIdentifier] } }
 
-    /// Returns when what was seen fulfils the condition, or when the test is cancelled, as a time limit does it.
+    /// Returns when the events fulfil the condition, or when the test is cancelled, as by its time limit.
     func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
         await log.wait(until: condition)
     }
@@ -83,7 +83,7 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         }
     }
 
-    private func note(_ event: Event, _ task: URLSessionTask?, keep: (inout State) -> Void = { _ in }) {
+    private func append(_ event: Event, _ task: URLSessionTask?, keep: (inout State) -> Void = { _ in }) {
         if let task { hook(task, event) }
         state.withLock { keep(&$0) }
         log.append(event) { last in
@@ -95,21 +95,21 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         }
     }
 
-    // MARK: The calls
+    // MARK: Delegate methods
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
-        note(.invalid, nil)
+        append(.invalid, nil)
     }
 
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
-        note(.eventsFinished, nil)
+        append(.eventsFinished, nil)
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        note(.redirect(response.statusCode, to: request.url?.path ?? ""), task)
+        append(.redirect(response.statusCode, to: request.url?.path ?? ""), task)
         completionHandler(redirect(request))
     }
 
@@ -119,7 +119,7 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     ) {
         let space = challenge.protectionSpace
         let method = space.authenticationMethod.replacingOccurrences(of: "NSURLAuthenticationMethodHTTP", with: "")
-        note(.challenge(method, space.realm, failures: challenge.previousFailureCount), task)
+        append(.challenge(method, space.realm, failures: challenge.previousFailureCount), task)
         let (disposition, credential) = self.challenge(challenge)
         completionHandler(disposition, credential)
     }
@@ -128,7 +128,7 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        note(.neededStream, task)
+        append(.neededStream, task)
         completionHandler(stream())
     }
 
@@ -136,48 +136,46 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        note(.sent(totalBytesSent, of: totalBytesExpectedToSend), task)
+        append(.sent(totalBytesSent, of: totalBytesExpectedToSend), task)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        note(.completed((error as? URLError)?.code), task) { $0.errors[task.taskIdentifier] = error as? URLError }
+        append(.completed((error as? URLError)?.code), task) { $0.errors[task.taskIdentifier] = error as? URLError }
     }
 
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        note(.response((response as? HTTPURLResponse)?.statusCode ?? 0), dataTask)
+        append(.response((response as? HTTPURLResponse)?.statusCode ?? 0), dataTask)
         completionHandler(disposition)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask)
     {
-        note(.becameDownload, dataTask)
+        append(.becameDownload, dataTask)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        note(.data(data.count), dataTask) { $0.data[dataTask.taskIdentifier, default: Data()].append(data) }
+        append(.data(data.count), dataTask) { $0.data[dataTask.taskIdentifier, default: Data()].append(data) }
     }
 
-    func urlSession(
-        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
-    ) {
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         let contents = (try? Data(contentsOf: location)) ?? Data()
-        note(.file(contents.count), downloadTask) { $0.files[downloadTask.taskIdentifier] = contents }
+        append(.file(contents.count), downloadTask) { $0.files[downloadTask.taskIdentifier] = contents }
     }
 
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {
-        note(.wrote(totalBytesWritten, of: totalBytesExpectedToWrite), downloadTask)
+        append(.wrote(totalBytesWritten, of: totalBytesExpectedToWrite), downloadTask)
     }
 
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     ) {
-        note(.resumed(at: fileOffset, of: expectedTotalBytes), downloadTask)
+        append(.resumed(at: fileOffset, of: expectedTotalBytes), downloadTask)
     }
 }

@@ -4,8 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// Cancelling ends a task once, with `.cancelled`, from wherever it is called; nothing is left behind.
-@Suite(.timeLimit(.minutes(5))) struct CancelTests {
+@Suite("Cancelling a task", .timeLimit(.minutes(5)))
+struct CancelTests {
     private let content = GeneratedContent(size: 300_000, seed: 9)
 
     private func makeServer() throws -> LoopbackServer {
@@ -25,7 +25,8 @@ import Testing
 
     // MARK: At every stage
 
-    @Test func beforeResumeNothingIsAsked() async throws {
+    @Test("A task that is cancelled before resume sends no request")
+    func beforeResume() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -43,7 +44,8 @@ import Testing
         #expect(witness.events == [.completed(.cancelled)])
     }
 
-    @Test func twiceCompletesOnce() async throws {
+    @Test("Cancelling twice completes the task once")
+    func twice() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -62,7 +64,8 @@ import Testing
         expectCancelled(witness.error(of: task), server.url("/stalled"))
     }
 
-    @Test func beforeTheResponseTheConnectionCloses() async throws {
+    @Test("Cancelling before the response closes the connection")
+    func beforeResponse() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -79,7 +82,8 @@ import Testing
         #expect(task.response == nil)
     }
 
-    @Test func inTheQueueForAConnectionOthersGoOn() async throws {
+    @Test("Cancelling a task that waits for a connection does not affect the others")
+    func waiting() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/first", .generated(content).delayed(until: gate))
@@ -101,7 +105,8 @@ import Testing
         #expect(witness.data(of: last) == content.data)
     }
 
-    @Test func aDownloadLeavesNoFile() async throws {
+    @Test("Cancelling a download removes its file")
+    func download() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -134,8 +139,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Call.allCases, CallQueue.allCases)
-    func fromInsideACall(_ call: Call, _ queue: CallQueue) async throws {
+    @Test("A task can be cancelled inside any delegate call", arguments: Call.allCases, CallQueue.allCases)
+    func insideCall(_ call: Call, _ queue: CallQueue) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness(
@@ -173,7 +178,7 @@ import Testing
                 [.wrote(300_000, of: 300_000), .file(300_000), .completed(.cancelled)]
             )
         case .becameDownload:
-            // The data task is over by then: the download is another task.
+            // The data task has completed by then: the download is another task.
             stories = (
                 session.dataTask(with: server.url("/file")),
                 [
@@ -193,7 +198,7 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    /// How much had arrived when the task was cancelled is chance.
+    /// The number of bytes received before the cancellation varies.
     private static func withoutCounts(_ event: Witness.Event) -> Witness.Event {
         switch event {
         case .data: .data(0)
@@ -230,8 +235,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/file", "/stalled"])
-    func theDownloadThatATaskBecame(_ path: String) async throws {
+    @Test("A download that a data task became can be cancelled inside didBecome", arguments: ["/file", "/stalled"])
+    func becameDownload(_ path: String) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let delegate = CancelsItsDownload()
@@ -246,11 +251,12 @@ import Testing
 
     // MARK: After the last byte
 
-    @Test func aWholeDownloadNotYetDeliveredIsCancelledAndItsFileRemoved() async throws {
+    @Test("Cancelling a complete download before its delivery removes the file")
+    func undeliveredDownload() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let witness = Witness(hook: { _, event in if case .wrote = event { stop.pass() } })
+        let barrier = CallBarrier()
+        let witness = Witness(hook: { _, event in if case .wrote = event { barrier.pass() } })
         let session = sandbox.session(witness)
         let others = sandbox.session()
         defer {
@@ -259,23 +265,24 @@ import Testing
         }
         let task = session.downloadTask(with: server.url("/file"))
         task.resume()
-        await stop.reached()
+        await barrier.reached()
         await server.wait { $0.requests.first?.ending == .complete }
         while task.countOfBytesReceived < 300_000 { _ = try await others.data(from: server.url("/moved")) }
         task.cancel()
         #expect(task.state == .canceling)
-        stop.open()
+        barrier.open()
         await witness.completion()
         #expect(witness.events == [.wrote(300_000, of: 300_000), .completed(.cancelled)])
         expectCancelled(witness.error(of: task), server.url("/file"))
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func aWholeBodyNotYetDeliveredIsCancelled() async throws {
+    @Test("Cancelling a complete body before its delivery ends with cancelled")
+    func undeliveredBody() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let stop = Stop()
-        let witness = Witness(hook: { _, event in if case .data = event { stop.pass() } })
+        let barrier = CallBarrier()
+        let witness = Witness(hook: { _, event in if case .data = event { barrier.pass() } })
         let session = sandbox.session(witness)
         let others = sandbox.session()
         defer {
@@ -284,17 +291,18 @@ import Testing
         }
         let task = session.dataTask(with: server.url("/file"))
         task.resume()
-        await stop.reached()
+        await barrier.reached()
         while task.countOfBytesReceived < 300_000 { _ = try await others.data(from: server.url("/moved")) }
         task.cancel()
-        stop.open()
+        barrier.open()
         await witness.completion()
         #expect(witness.events.first == .response(200))
         #expect(witness.events.last == .completed(.cancelled))
         expectCancelled(witness.error(of: task), server.url("/file"))
     }
 
-    @Test func handlersNotYetCalledGetTheCancellation() async throws {
+    @Test("A completion handler that was not called yet receives cancelled")
+    func handlers() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let queue = try #require(CallQueue.serial.make())
@@ -318,7 +326,7 @@ import Testing
             task.cancel()
         }
         queue.isSuspended = false
-        await SessionTasks.areOver(of: session)
+        await SessionTasks.waitUntilCompleted(of: session)
         #expect(results.withLock { $0.map(\.isNil) } == [true, true])
         #expect(results.withLock { $0.map(\.code) } == [.cancelled, .cancelled])
         #expect(sandbox.partialNames == [])

@@ -4,13 +4,13 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// A question to the delegate is answered once, from any thread and at any time; the body waits for the answer.
-@Suite(.timeLimit(.minutes(5))) struct DispositionTests {
+@Suite("The delegate's answers to responses and redirects", .timeLimit(.minutes(5)))
+struct DispositionTests {
     typealias Answer = @Sendable (URLSession.ResponseDisposition) -> Void
     typealias RedirectAnswer = @Sendable (URLRequest?) -> Void
 
-    /// Keeps what it is asked, for the test to answer.
-    private final class Asked: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+    /// A delegate that keeps the completion handlers for the test to call.
+    private final class DeferringDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
         private struct State {
             var answers: [Answer] = []
             var redirects: [(URLRequest, RedirectAnswer)] = []
@@ -19,7 +19,7 @@ import Testing
         let witness = Witness()
         private let state = Mutex(State())
 
-        /// The answer to the response that came last.
+        /// The completion handler of the last response.
         func response() async -> Answer? {
             await witness.wait { events in events.contains { if case .response = $0 { true } else { false } } }
             return state.withLock { $0.answers.last }
@@ -80,58 +80,61 @@ import Testing
         return server
     }
 
-    @Test(arguments: ["/file", "/empty"])
-    func theBodyWaitsForALateAnswer(_ path: String) async throws {
+    @Test("The body is not delivered before the delegate answers", arguments: ["/file", "/empty"])
+    func late(_ path: String) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url(path))
         task.resume()
-        let answer = try #require(await asked.response())
+        let answer = try #require(await delegate.response())
         await server.waitUntilIdle()
         _ = try await session.data(from: server.url("/elsewhere"))
-        #expect(asked.witness.events.count == 1)
+        #expect(delegate.witness.events.count == 1)
         #expect(task.countOfBytesReceived == 0)
         #expect(task.response != nil)
         #expect(task.state == .running)
         answer(.allow)
-        await asked.witness.completion()
-        #expect(asked.witness.events.last == .completed(nil))
-        #expect(asked.witness.data(of: task) == (path == "/file" ? content.data : Data()))
+        await delegate.witness.completion()
+        #expect(delegate.witness.events.last == .completed(nil))
+        #expect(delegate.witness.data(of: task) == (path == "/file" ? content.data : Data()))
     }
 
-    @Test func anAnswerMayComeFromAnotherThread() async throws {
+    @Test("A response may be answered on another thread")
+    func otherThread() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.resume()
-        let answer = try #require(await asked.response())
+        let answer = try #require(await delegate.response())
         Thread.detachNewThread { answer(.allow) }
-        await asked.witness.completion()
-        #expect(asked.witness.data(of: task) == content.data)
+        await delegate.witness.completion()
+        #expect(delegate.witness.data(of: task) == content.data)
     }
 
-    @Test(arguments: [
-        [URLSession.ResponseDisposition.allow, .cancel, .becomeDownload],
-        [.cancel, .allow, .becomeDownload],
-        [.becomeDownload, .cancel, .allow],
-    ])
-    func theFirstAnswerCounts(_ answers: [URLSession.ResponseDisposition]) async throws {
+    @Test(
+        "Only the first answer to a response counts",
+        arguments: [
+            [URLSession.ResponseDisposition.allow, .cancel, .becomeDownload],
+            [.cancel, .allow, .becomeDownload],
+            [.becomeDownload, .cancel, .allow],
+        ])
+    func firstAnswer(_ answers: [URLSession.ResponseDisposition]) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.resume()
-        let answer = try #require(await asked.response())
+        let answer = try #require(await delegate.response())
         for disposition in answers { answer(disposition) }
-        await asked.witness.completion()
+        await delegate.witness.completion()
         answer(.cancel)
         #expect(await SessionTasks.unfinished(of: session).isEmpty)
         let expected: [Witness.Event] =
@@ -141,26 +144,28 @@ import Testing
             case .becomeDownload: [.response(200), .becameDownload, .file(200_000), .completed(nil)]
             case .becomeStream: []
             }
-        #expect(asked.witness.events == expected)
+        #expect(delegate.witness.events == expected)
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func answersFromManyThreadsAtOnceCountOnce() async throws {
+    @Test("Of concurrent answers only one counts")
+    func manyThreads() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         session.dataTask(with: server.url("/file")).resume()
-        let answer = try #require(await asked.response())
+        let answer = try #require(await delegate.response())
         await withTaskGroup { group in
             for _ in 0..<50 { group.addTask { answer(.becomeDownload) } }
         }
-        await asked.witness.completion()
-        #expect(asked.witness.events == [.response(200), .becameDownload, .file(200_000), .completed(nil)])
+        await delegate.witness.completion()
+        #expect(delegate.witness.events == [.response(200), .becameDownload, .file(200_000), .completed(nil)])
     }
 
-    @Test func cancelClosesTheConnection() async throws {
+    @Test("The answer cancel closes the connection")
+    func cancel() async throws {
         let server = try makeServer()
         server.route("/stalled", .generated(content).stalled(afterBytes: 10))
         let sandbox = try Sandbox()
@@ -176,113 +181,120 @@ import Testing
         #expect((task.response as? HTTPURLResponse)?.statusCode == 200)
     }
 
-    @Test(arguments: [URLSession.ResponseDisposition.allow, .cancel, .becomeDownload])
-    func anAnswerAfterTheTaskWasCancelledDoesNothing(_ disposition: URLSession.ResponseDisposition) async throws {
+    @Test(
+        "An answer after the task was cancelled has no effect",
+        arguments: [URLSession.ResponseDisposition.allow, .cancel, .becomeDownload])
+    func afterCancel(_ disposition: URLSession.ResponseDisposition) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.resume()
-        let answer = try #require(await asked.response())
+        let answer = try #require(await delegate.response())
         task.cancel()
-        await asked.witness.completion()
+        await delegate.witness.completion()
         answer(disposition)
         _ = try await session.data(from: server.url("/elsewhere"))
         #expect(await SessionTasks.unfinished(of: session).isEmpty)
-        #expect(asked.witness.events == [.response(200), .completed(.cancelled)])
+        #expect(delegate.witness.events == [.response(200), .completed(.cancelled)])
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func aQuestionNeverAnsweredDoesNotKeepATaskFromBeingCancelled() async throws {
+    @Test("A task whose delegate does not answer can be cancelled")
+    func unanswered() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         session.dataTask(with: server.url("/file")).resume()
         session.dataTask(with: server.url("/moved")).resume()
-        _ = await asked.response()
-        _ = await asked.redirect()
+        _ = await delegate.response()
+        _ = await delegate.redirect()
         session.invalidateAndCancel()
-        await asked.witness.completion(of: 2)
+        await delegate.witness.completion(of: 2)
         await server.waitUntilDisconnected()
-        #expect(asked.witness.events.suffix(2) == [.completed(.cancelled), .completed(.cancelled)])
+        #expect(delegate.witness.events.suffix(2) == [.completed(.cancelled), .completed(.cancelled)])
     }
 
-    @Test func aSuspendedTaskStaysSoWhenItsAnswerComes() async throws {
+    @Test("A suspended task stays suspended when its delegate answers")
+    func suspended() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.resume()
-        let answer = try #require(await asked.response())
+        let answer = try #require(await delegate.response())
         task.suspend()
         answer(.allow)
         _ = try await session.data(from: server.url("/elsewhere"))
-        #expect(asked.witness.events == [.response(200)])
+        #expect(delegate.witness.events == [.response(200)])
         task.resume()
-        await asked.witness.completion()
-        #expect(asked.witness.events == [.response(200), .data(200_000), .completed(nil)])
+        await delegate.witness.completion()
+        #expect(delegate.witness.events == [.response(200), .data(200_000), .completed(nil)])
     }
 
-    @Test func aRedirectWaitsForALateAnswerFromAnywhere() async throws {
+    @Test("A redirect waits for an answer from any thread")
+    func redirect() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/moved"))
         task.resume()
-        let (request, answer) = try #require(await asked.redirect())
+        let (request, answer) = try #require(await delegate.redirect())
         _ = try await session.data(from: server.url("/elsewhere"))
         #expect(server.requests.map(\.path) == ["/moved", "/elsewhere"])
         #expect(task.currentRequest?.url == server.url("/moved"))
         Thread.detachNewThread { answer(request) }
-        await asked.witness.completion()
+        await delegate.witness.completion()
         #expect(task.currentRequest?.url == server.url("/file"))
-        #expect(asked.witness.events == [.redirect(302, to: "/file"), .file(200_000), .completed(nil)])
+        #expect(delegate.witness.events == [.redirect(302, to: "/file"), .file(200_000), .completed(nil)])
     }
 
-    @Test func theFirstAnswerToARedirectCounts() async throws {
+    @Test("Only the first answer to a redirect counts")
+    func firstRedirectAnswer() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/moved"))
         task.resume()
-        let (request, answer) = try #require(await asked.redirect())
+        let (request, answer) = try #require(await delegate.redirect())
         answer(URLRequest(url: server.url("/elsewhere")))
         answer(request)
         answer(nil)
-        await asked.witness.completion()
+        await delegate.witness.completion()
         answer(request)
         _ = try await session.data(from: server.url("/elsewhere"))
         #expect(server.requests.map(\.path) == ["/moved", "/elsewhere", "/elsewhere"])
-        #expect(asked.witness.file(of: task) == Data("elsewhere".utf8))
-        #expect(asked.witness.events == [.redirect(302, to: "/file"), .file(9), .completed(nil)])
+        #expect(delegate.witness.file(of: task) == Data("elsewhere".utf8))
+        #expect(delegate.witness.events == [.redirect(302, to: "/file"), .file(9), .completed(nil)])
     }
 
-    /// Another task's time-out is the clock: it is longer than that of the task whose delegate thinks.
-    @Test func theTimeOutStandsStillWhileTheDelegateThinks() async throws {
+    /// Another task's time-out, which is longer, shows that the time has passed.
+    @Test("A task does not time out until its delegate answers")
+    func timeout() async throws {
         let server = try makeServer()
         server.route("/clock", .status(200).delayed(until: Gate()))
         let sandbox = try Sandbox()
-        let asked = Asked()
-        let session = sandbox.session(asked)
+        let delegate = DeferringDelegate()
+        let session = sandbox.session(delegate)
         defer { session.invalidateAndCancel() }
         var request = URLRequest(url: server.url("/file"))
         request.timeoutInterval = 2
         session.dataTask(with: request).resume()
-        let answer = try #require(await asked.response())
+        let answer = try #require(await delegate.response())
         var clock = URLRequest(url: server.url("/clock"))
         clock.timeoutInterval = 3
         await #expect(throws: URLError.self) { try await session.data(for: clock) }
         answer(.allow)
-        await asked.witness.completion()
-        #expect(asked.witness.events == [.response(200), .data(200_000), .completed(nil)])
+        await delegate.witness.completion()
+        #expect(delegate.witness.events == [.response(200), .data(200_000), .completed(nil)])
     }
 }

@@ -3,13 +3,12 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A suspended task reads and sends nothing, wherever it stands; the server feels it. Resumed, it ends as if nothing
-/// had been.
-@Suite(.timeLimit(.minutes(5))) struct SuspensionTests {
+@Suite("Suspending a task", .timeLimit(.minutes(5)))
+struct SuspensionTests {
     private let content = GeneratedContent(size: 400_000, seed: 6)
 
-    @Test(arguments: [true, false])
-    func beforeTheResponse(_ isDownload: Bool) async throws {
+    @Test("A task suspended before the response receives nothing until it is resumed", arguments: [true, false])
+    func beforeResponse(_ isDownload: Bool) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route("/file", .generated(content).delayed(until: gate))
@@ -40,7 +39,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func beforeTheConnectionIsMade() async throws {
+    @Test("A task suspended before it connects sends nothing until it is resumed")
+    func beforeConnection() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
         let sandbox = try Sandbox()
@@ -58,8 +58,8 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test(arguments: [true, false])
-    func inTheBodyTheServerHasToWait(_ isDownload: Bool) async throws {
+    @Test("Suspending a task in the body stops the server from sending", arguments: [true, false])
+    func inBody(_ isDownload: Bool) async throws {
         let server = try LoopbackServer()
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 8)
         let gate = Gate()
@@ -93,7 +93,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func inTheQueueForAConnectionItsPlaceIsGivenUp() async throws {
+    @Test("A task suspended while it waits for a connection yields its place")
+    func waiting() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         server.route("/first", .generated(content).delayed(until: gate))
@@ -117,7 +118,8 @@ import Testing
         for task in tasks { #expect(witness.data(of: task) == content.data) }
     }
 
-    @Test func whileSendingTheServerGetsNoMore() async throws {
+    @Test("A task suspended while it sends sends no more until it is resumed")
+    func sending() async throws {
         let server = try LoopbackServer(maximumRecordedBody: 0)
         let gate = Gate()
         server.route("/upload", .text("thanks").takingBody(after: gate))
@@ -151,7 +153,8 @@ import Testing
         #expect(witness.events.suffix(3) == [.response(200), .data(6), .completed(nil)])
     }
 
-    @Test func fromInsideACallAndBackFromOutside() async throws {
+    @Test("A task can be suspended inside a call and resumed outside")
+    func insideCall() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 1_000))
         let sandbox = try Sandbox()
@@ -175,7 +178,8 @@ import Testing
         #expect(witness.data(of: task) == content.data)
     }
 
-    @Test func aSuspendedTaskCanBeCancelled() async throws {
+    @Test("A suspended task can be cancelled")
+    func cancelled() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 1_000))
         let sandbox = try Sandbox()
@@ -193,8 +197,9 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    /// Another task's time-out is the clock: it is longer than the suspended one's.
-    @Test func theTimeOutStandsStillMeanwhile() async throws {
+    /// Another task's time-out, which is longer, shows that the time has passed.
+    @Test("A suspended task does not time out")
+    func timeout() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
         server.route("/clock", .status(200).delayed(until: Gate()))

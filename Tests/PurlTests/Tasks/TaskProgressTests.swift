@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A task's progress counts bytes, and steers the task.
-@Suite(.timeLimit(.minutes(5))) struct TaskProgressTests {
+@Suite("The progress of a task", .timeLimit(.minutes(5)))
+struct TaskProgressTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000, seed: 1))
@@ -14,7 +14,8 @@ import Testing
         return server
     }
 
-    @Test func isIndeterminateBeforeTheResponse() throws {
+    @Test("Progress is indeterminate before the response")
+    func indeterminate() throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -27,8 +28,8 @@ import Testing
         #expect(task.progress === task.progress)
     }
 
-    @Test(arguments: [true, false])
-    func countsTheBytesOfAKnownLength(_ isAskedEarly: Bool) async throws {
+    @Test("Progress counts the bytes of a known length", arguments: [true, false])
+    func knownLength(_ isAskedEarly: Bool) async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
@@ -50,7 +51,8 @@ import Testing
         #expect(task.progress.isFinished)
     }
 
-    @Test func staysIndeterminateWhileTheLengthIsUnknown() async throws {
+    @Test("Progress stays indeterminate without a length")
+    func unknownLength() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 100_000).untilClose().stalled(afterBytes: 25_000, until: gate))
@@ -69,9 +71,8 @@ import Testing
         #expect(progress.completedUnitCount == 100_000)
     }
 
-    /// Whoever waits for a progress must not wait for ever.
-    @Test(arguments: ["/file", "/chunked", "/empty", "/nothing"])
-    func isFinishedWhenTheTaskHasSucceeded(_ path: String) async throws {
+    @Test("Progress is finished when the task has succeeded", arguments: ["/file", "/chunked", "/empty", "/nothing"])
+    func finished(_ path: String) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -87,8 +88,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/file", "/chunked"])
-    func isPartOfAParent(_ path: String) async throws {
+    @Test("Progress counts in a parent progress", arguments: ["/file", "/chunked"])
+    func parent(_ path: String) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -108,7 +109,8 @@ import Testing
         #expect(parent.isFinished)
     }
 
-    @Test func cancellingItCancelsTheTask() async throws {
+    @Test("Cancelling the progress cancels the task")
+    func cancelling() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -126,7 +128,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func pausingItSuspendsTheTaskAndResumingItResumes() async throws {
+    @Test("Pausing the progress suspends the task, and resuming it resumes the task")
+    func pausing() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
@@ -151,7 +154,8 @@ import Testing
         #expect(progress.fractionCompleted == 1)
     }
 
-    @Test func aProgressThatOutlivesItsTaskDoesNothingAndKeepsNothing() async throws {
+    @Test("A progress that outlives its task has no effect and keeps no object alive")
+    func outliving() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -175,8 +179,8 @@ import Testing
         #expect(witness.events == [.response(200), .data(100_000), .completed(nil)])
     }
 
-    /// The download's user looks at the data task's progress still.
-    @Test func aDataTaskThatBecomesADownloadTakesItsProgressAlong() async throws {
+    @Test("A data task's progress continues with the download it becomes")
+    func becomesDownload() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)

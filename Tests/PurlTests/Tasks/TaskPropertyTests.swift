@@ -3,8 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
-/// What a task shows of itself, before, during and after.
-@Suite(.timeLimit(.minutes(5))) struct TaskPropertyTests {
+@Suite("The properties of a task", .timeLimit(.minutes(5)))
+struct TaskPropertyTests {
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000, seed: 1))
@@ -20,7 +20,8 @@ import Testing
         await witness.completion()
     }
 
-    @Test func aNewTaskKnowsItsRequestOnly() throws {
+    @Test("A new task has its request and no response")
+    func new() throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -39,7 +40,8 @@ import Testing
         }
     }
 
-    @Test func redirectsChangeTheCurrentRequestNotTheOriginal() async throws {
+    @Test("Redirects change currentRequest and not originalRequest")
+    func redirects() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -57,8 +59,10 @@ import Testing
         #expect(server.requests.map { $0.fields["X-Mine"] } == ["yes", "yes"])
     }
 
-    @Test(arguments: [("/file", 100_000), ("/chunked", NSURLSessionTransferSizeUnknown)] as [(String, Int64)])
-    func countsOfWhatIsReceived(_ path: String, _ expected: Int64) async throws {
+    @Test(
+        "The counts of received bytes are those of the body",
+        arguments: [("/file", 100_000), ("/chunked", NSURLSessionTransferSizeUnknown)] as [(String, Int64)])
+    func received(_ path: String, _ expected: Int64) async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -75,7 +79,8 @@ import Testing
         }
     }
 
-    @Test func countsOfWhatIsSent() async throws {
+    @Test("The counts of sent bytes are those of the request's body")
+    func sent() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -93,7 +98,8 @@ import Testing
         #expect(server.requests.first?.bodyBytesReceived == 3_000_000)
     }
 
-    @Test func aFailedTaskShowsWhatItGotAndWhyItFailed() async throws {
+    @Test("A failed task has its response, counts and error")
+    func failed() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -111,7 +117,8 @@ import Testing
         #expect(task.response?.expectedContentLength == 100_000)
     }
 
-    @Test func aDownloadThatTookOverShowsWhatTheDataTaskShowed() async throws {
+    @Test("A download has the request, response and counts of the data task it was")
+    func becameDownload() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
@@ -141,10 +148,11 @@ import Testing
     }
 
     @Test(
+        "The priority is limited to the range from 0 to 1",
         arguments: [
             (-1, 0), (0, 0), (0.3, 0.3), (1, 1), (7, 1), (.infinity, 1), (-.infinity, 0),
         ] as [(Float, Float)])
-    func prioritiesAreClamped(_ given: Float, _ kept: Float) throws {
+    func priority(_ given: Float, _ kept: Float) throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
         defer { session.invalidateAndCancel() }
@@ -153,7 +161,8 @@ import Testing
         #expect(task.priority == kept)
     }
 
-    @Test func identifiersAreUniqueInASession() async throws {
+    @Test("Task identifiers are unique in a session")
+    func identifiers() async throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
         defer { session.invalidateAndCancel() }
@@ -170,7 +179,8 @@ import Testing
         #expect(Set(identifiers).count == 200)
     }
 
-    @Test func descriptionsBelongToTheUser() throws {
+    @Test("taskDescription is what the caller sets")
+    func taskDescription() throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
         defer { session.invalidateAndCancel() }
@@ -183,7 +193,8 @@ import Testing
         #expect(session.sessionDescription == "books")
     }
 
-    @Test func aCopyIsTheTaskItself() throws {
+    @Test("A copy is the task itself")
+    func copy() throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
         defer { session.invalidateAndCancel() }

@@ -4,8 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
-/// A task is suspended, running, cancelling or completed, and says so at every moment.
-@Suite(.timeLimit(.minutes(5))) struct TaskStateTests {
+@Suite("The state of a task", .timeLimit(.minutes(5)))
+struct TaskStateTests {
     private let content = GeneratedContent(size: 100_000, seed: 5)
 
     private func makeServer() throws -> LoopbackServer {
@@ -15,7 +15,8 @@ import Testing
         return server
     }
 
-    @Test func isSuspendedUntilResumedThenRunsThenIsCompleted() async throws {
+    @Test("A task is suspended, then running, then completed")
+    func states() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let states = Mutex<[(Witness.Event, URLSessionTask.State)]>([])
@@ -36,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func anUnstartedTaskAsksForNothing() async throws {
+    @Test("A task that is not resumed sends no request")
+    func notResumed() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -50,7 +52,8 @@ import Testing
         await witness.completion()
     }
 
-    @Test func isCancelingFromTheCallOnAndCompletedInTheCompletion() async throws {
+    @Test("A cancelled task is canceling at once, and completed inside the completion")
+    func canceling() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let last = Mutex<URLSessionTask.State?>(nil)
@@ -71,11 +74,12 @@ import Testing
         await witness.completion()
         #expect(last.withLock { $0 } == .completed)
         #expect(task.state == .completed)
-        // The response may have been on its way to the delegate already.
+        // The response may already have been on its way to the delegate.
         #expect(witness.events.filter { $0 != .response(200) } == [.completed(.cancelled)])
     }
 
-    @Test func aCompletedTaskStaysSo() async throws {
+    @Test("A completed task stays completed")
+    func completed() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -96,7 +100,8 @@ import Testing
         #expect(witness.events == [.response(200), .data(100_000), .completed(nil)])
     }
 
-    @Test func stopsForResumeDataDoNothingToACompletedDownload() async throws {
+    @Test("cancelByProducingResumeData has no effect on a completed download")
+    func completedDownload() async throws {
         let server = try makeServer()
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -111,7 +116,8 @@ import Testing
         #expect(sandbox.partialNames == [])
     }
 
-    @Test func suspensionsNest() async throws {
+    @Test("Each suspend needs a resume")
+    func nestedSuspensions() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/file", .generated(content).delayed(until: gate))
@@ -135,7 +141,8 @@ import Testing
         #expect(server.requests.map(\.path) == ["/nothing", "/file"])
     }
 
-    @Test func suspensionsNestWhileRunning() async throws {
+    @Test("Each suspend of a running task needs a resume")
+    func nestedWhileRunning() async throws {
         let server = try makeServer()
         let (gate, end) = (Gate(), Gate())
         server.route(
@@ -163,7 +170,8 @@ import Testing
         #expect(witness.data(of: task) == content.data)
     }
 
-    @Test func resumingARunningTaskAsksNoSecondTimeAndIsNotSavedUp() async throws {
+    @Test("Resuming a running task sends no second request and does not offset a later suspend")
+    func resumedTwice() async throws {
         let server = try makeServer()
         let gate = Gate()
         server.route("/slow", .generated(content).delayed(until: gate))
@@ -181,5 +189,41 @@ import Testing
         await witness.completion()
         #expect(witness.events == [.response(200), .data(100_000), .completed(nil)])
         #expect(server.requests.count == 1)
+    }
+}
+
+@Suite("A task that was not made by a session")
+struct SessionlessTaskTests {
+    @Test("Calls on the task have no effect")
+    func calls() {
+        let task = URLSessionTask()
+        task.suspend()
+        task.resume()
+        #expect(task.state == .suspended)
+        task.cancel()
+        #expect(task.state == .suspended)
+        #expect(task.error == nil)
+        #expect(task.response == nil)
+        #expect(task.originalRequest == nil)
+        #expect(task.currentRequest == nil)
+        #expect(task.countOfBytesReceived == 0)
+        #expect(task.copy() as? URLSessionTask === task)
+        #expect(task.progress.isIndeterminate)
+    }
+
+    @Test("Properties that the caller sets are kept")
+    func properties() {
+        let task = URLSessionTask()
+        task.taskDescription = "nothing"
+        task.priority = 2
+        task.earliestBeginDate = .distantFuture
+        #expect(task.taskDescription == "nothing")
+        #expect(task.priority == 1)
+        #expect(task.earliestBeginDate == .distantFuture)
+    }
+
+    @Test("A download without a session has no resume data")
+    func resumeData() async {
+        #expect(await URLSessionDownloadTask().cancelByProducingResumeData() == nil)
     }
 }

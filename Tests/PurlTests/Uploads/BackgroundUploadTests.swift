@@ -4,8 +4,8 @@ import Testing
 
 @testable import Purl
 
-/// Uploads of a background session: those from files outlive their process, and start over.
-@Suite(.timeLimit(.minutes(5))) struct BackgroundUploadTests {
+@Suite("Uploads of a background session", .timeLimit(.minutes(5)))
+struct BackgroundUploadTests {
     private let content = GeneratedContent(size: Upload.blockedSize, seed: 61)
     private let server: LoopbackServer
     private let gate = Gate()
@@ -20,7 +20,7 @@ import Testing
         server.route("/file", .text("done").takingBody(after: gate))
     }
 
-    /// A program that was killed in the middle of its upload, and what it left.
+    /// The home of a program that was killed in the middle of its upload.
     private func killed(finally: (URLSessionTask) -> Void = { _ in }) async throws -> BackgroundHome {
         let witness = Witness()
         let session = home.makeSession(witness)
@@ -39,7 +39,8 @@ import Testing
         return after
     }
 
-    @Test func comesBackCancelled() async throws {
+    @Test("A killed file upload is listed and fails after a relaunch")
+    func cancelled() async throws {
         let launch = await Launch(try await killed())
         let task = try #require(launch.tasks.first as? URLSessionUploadTask)
         #expect(launch.tasks.count == 1)
@@ -53,7 +54,8 @@ import Testing
         await launch.end()
     }
 
-    @Test func startsOverByItself() async throws {
+    @Test("With continuesDownloadsAfterRelaunch a file upload starts over")
+    func startsOver() async throws {
         let launch = await Launch(try await killed(), continuing: true)
         let task = try #require(launch.tasks.first as? URLSessionUploadTask)
         #expect(task.taskIdentifier == 1)
@@ -69,7 +71,8 @@ import Testing
         #expect(try home.records.isEmpty)
     }
 
-    @Test func aSuspendedOneStaysSuspended() async throws {
+    @Test("A suspended upload stays suspended")
+    func suspended() async throws {
         let launch = await Launch(try await killed(finally: { $0.suspend() }), continuing: true)
         let task = try #require(launch.tasks.first)
         #expect(task.state == .suspended)
@@ -81,7 +84,8 @@ import Testing
         await launch.end()
     }
 
-    @Test func aCancelledOneIsCancelled() async throws {
+    @Test("An upload that was cancelled before the kill ends with cancelled")
+    func cancelledBefore() async throws {
         let home = home
         // Killed in the middle of its last call.
         let witness = Witness(hook: { _, event in
@@ -105,7 +109,8 @@ import Testing
         await launch.end()
     }
 
-    @Test func itsFileMayBeGone() async throws {
+    @Test("An upload whose file is missing fails")
+    func missingFile() async throws {
         let after = try await killed()
         try FileManager.default.removeItem(at: file)
         let launch = await Launch(after, continuing: true)
@@ -113,10 +118,9 @@ import Testing
         await launch.end()
     }
 
-    /// The journal is not trusted.
-    @Test(arguments: ["upload", "", "../upload", "~/upload"]) func aPathThatWasNeverWrittenIsNot(path: String)
-        async throws
-    {
+    @Test(
+        "An entry with a path that Purl never writes is not used", arguments: ["upload", "", "../upload", "~/upload"])
+    func invalidPath(path: String) async throws {
         let after = try await killed()
         var record = try #require(try after.records[1])
         #expect(record.uploadedFile == file.path)
@@ -127,7 +131,8 @@ import Testing
         await launch.end()
     }
 
-    @Test func aFinishedOneIsForgotten() async throws {
+    @Test("A finished upload is not kept")
+    func finished() async throws {
         gate.open()
         let witness = Witness()
         let session = home.makeSession(witness)
@@ -140,9 +145,8 @@ import Testing
         await launch.end()
     }
 
-    /// They work, but end with the process.
-    @Test(arguments: [UploadForm.body, .stream, .data, .streamed]) func othersAreNotKept(form: UploadForm) async throws
-    {
+    @Test("Uploads from data and streams are not kept", arguments: [UploadForm.body, .stream, .data, .streamed])
+    func otherForms(form: UploadForm) async throws {
         let upload = try Upload(form, content)
         let session = home.makeSession(upload.witness)
         let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: session))
@@ -159,7 +163,8 @@ import Testing
         await launch.end()
     }
 
-    @Test func aDownloadWithABodyStreamIsNotKept() async throws {
+    @Test("A download with a body stream is not kept")
+    func downloadWithStream() async throws {
         let witness = Witness()
         let session = home.makeSession(witness)
         var request = Upload.request(server.url("/file"))

@@ -1,7 +1,7 @@
 import Foundation
 import PurlTesting
 
-/// What was done to a stream.
+/// The calls of a stream.
 final class StreamHistory: Sendable {
     private struct State {
         var offset = 0
@@ -9,10 +9,10 @@ final class StreamHistory: Sendable {
         var closings = 0
     }
 
-    private let state = LoadBox(State())
+    private let state = LockedValue(State())
     private let closed = Signal()
 
-    /// How many bytes have been read.
+    /// The number of bytes read.
     var offset: Int { state.withLock { $0.offset } }
     var openings: Int { state.withLock { $0.openings } }
     var closings: Int { state.withLock { $0.closings } }
@@ -28,7 +28,7 @@ final class StreamHistory: Sendable {
     }
 }
 
-/// A stream that gives a content piece by piece, and does as it was told at the end.
+/// A stream that supplies a content in pieces, and then ends or fails.
 final class ScriptedStream: InputStream {
     enum End: Sendable {
         case end
@@ -39,21 +39,21 @@ final class ScriptedStream: InputStream {
     private let content: GeneratedContent
     private let pieces: Int
     private let end: End
-    private let stop: (offset: Int, stop: Stop)?
-    private let status = LoadBox(Stream.Status.notOpen)
+    private let wait: (offset: Int, barrier: CallBarrier)?
+    private let status = LockedValue(Stream.Status.notOpen)
 
     /// - Parameters:
-    ///   - pieces: How many bytes a read gives at most.
+    ///   - pieces: The most bytes that a read returns.
     ///   - end: What happens after the content.
-    ///   - stop: At that offset reading blocks until the stop is open.
+    ///   - wait: The offset at which reading blocks until the barrier is open.
     init(
         _ content: GeneratedContent, inPiecesOf pieces: Int = 1 << 20, then end: End = .end,
-        waitingAt stop: (offset: Int, stop: Stop)? = nil, history: StreamHistory = StreamHistory()
+        waitingAt wait: (offset: Int, barrier: CallBarrier)? = nil, history: StreamHistory = StreamHistory()
     ) {
         self.content = content
         self.pieces = pieces
         self.end = end
-        self.stop = stop
+        self.wait = wait
         self.history = history
         super.init(data: Data())
     }
@@ -74,9 +74,9 @@ final class ScriptedStream: InputStream {
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
         let offset = history.offset
-        if let stop, stop.offset == offset { stop.stop.pass() }
+        if let wait, wait.offset == offset { wait.barrier.pass() }
         var limit = min(length, pieces, content.size - offset)
-        if let stop, stop.offset > offset { limit = min(limit, stop.offset - offset) }
+        if let wait, wait.offset > offset { limit = min(limit, wait.offset - offset) }
         guard limit > 0 else {
             guard end == .failure else { return 0 }
             status.withLock { $0 = .error }

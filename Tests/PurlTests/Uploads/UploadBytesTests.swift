@@ -6,7 +6,7 @@ import Testing
 struct UploadBytesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// What comes between the client's own fields and the empty line.
+        /// The fields between the client's default ones and the empty line.
         let fields: String
         let body: String
         let make: @Sendable (URLSession, inout URLRequest, Sandbox) throws -> URLSessionTask
@@ -45,7 +45,7 @@ struct UploadBytesTests {
             $0.setValue("+5", forHTTPHeaderField: "Content-Length")
         },
         stream(
-            "chunks of the user's own mind", fields: "Transfer-Encoding: chunked\r\n",
+            "the caller's own Transfer-Encoding", fields: "Transfer-Encoding: chunked\r\n",
             body: "5\r\nhello\r\n0\r\n\r\n", "hello"
         ) {
             $0.setValue("chunked", forHTTPHeaderField: "Transfer-Encoding")
@@ -71,21 +71,21 @@ struct UploadBytesTests {
     ) -> Row {
         Row(testDescription: name, fields: fields, body: body) { session, request, _ in
             change(&request)
-            // The stream of the request serves a delegate that gives none.
+            // The request's stream is used when the delegate has none.
             request.httpBodyStream = InputStream(data: Data(content.utf8))
             return session.uploadTask(withStreamedRequest: request)
         }
     }
 
-    @Test("head and body", arguments: rows, ["POST", "PUT"])
+    @Test("Head and body of the upload are exactly these bytes", arguments: rows, ["POST", "PUT"])
     func bytes(row: Row, method: String) async throws {
-        let seen = LoadBox((head: "", body: Data()))
+        let seen = LockedValue((head: "", body: Data()))
         let listener = try await RawListener.started { peer in
             let head = await peer.head() ?? ""
             let body = await peer.bytes(row.body.utf8.count)
             seen.withLock { $0 = (head, body) }
             peer.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-            // Whatever came after the message shows here.
+            // Any bytes after the message are found here.
             let rest = await peer.rest()
             seen.withLock { $0.body.append(rest) }
         }
@@ -107,7 +107,7 @@ struct UploadBytesTests {
 
     @Test("Each read of a stream is a chunk")
     func chunks() async throws {
-        let seen = LoadBox(Data())
+        let seen = LockedValue(Data())
         let expected = "3\r\nabc\r\n3\r\ndef\r\n1\r\ng\r\n0\r\n\r\n"
         let listener = try await RawListener.started { peer in
             _ = await peer.head()
@@ -122,12 +122,12 @@ struct UploadBytesTests {
     }
 }
 
-/// A stream that gives one text a read.
+/// A stream that returns one text per read.
 private final class PiecewiseStream: InputStream {
-    private let pieces: LoadBox<[String]>
+    private let pieces: LockedValue<[String]>
 
     init(_ pieces: [String]) {
-        self.pieces = LoadBox(pieces)
+        self.pieces = LockedValue(pieces)
         super.init(data: Data())
     }
 

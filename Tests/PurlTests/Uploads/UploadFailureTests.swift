@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("An upload whose body cannot be had", .timeLimit(.minutes(5)))
+@Suite("Uploads whose body cannot be read", .timeLimit(.minutes(5)))
 struct UploadFailureTests {
     enum Obstacle: CaseIterable, Sendable {
         case missing, missingFolder, folder, pipe, noFileURL
@@ -29,7 +29,7 @@ struct UploadFailureTests {
         }
     }
 
-    @Test("A file that cannot be read is no request", arguments: Obstacle.allCases)
+    @Test("An upload from an unreadable file sends no request and fails", arguments: Obstacle.allCases)
     func file(obstacle: Obstacle) async throws {
         let server = try LoopbackServer()
         let url = server.url("/file")
@@ -58,7 +58,7 @@ struct UploadFailureTests {
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test("A file that becomes shorter while it is sent: requestBodyStreamExhausted")
+    @Test("An upload from a file that shrinks fails with requestBodyStreamExhausted")
     func shorter() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -78,7 +78,7 @@ struct UploadFailureTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A file that becomes longer while it is sent goes out as it was")
+    @Test("An upload from a file that grows sends the original length")
     func longer() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -128,7 +128,9 @@ struct UploadFailureTests {
         ) { ScriptedStream(GeneratedContent(size: size)) },
     ]
 
-    @Test("A stream that", arguments: streams, [LoadForm.dataDelegate, .dataHandler, .dataAsync, .downloadDelegate])
+    @Test(
+        "An upload fails when its stream", arguments: streams,
+        [LoadForm.dataDelegate, .dataHandler, .dataAsync, .downloadDelegate])
     func stream(row: Row, form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
@@ -142,11 +144,11 @@ struct UploadFailureTests {
         await stream.history.waitUntilClosed()
         #expect(stream.history.closings == 1)
         await server.waitUntilDisconnected()
-        // The server never took the part for the whole.
+        // No request was complete for the server.
         #expect(server.requests.allSatisfy { !$0.isComplete })
     }
 
-    @Test("A streamed request without a stream: requestBodyStreamExhausted")
+    @Test("A streamed upload without a stream fails with requestBodyStreamExhausted")
     func noStream() async throws {
         let server = try LoopbackServer()
         let witness = Witness()
@@ -160,7 +162,7 @@ struct UploadFailureTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A stream that another task has read: requestBodyStreamExhausted")
+    @Test("A stream that another task has read fails with requestBodyStreamExhausted")
     func sharedStream() async throws {
         let server = try LoopbackServer()
         var request = Upload.request(server.route("/file", .text("done")))

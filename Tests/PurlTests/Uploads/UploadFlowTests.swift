@@ -3,10 +3,10 @@ import Purl
 import PurlTesting
 import Testing
 
-/// How fast an upload goes is the server's to say, and the user's.
-@Suite(.timeLimit(.minutes(5))) struct UploadFlowTests {
-    /// In a process of its own, so that the memory is its alone.
-    @Test func aSlowServerCostsNoMemory() async {
+@Suite("The flow control of uploads", .timeLimit(.minutes(5)))
+struct UploadFlowTests {
+    @Test("An upload to a slow server needs a bounded memory")
+    func memory() async {
         await #expect(processExitsWith: .success) {
             let server = try LoopbackServer(maximumRecordedBody: 0)
             let gate = Gate()
@@ -24,7 +24,7 @@ import Testing
             stream.resume()
             await gate.reached(times: 2)
             var sent: Int64 = -1
-            // Both have come to a stop when other requests come and go and nothing moves.
+            // Both have stopped when other requests complete and the counts stay.
             while sent != file.countOfBytesSent + stream.countOfBytesSent {
                 sent = file.countOfBytesSent + stream.countOfBytesSent
                 for _ in 0..<50 { _ = try await session.data(from: server.url("/small")) }
@@ -39,8 +39,8 @@ import Testing
         }
     }
 
-    @Test(arguments: UploadForm.allCases.filter(\.hasDelegate))
-    func aSuspendedUploadSendsNothing(form: UploadForm) async throws {
+    @Test("A suspended upload sends nothing", arguments: UploadForm.allCases.filter(\.hasDelegate))
+    func suspended(form: UploadForm) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
@@ -51,7 +51,7 @@ import Testing
         task.resume()
         await gate.reached()
         task.suspend()
-        // What is asked for later is answered later: by then the suspension has taken effect.
+        // By the end of a later request the suspension has taken effect.
         _ = try await others.data(from: server.url("/nothing"))
         let sent = task.countOfBytesSent
         gate.open()
@@ -66,7 +66,8 @@ import Testing
         others.invalidateAndCancel()
     }
 
-    @Test func suspendedBeforeItBegan() async throws {
+    @Test("An upload that is suspended before its request sends nothing")
+    func suspendedEarly() async throws {
         let server = try LoopbackServer()
         for form in UploadForm.allCases.filter(\.hasDelegate) {
             let upload = try Upload(form, GeneratedContent(size: 1000))
@@ -85,8 +86,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [UploadForm.stream, .measuredStream, .streamed])
-    func cancellingClosesTheStream(form: UploadForm) async throws {
+    @Test("Cancelling an upload closes its stream", arguments: [UploadForm.stream, .measuredStream, .streamed])
+    func cancelled(form: UploadForm) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
@@ -118,7 +119,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func cancellingTheSurroundingTaskCancelsTheUpload() async throws {
+    @Test("Cancelling the Swift task cancels the upload")
+    func cancelledSwiftTask() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
@@ -136,7 +138,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test(arguments: UploadForm.allCases) func aServerThatTakesNothingTimesOut(form: UploadForm) async throws {
+    @Test("A server that does not read makes the upload time out", arguments: UploadForm.allCases)
+    func timeout(form: UploadForm) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
@@ -145,33 +148,33 @@ import Testing
         gate.open()
     }
 
-    /// The time-out is the network's; a stream of the user's own takes its time.
-    @Test func aSlowStreamDoesNotTimeOut() async throws {
+    @Test("A slow body stream does not make the upload time out")
+    func slowStream() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
-        let stop = Stop()
+        let barrier = CallBarrier()
         let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness) { $0.timeoutIntervalForRequest = 0.2 }
         var request = Upload.request(url)
-        request.httpBodyStream = ScriptedStream(GeneratedContent(size: 10), waitingAt: (5, stop))
+        request.httpBodyStream = ScriptedStream(GeneratedContent(size: 10), waitingAt: (5, barrier))
         let task = session.dataTask(with: request)
         task.resume()
-        await stop.reached()
-        // A request that does run out of time shows that as much has passed.
+        await barrier.reached()
+        // A request that times out shows that the time has passed.
         server.route("/silent", .text("").stalled(at: .beforeHead))
         await #expect(throws: URLError.self) { try await session.data(from: server.url("/silent")) }
         await #expect(throws: URLError.self) { try await session.data(from: server.url("/silent")) }
         #expect(task.state == .running)
-        stop.open()
+        barrier.open()
         await witness.completion()
         #expect(task.error == nil)
         #expect(server.requests.first?.body == GeneratedContent(size: 10).data)
         session.invalidateAndCancel()
     }
 
-    /// More uploads than connections: those that wait keep no file open.
-    @Test func manyFiles() async throws {
+    @Test("Waiting file uploads keep no file open")
+    func manyFiles() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
         let upload = try Upload(.file, GeneratedContent(size: 100_000, seed: 5))

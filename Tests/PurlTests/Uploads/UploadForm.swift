@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-/// The ways in which a user may send a body.
+/// The ways to send a body.
 enum UploadForm: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case body = "data task, httpBody"
     case stream = "data task, httpBodyStream"
@@ -18,10 +18,10 @@ enum UploadForm: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// The length is not known.
+    /// Whether the length is unknown.
     var isChunked: Bool { self == .stream || self == .streamed }
 
-    /// It reports to the session's delegate.
+    /// Whether the task calls the session's delegate.
     var hasDelegate: Bool {
         switch self {
         case .body, .stream, .measuredStream, .data, .file, .streamed: true
@@ -30,16 +30,16 @@ enum UploadForm: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// One upload in one of these ways, and all it takes.
+/// One upload in one of these forms, with its server-independent parts.
 struct Upload: Sendable {
-    /// More than sockets hold while nobody reads from them: their buffers grow for readers only.
+    /// More bytes than sockets hold until the peer reads: their buffers grow only then.
     static let blockedSize = 24 << 20
 
     let form: UploadForm
     let content: GeneratedContent
     let sandbox: Sandbox
     let file: URL
-    /// It has a stream wherever one is needed.
+    /// The delegate, which supplies a stream for each `needNewBodyStream`.
     let witness: Witness
 
     init(_ form: UploadForm, _ content: GeneratedContent, redirect: @escaping Witness.RedirectAnswer = { $0 }) throws {
@@ -75,7 +75,7 @@ struct Upload: Sendable {
         }
     }
 
-    /// Sends the content, and waits until its session is invalid, so that nothing can follow.
+    /// Sends the content, and waits until its session is invalid, so that no call can follow.
     func load(_ request: URLRequest, _ change: (URLSessionConfiguration) -> Void = { _ in }) async -> Outcome {
         let session = sandbox.session(witness, change)
         var outcome = await load(request, in: session)

@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("An upload that is redirected", .timeLimit(.minutes(5)))
+@Suite("Redirects of an upload", .timeLimit(.minutes(5)))
 struct UploadRedirectTests {
-    @Test("A body goes along with its method", arguments: UploadForm.allCases, [307, 308])
+    @Test("A redirect that keeps the method sends the body again", arguments: UploadForm.allCases, [307, 308])
     func sentAgain(form: UploadForm, status: Int) async throws {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
@@ -27,7 +27,7 @@ struct UploadRedirectTests {
         #expect(outcome.events.count { $0 == .neededStream } == needed)
     }
 
-    @Test("A POST that becomes a GET leaves its body", arguments: UploadForm.allCases, [301, 302, 303])
+    @Test("A POST that becomes a GET drops its body", arguments: UploadForm.allCases, [301, 302, 303])
     func dropped(form: UploadForm, status: Int) async throws {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
@@ -39,7 +39,7 @@ struct UploadRedirectTests {
         #expect(last.fields["Content-Length"] == nil && last.fields["Transfer-Encoding"] == nil)
     }
 
-    @Test("Before the body was sent: it goes to the new place", arguments: UploadForm.allCases)
+    @Test("A redirect before the body was sent sends the body to the new URL", arguments: UploadForm.allCases)
     func early(form: UploadForm) async throws {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
@@ -49,7 +49,7 @@ struct UploadRedirectTests {
         #expect(server.requests.last?.body.isSame(as: upload.content.data) == true)
     }
 
-    @Test("The counts begin again")
+    @Test("The counts of sent bytes restart with the redirected request")
     func counts() async throws {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
@@ -63,7 +63,9 @@ struct UploadRedirectTests {
             ])
     }
 
-    @Test("A stream that was read, and nobody with a new one: requestBodyStreamExhausted", arguments: [true, false])
+    @Test(
+        "A redirect that needs a stream again fails with requestBodyStreamExhausted without a new one",
+        arguments: [true, false])
     func exhausted(hasDelegate: Bool) async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(307, to: "/end"))
@@ -74,7 +76,7 @@ struct UploadRedirectTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("The delegate may send another body")
+    @Test("The delegate may return a request with another body")
     func replaced() async throws {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
@@ -90,7 +92,7 @@ struct UploadRedirectTests {
         }
     }
 
-    @Test("A redirect that is not followed is the answer")
+    @Test("A redirect of an upload that the delegate refuses is the result")
     func refused() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .text("moved").status(307).field("Location", "/end"))
@@ -101,24 +103,26 @@ struct UploadRedirectTests {
     }
 }
 
-@Suite("An upload to a server that wants to know who asks", .timeLimit(.minutes(5)))
+@Suite("Authentication of an upload", .timeLimit(.minutes(5)))
 struct UploadAuthenticationTests {
-    @Test("The body is sent once more", arguments: UploadForm.allCases, [false, true])
+    @Test("The body is sent again with the credential", arguments: UploadForm.allCases, [false, true])
     func challenge(form: UploadForm, isEarly: Bool) async throws {
         let server = try LoopbackServer()
-        let refusal = Reply.text("who are you?").status(401).field("WWW-Authenticate", Door.asksBasic)
+        let refusal = Reply.text("who are you?").status(401).field("WWW-Authenticate", ProtectedResource.basicChallenge)
         server.route("/file", .sequence([isEarly ? refusal.beforeBody() : refusal, .text("inside")]))
         let upload = try Upload(form, GeneratedContent(size: 8 << 20, seed: 33))
         let outcome = await upload.load(Upload.request(server.url("/file", as: "me:secret")))
-        outcome.expectSuccess(Door.inside)
-        #expect(server.authorizations == [nil, Door.basic])
+        outcome.expectSuccess(ProtectedResource.inside)
+        #expect(server.authorizations == [nil, ProtectedResource.basic])
         #expect(server.requests.last?.body.isSame(as: upload.content.data) == true)
     }
 }
 
-@Suite("An upload on a reused connection that dies before the answer", .timeLimit(.minutes(5)))
+@Suite("Retry of an upload on a reused connection that closed", .timeLimit(.minutes(5)))
 struct UploadRetryTests {
-    @Test("A body that is still there is sent again; a stream that was read is not", arguments: UploadForm.allCases)
+    @Test(
+        "A body that can be read again is sent again, and a stream that was read is not", arguments: UploadForm.allCases
+    )
     func retry(form: UploadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .sequence([.text("one"), .text("").cut(at: .beforeHead), .text("two")]))

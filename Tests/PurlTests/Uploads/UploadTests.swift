@@ -3,11 +3,11 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("An upload", .timeLimit(.minutes(5)))
+@Suite("Uploads in every form", .timeLimit(.minutes(5)))
 struct UploadTests {
     static let sizes = [0, 1, 262_143, 262_144, 262_145, 3_000_000]
 
-    @Test("arrives whole, whatever its size and wherever it comes from", arguments: UploadForm.allCases, sizes)
+    @Test("An upload of any size is received whole by the server", arguments: UploadForm.allCases, sizes)
     func whole(form: UploadForm, size: Int) async throws {
         let server = try LoopbackServer()
         let upload = try Upload(form, GeneratedContent(size: size, seed: 15))
@@ -18,7 +18,7 @@ struct UploadTests {
         #expect(server.requests.map { $0.fields["Transfer-Encoding"] } == [form.isChunked ? "chunked" : nil])
     }
 
-    @Test("is counted while it goes out", arguments: UploadForm.allCases.filter(\.hasDelegate), sizes)
+    @Test("didSendBodyData counts the bytes of an upload", arguments: UploadForm.allCases.filter(\.hasDelegate), sizes)
     func counted(form: UploadForm, size: Int) async throws {
         let server = try LoopbackServer()
         let upload = try Upload(form, GeneratedContent(size: size))
@@ -37,7 +37,7 @@ struct UploadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("shows its progress in bytes sent and received", arguments: [UploadForm.data, .file, .streamed])
+    @Test("The task's progress counts the bytes sent and received", arguments: [UploadForm.data, .file, .streamed])
     func progress(form: UploadForm) async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -57,7 +57,7 @@ struct UploadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("leaves a connection that can be used again", arguments: UploadForm.allCases)
+    @Test("An upload leaves a reusable connection", arguments: UploadForm.allCases)
     func reuse(form: UploadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
@@ -74,7 +74,7 @@ struct UploadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("is an upload task, and is found among them")
+    @Test("An upload task is listed among the upload tasks")
     func lists() async throws {
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -92,7 +92,7 @@ struct UploadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("goes in place of the body that the request has", arguments: [true, false])
+    @Test("An upload's body replaces that of the request", arguments: [true, false])
     func replaces(isStream: Bool) async throws {
         let server = try LoopbackServer()
         var request = Upload.request(server.route("/file", .text("done")))
@@ -109,7 +109,7 @@ struct UploadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A task's own delegate hears of an awaited upload's redirects")
+    @Test("The delegate of an async upload receives its redirects")
     func ownDelegate() async throws {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
@@ -124,7 +124,7 @@ struct UploadTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A stream of the system's own is sent, too")
+    @Test("A stream of Foundation's can be sent")
     func systemStream() async throws {
         let server = try LoopbackServer()
         let content = GeneratedContent(size: 1_000_000, seed: 3)
@@ -140,7 +140,7 @@ struct UploadTests {
         }
     }
 
-    @Test("A stream is opened and closed once, also when it was open already", arguments: [false, true])
+    @Test("A stream is opened and closed once, also if it is already open", arguments: [false, true])
     func opening(isOpen: Bool) async throws {
         let server = try LoopbackServer()
         let stream = ScriptedStream(GeneratedContent(size: 1000))
@@ -152,7 +152,7 @@ struct UploadTests {
         #expect(stream.history.openings == 1 && stream.history.closings == 1)
     }
 
-    @Test("A symbolic link is followed")
+    @Test("An upload from a symbolic link sends its target")
     func link() async throws {
         let server = try LoopbackServer()
         let upload = try Upload(.file, GeneratedContent(size: 1000))

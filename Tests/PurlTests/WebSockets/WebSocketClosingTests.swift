@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("How WebSockets end", .timeLimit(.minutes(5)))
+@Suite("The closing of WebSockets", .timeLimit(.minutes(5)))
 struct WebSocketClosingTests {
     typealias Code = URLSessionWebSocketTask.CloseCode
 
@@ -12,7 +12,7 @@ struct WebSocketClosingTests {
         (1011, "", .internalServerError, 1011), (nil, "", .noStatusReceived, 1005), (4321, "own", .invalid, 4321),
     ]
 
-    @Test("The server closes: its messages come first, then its code", arguments: serverCodes)
+    @Test("When the server closes, its messages are received first, then its close code", arguments: serverCodes)
     func serverCloses(sent: Int?, reason: String, code: Code, status: Int) async throws {
         let stage = try await WebSocketStage(.listening.text("a").text("b").close(sent, reason: reason))
         let task = try stage.open()
@@ -28,13 +28,13 @@ struct WebSocketClosingTests {
         #expect(try await task.receive().text == "b")
         await expectClosed(task)
         let seen = await stage.server.waitForWebSocket { $0.ending != nil }
-        // RFC 6455 §5.5.1: the answer has the code of the question.
+        // RFC 6455 §5.5.1: the close frame is echoed with its code.
         #expect(seen?.hasReceivedClose == true)
         #expect(seen?.closeCode == sent)
         #expect(seen?.ending == .complete)
     }
 
-    /// Nothing goes over a closed connection.
+    /// Expects that every call on the closed task fails.
     private func expectClosed(_ task: URLSessionWebSocketTask) async {
         await #expect(errorCode { _ = try await task.receive() } == .networkConnectionLost)
         await #expect(errorCode { try await task.send(.string("late")) } == .networkConnectionLost)
@@ -53,14 +53,14 @@ struct WebSocketClosingTests {
         (.tlsHandshakeFailure, nil, nil),
     ]
 
-    @Test("The client closes: what was sent before goes out first", arguments: clientCodes)
+    @Test("When the client closes, earlier messages are sent first", arguments: clientCodes)
     func clientCloses(code: Code, reason: String?, received: Int?) async throws {
         let stage = try await WebSocketStage(.listening)
         let task = try stage.open()
         await stage.witness.opening()
         task.send(.string("last words")) { _ in }
         task.cancel(with: code, reason: reason.map { Data($0.utf8) })
-        // The server answers at once, so that the task may be over before anybody looks.
+        // The server answers at once, so the task may have completed already.
         #expect(task.state != .running)
         await stage.witness.completion()
         #expect(task.state == .completed)
@@ -75,7 +75,7 @@ struct WebSocketClosingTests {
         await expectClosed(task)
     }
 
-    @Test("Codes of one's own")
+    @Test("Close codes of the application are sent and received")
     func ownCodes() async throws {
         let stage = try await WebSocketStage(.listening)
         let task = try stage.open()
@@ -87,7 +87,7 @@ struct WebSocketClosingTests {
         #expect(task.closeStatus == 3456)
     }
 
-    @Test("A long reason is cut between characters")
+    @Test("A long close reason is cut between characters")
     func longReason() async throws {
         let stage = try await WebSocketStage(.listening)
         let task = try stage.open()
@@ -97,7 +97,7 @@ struct WebSocketClosingTests {
         #expect(seen?.closeReason == String(repeating: "€", count: 41))
     }
 
-    @Test("A server that does not answer the close frame is not waited for")
+    @Test("A close frame that the server does not answer does not delay the end")
     func unanswered() async throws {
         let stage = try await WebSocketStage(.listening.withoutCloseAnswer())
         let task = try stage.open()
@@ -109,8 +109,7 @@ struct WebSocketClosingTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    /// In a process of its own, where nobody else keeps the network thread busy until the handshake is late.
-    @Test("An open connection has no limit in time")
+    @Test("An open WebSocket does not time out")
     func idle() async {
         await #expect(processExitsWith: .success) {
             let gate = Gate()
@@ -119,7 +118,7 @@ struct WebSocketClosingTests {
             }
             let task = try stage.open()
             await stage.witness.opening()
-            // Another transfer runs into the same limit meanwhile.
+            // Another transfer times out with the same limit meanwhile.
             stage.server.route("/stalled", .generated(size: 10).stalled(afterBytes: 1))
             let url = stage.server.url("/stalled")
             await #expect(errorCode { _ = try await stage.session.data(from: url) } == .timedOut)
@@ -128,7 +127,7 @@ struct WebSocketClosingTests {
         }
     }
 
-    @Test("A connection that ends without a close frame", arguments: [false, true])
+    @Test("A connection that ends without a close frame fails the task", arguments: [false, true])
     func abrupt(isReset: Bool) async throws {
         let script = WebSocketScript.listening.text("a").receive(1)
         let stage = try await WebSocketStage(isReset ? script.reset() : script.cut())
@@ -148,7 +147,7 @@ struct WebSocketClosingTests {
         #expect(stage.witness.error?.failingURL?.scheme == "ws")
     }
 
-    @Test("Cancelling: everything that waits fails, and the server hears of it")
+    @Test("cancel() fails waiting calls and closes the connection to the server")
     func cancel() async throws {
         let stage = try await WebSocketStage(.listening)
         let task = try stage.open()
@@ -167,7 +166,7 @@ struct WebSocketClosingTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("Cancelling before the connection is open", arguments: [false, true])
+    @Test("A task that is cancelled before the handshake ends fails with cancelled", arguments: [false, true])
     func cancelEarly(isPolite: Bool) async throws {
         let stage = try await WebSocketStage()
         let task = stage.session.webSocketTask(with: try stage.url("/none"))
@@ -181,7 +180,7 @@ struct WebSocketClosingTests {
         #expect(stage.server.requests.isEmpty)
     }
 
-    @Test("A session that is invalidated cancels its WebSockets, or waits for them")
+    @Test("finishTasksAndInvalidate waits for WebSockets, invalidateAndCancel cancels them")
     func invalidation() async throws {
         let stage = try await WebSocketStage()
         let task = try stage.open()

@@ -3,12 +3,12 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("WebSockets wait for each other", .timeLimit(.minutes(5)))
+@Suite("The flow control of WebSockets", .timeLimit(.minutes(5)))
 struct WebSocketFlowTests {
-    /// More than the buffers and both sides hold.
+    /// More bytes than the buffers of both sides hold.
     private static let overflow = SocketRoom.bytes + (8 << 20)
 
-    /// A server that sends more than any buffer holds, and says when it is through.
+    /// A server's script that sends more than any buffer holds, and reaches the gate at its end.
     private func flood(_ gate: Gate) -> (script: WebSocketScript, count: Int) {
         let count = Self.overflow / (256 << 10)
         var script = WebSocketScript.listening
@@ -16,7 +16,7 @@ struct WebSocketFlowTests {
         return (script.wait(at: gate).text("end"), count)
     }
 
-    @Test("A client that receives nothing holds the server back")
+    @Test("A client that receives nothing stops the server from sending")
     func slowReceiver() async throws {
         let gate = Gate()
         let (script, count) = flood(gate)
@@ -26,7 +26,7 @@ struct WebSocketFlowTests {
         await stage.witness.opening()
         stage.server.route("/other", .generated(size: 2 << 20))
         for _ in 0..<5 { _ = try await stage.session.data(from: stage.server.url("/other")) }
-        // The server has not come to the end of what it has to send, so most of it is still there.
+        // The server has not reached the end of its messages.
         #expect(gate.arrivals == 0)
         #expect(task.countOfBytesReceived <= 2 << 20)
         gate.open()
@@ -38,7 +38,7 @@ struct WebSocketFlowTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A suspended task reads and writes nothing")
+    @Test("A suspended WebSocket task reads and writes nothing")
     func suspended() async throws {
         let stage = try await WebSocketStage()
         let task = try stage.open()
@@ -46,7 +46,7 @@ struct WebSocketFlowTests {
         task.suspend()
         let log = EventLog<Bool>()
         task.send(.string("later")) { log.append($0 == nil) }
-        // Whatever the task would send goes out before this is over.
+        // Anything the task sent would be sent before this ends.
         stage.server.route("/other", .generated(size: 2 << 20))
         for _ in 0..<3 { _ = try await stage.session.data(from: stage.server.url("/other")) }
         #expect(log.events.isEmpty)
@@ -56,7 +56,7 @@ struct WebSocketFlowTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Sends wait for a server that does not read, and come in order then")
+    @Test("Sends wait for a server that does not read, and arrive in order")
     func slowServer() async throws {
         let gate = Gate()
         let stage = try await WebSocketStage(.listening.notReading(until: gate))
@@ -80,7 +80,7 @@ struct WebSocketFlowTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A receiver that does not read keeps memory flat")
+    @Test("Messages that are not received need a bounded memory")
     func memory() async {
         await #expect(processExitsWith: .success) {
             let server = try LoopbackServer(recordsRequests: false)
@@ -91,13 +91,13 @@ struct WebSocketFlowTests {
             task.resume()
             let message = Data(count: 64 << 10)
             let warmth = Data(count: 1 << 20)
-            // Whatever the first messages need once is not counted.
+            // The first messages allocate what is needed once.
             for _ in 0..<4 {
                 try await task.send(.data(warmth))
                 _ = try await task.receive()
             }
             let before = ProcessMemory.now
-            // Messages that nobody receives, until the server can send no more and so takes no more.
+            // Messages that are not received, until the server can send no more and stops reading.
             let log = EventLog<Bool>()
             let room = SocketRoom.bytes * 2 / message.count + 200
             for _ in 0..<room { task.send(.data(message)) { log.append($0 == nil) } }
@@ -114,13 +114,13 @@ struct WebSocketFlowTests {
                 other.cancel(with: .normalClosure, reason: nil)
             }
             #expect(ProcessMemory.now - before < 32 << 20)
-            // All of it is there for whoever asks after all.
+            // All messages can still be received.
             for _ in 0..<room { _ = try await task.receive() }
             #expect(log.events.count == room)
         }
     }
 
-    @Test("The session's limits hold for WebSockets", arguments: [true, false])
+    @Test("The session's rate limits apply to WebSockets", arguments: [true, false])
     func limits(receiving: Bool) async throws {
         let clock = ContinuousClock()
         let stage = try await WebSocketStage {
@@ -132,12 +132,12 @@ struct WebSocketFlowTests {
         let message = GeneratedContent(size: 300_000).data
         try await task.send(.data(message))
         #expect(try await task.receive().data == message)
-        // All but what a bucket holds has to drip into it: at least, whatever the machine does.
+        // All bytes beyond the full bucket take this time at least.
         #expect(clock.now - start >= .seconds(0.6))
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A Swift task that was cancelled before it asked for a message waits for none")
+    @Test("receive() in a Swift task that is already cancelled throws at once")
     func cancelledBefore() async throws {
         let stage = try await WebSocketStage()
         let task = try stage.open()

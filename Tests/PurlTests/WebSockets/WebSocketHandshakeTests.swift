@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The WebSocket handshake", .timeLimit(.minutes(5)))
 struct WebSocketHandshakeTests {
-    @Test("What goes over the wire")
+    @Test("The handshake request has exactly these bytes")
     func wire() async throws {
         let stage = try await WebSocketStage { $0.httpAdditionalHeaders = ["X-Session": "s", "Upgrade": "h2c"] }
         var request = URLRequest(url: try stage.url("/ws?q=1"))
@@ -37,7 +37,7 @@ struct WebSocketHandshakeTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Every handshake has a key of its own")
+    @Test("Every handshake has a new key")
     func keys() async throws {
         let stage = try await WebSocketStage()
         for _ in 0..<5 { _ = try stage.open() }
@@ -51,7 +51,7 @@ struct WebSocketHandshakeTests {
         (["x"], ["a"], nil),
     ]
 
-    @Test("The server chooses among the subprotocols, or none", arguments: protocols)
+    @Test("The server chooses one of the offered subprotocols, or none", arguments: protocols)
     func subprotocols(asked: [String], spoken: [String], chosen: String?) async throws {
         let stage = try await WebSocketStage(.echo.subprotocols(spoken))
         _ = try stage.open(protocols: asked)
@@ -63,7 +63,7 @@ struct WebSocketHandshakeTests {
     }
 
     @Test(
-        "An extension field of the user's own rules, an empty one offers nothing",
+        "The request's own Sec-WebSocket-Extensions is sent, and an empty one offers none",
         arguments: ["", "permessage-deflate"])
     func extensions(own: String) async throws {
         let stage = try await WebSocketStage(.echo.compression())
@@ -79,7 +79,7 @@ struct WebSocketHandshakeTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Cookies go with the handshake, and come with its answer")
+    @Test("The handshake sends cookies and stores those of its response")
     func cookies() async throws {
         let stage = try await WebSocketStage()
         stage.server.route("/login", .text("in").field("Set-Cookie", "user=me; Path=/"))
@@ -102,17 +102,17 @@ struct WebSocketHandshakeTests {
         ("no key", .webSocket().replacingField("Sec-WebSocket-Accept", nil), .badServerResponse),
         ("another protocol", .webSocket().replacingField("Upgrade", "h2c"), .badServerResponse),
         ("no upgrade", .webSocket().replacingField("Connection", "close"), .badServerResponse),
-        ("an unasked subprotocol", .webSocket().field("Sec-WebSocket-Protocol", "x"), .badServerResponse),
-        ("an unasked extension", .webSocket().field("Sec-WebSocket-Extensions", "x-y"), .badServerResponse),
+        ("an unrequested subprotocol", .webSocket().field("Sec-WebSocket-Protocol", "x"), .badServerResponse),
+        ("an unrequested extension", .webSocket().field("Sec-WebSocket-Extensions", "x-y"), .badServerResponse),
         (
-            "a parameter nobody knows",
+            "an unknown parameter",
             .webSocket().field("Sec-WebSocket-Extensions", "permessage-deflate; more"), .badServerResponse
         ),
         ("no HTTP", .raw("hello\r\n\r\n"), .badServerResponse),
         ("nothing", .raw(""), .networkConnectionLost),
     ]
 
-    @Test("A refused handshake, or a wrong answer, is an error", arguments: refusals)
+    @Test("A refused or invalid handshake fails", arguments: refusals)
     func refused(name: String, reply: Reply, code: URLError.Code) async throws {
         let stage = try await WebSocketStage()
         stage.server.route("/refused", reply)
@@ -134,7 +134,7 @@ struct WebSocketHandshakeTests {
         ("data:,hello", .unsupportedURL), ("ws:///nowhere", .badURL), ("ws://127.0.0.1:99999/", .badURL),
     ]
 
-    @Test("Only ws: URLs can be opened", arguments: urls)
+    @Test("A WebSocket task fails for any URL but a ws: one", arguments: urls)
     func unsupported(text: String, code: URLError.Code) async throws {
         let stage = try await WebSocketStage()
         let task = stage.session.webSocketTask(with: try #require(URL(string: text)))
@@ -144,14 +144,14 @@ struct WebSocketHandshakeTests {
         if text.hasPrefix("wss") { #expect(stage.witness.error?.localizedDescription.contains("TLS") == true) }
     }
 
-    @Test("A ws: URL is for WebSocket tasks alone")
+    @Test("A data task cannot load a ws: URL")
     func dataTask() async throws {
         let stage = try await WebSocketStage()
         await #expect(errorCode { _ = try await stage.session.data(from: stage.url()) } == .unsupportedURL)
         #expect(stage.server.requests.isEmpty)
     }
 
-    @Test("A 101 that nobody asked for is still an error for a data task")
+    @Test("A data task fails with an unrequested 101")
     func unaskedUpgrade() async throws {
         let stage = try await WebSocketStage()
         stage.server.route("/switch", .raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"))
@@ -159,7 +159,7 @@ struct WebSocketHandshakeTests {
             errorCode { _ = try await stage.session.data(from: stage.server.url("/switch")) } == .badServerResponse)
     }
 
-    @Test("Redirects lead to other handshakes", arguments: ["/ws", "ws", "http"])
+    @Test("Redirects lead to another handshake", arguments: ["/ws", "ws", "http"])
     func redirects(form: String) async throws {
         let stage = try await WebSocketStage()
         let target = try stage.url().absoluteString
@@ -173,7 +173,7 @@ struct WebSocketHandshakeTests {
         let task = try stage.open("/moved")
         try await task.send(.string("found"))
         #expect(try await task.receive().text == "found")
-        // A message that somebody awaits does not wait for the delegate queue.
+        // receive() does not wait for the delegate queue.
         await stage.witness.opening()
         #expect(stage.witness.events == [.redirect(307, to: target), .opened(nil)])
         #expect(task.currentRequest?.url?.absoluteString == target)
@@ -181,7 +181,7 @@ struct WebSocketHandshakeTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A redirect to a server behind TLS fails")
+    @Test("A redirect to wss: fails")
     func redirectToTLS() async throws {
         let stage = try await WebSocketStage()
         stage.server.route("/moved", .redirect(302, to: "https://127.0.0.1/ws"))
@@ -189,7 +189,7 @@ struct WebSocketHandshakeTests {
         await #expect(errorCode { _ = try await task.receive() } == .unsupportedURL)
     }
 
-    @Test("A server that asks who is there gets an answer, on the same connection")
+    @Test("A 401 is answered, and the handshake repeated on the same connection")
     func authentication() async throws {
         let credential = URLCredential(user: "me", password: "secret", persistence: .forSession)
         let stage = try await WebSocketStage(credential: credential)
@@ -206,14 +206,14 @@ struct WebSocketHandshakeTests {
         await stage.witness.opening()
         #expect(stage.witness.events == [.challenge("club"), .opened(nil)])
         #expect(stage.server.requests.map(\.connection) == [1, 1])
-        // What let one in is known for the next.
+        // The accepted credential is used for the next handshake.
         let next = try stage.open("/private")
         try await next.sendPing()
         #expect(stage.server.requests.count == 3)
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Nobody proves who asks: the refusal is the end")
+    @Test("Without a credential a 401 fails the handshake")
     func unauthenticated() async throws {
         let stage = try await WebSocketStage()
         stage.server.route("/private", .status(401).field("WWW-Authenticate", "Basic realm=\"club\""))
@@ -222,7 +222,7 @@ struct WebSocketHandshakeTests {
         #expect((task.response as? HTTPURLResponse)?.statusCode == 401)
     }
 
-    @Test("A server that does not answer the handshake runs into the request's limit")
+    @Test("A handshake without a response times out after timeoutIntervalForRequest")
     func stalled() async throws {
         let stage = try await WebSocketStage { $0.timeoutIntervalForRequest = 0.2 }
         stage.server.route("/stalled", .status(200).stalled(at: .beforeHead))
@@ -231,7 +231,7 @@ struct WebSocketHandshakeTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("One handshake at a time to a server, and open connections are not counted")
+    @Test("One handshake at a time is made to a server, and open WebSockets do not count as connections")
     func oneAtATime() async throws {
         let gate = Gate()
         let stage = try await WebSocketStage { $0.httpMaximumConnectionsPerHost = 2 }
@@ -256,7 +256,7 @@ struct WebSocketHandshakeTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Metrics tell of the handshake")
+    @Test("Metrics have the transaction of the handshake")
     func metrics() async throws {
         let stage = try await WebSocketStage(.echo)
         let task = try stage.open()

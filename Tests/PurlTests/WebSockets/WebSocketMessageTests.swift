@@ -3,9 +3,9 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("WebSocket messages", .timeLimit(.minutes(5)))
+@Suite("Messages and pings of WebSockets", .timeLimit(.minutes(5)))
 struct WebSocketMessageTests {
-    @Test("A story: open, talk, close")
+    @Test("A WebSocket opens, exchanges messages, and closes")
     func story() async throws {
         let stage = try await WebSocketStage(.echo.subprotocols(["chat"]))
         let task = try stage.open(protocols: ["news", "chat"])
@@ -31,7 +31,7 @@ struct WebSocketMessageTests {
         await stage.server.waitUntilDisconnected()
     }
 
-    @Test("Completion handlers run in order on the delegate queue")
+    @Test("Completion handlers are called in order on the delegate queue")
     func handlers() async throws {
         let stage = try await WebSocketStage()
         let task = try stage.open()
@@ -53,7 +53,7 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("What is sent and asked for before the task is resumed waits for it")
+    @Test("Calls before resume wait for the connection")
     func beforeResume() async throws {
         let stage = try await WebSocketStage()
         let task = stage.session.webSocketTask(with: try stage.url())
@@ -73,7 +73,7 @@ struct WebSocketMessageTests {
         WebSocketCompression(serverMaxWindowBits: 9, clientMaxWindowBits: 8),
     ]
 
-    @Test("Messages of every size come back, compressed or not", arguments: compressions)
+    @Test("Messages of every size are echoed, compressed or not", arguments: compressions)
     func sizes(compression: WebSocketCompression?) async throws {
         let script = compression.map { WebSocketScript.echo.compression($0) } ?? .echo
         let stage = try await WebSocketStage(script)
@@ -93,7 +93,7 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("4 MiB in one message")
+    @Test("A message of 4 MiB is echoed")
     func large() async throws {
         let stage = try await WebSocketStage()
         let task = try stage.open()
@@ -107,7 +107,7 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Fragments are put together, with pings in between")
+    @Test("Fragments are joined, with pings in between")
     func fragments() async throws {
         let hello = Data([0x01, 0x03]) + Data("Hel".utf8) + Data([0x89, 0x01, 0x70, 0x80, 0x02]) + Data("lo".utf8)
         let stage = try await WebSocketStage(.echo.fragments(of: 3).bytes(hello))
@@ -120,7 +120,7 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Frames that come with the answer to the handshake are not lost")
+    @Test("Frames right behind the handshake's response are received")
     func earlyFrames() async throws {
         let stage = try await WebSocketStage(.listening.text("first").text("second"))
         let task = try stage.open()
@@ -129,7 +129,7 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("Cancelling a wait for a message loses no message and closes nothing")
+    @Test("Cancelling receive() loses no message and does not close the connection")
     func cancelledReceive() async throws {
         let gate = Gate()
         let stage = try await WebSocketStage(.listening.wait(at: gate).text("late"))
@@ -178,7 +178,7 @@ struct WebSocketMessageTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A thousand at once")
+    @Test("A thousand WebSockets work at the same time")
     func crowd() async throws {
         let stage = try await WebSocketStage()
         let count = 1_000

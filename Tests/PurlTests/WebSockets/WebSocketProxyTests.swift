@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-/// A server stands for the proxy and for what lies behind it: after its word to CONNECT it takes the next request.
+/// One server acts as the proxy and as the server behind it: after its response to CONNECT it reads the next request.
 @Suite("WebSockets through a proxy (RFC 6455 §4.1)", .timeLimit(.minutes(5)))
 struct WebSocketProxyTests {
     static let established = Reply.raw("HTTP/1.1 200 Connection established\r\n\r\n", then: .keepOpen)
@@ -23,7 +23,7 @@ struct WebSocketProxyTests {
         return task
     }
 
-    @Test("The proxy is asked to connect, then the handshake goes the same way")
+    @Test("A CONNECT opens the tunnel, and the handshake is sent through it")
     func tunnel() async throws {
         let stage = try await stage(Self.established)
         let task = try open(stage)
@@ -39,11 +39,11 @@ struct WebSocketProxyTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A proxy that asks who is there gets an answer; the server behind it does not see it")
+    @Test("A 407 to CONNECT is answered, and the server does not receive Proxy-Authorization")
     func authentication() async throws {
         let door = Reply.computed { request in
-            if request.fields["Proxy-Authorization"] == Door.basic { return Self.established }
-            return Reply.status(407).field("Proxy-Authenticate", Proxy.asksBasic)
+            if request.fields["Proxy-Authorization"] == ProtectedResource.basic { return Self.established }
+            return Reply.status(407).field("Proxy-Authenticate", Proxy.basicChallenge)
         }
         let stage = try await stage(
             door, user: ["HTTPProxyUsername": "me", "HTTPProxyPassword": "secret"])
@@ -55,7 +55,7 @@ struct WebSocketProxyTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("A proxy that refuses is an error", arguments: [403, 502])
+    @Test("A refused CONNECT fails the handshake", arguments: [403, 502])
     func refusal(status: Int) async throws {
         let stage = try await stage(.status(status))
         let task = try open(stage)

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A server that breaks the WebSocket protocol", .timeLimit(.minutes(5)))
+@Suite("Violations of the WebSocket protocol by the server", .timeLimit(.minutes(5)))
 struct WebSocketViolationTests {
     static let violations: [(String, [UInt8], Int, URLError.Code)] = [
         ("a reserved bit", [0xC1, 0x00], 1002, .badServerResponse),
@@ -25,7 +25,7 @@ struct WebSocketViolationTests {
         ),
     ]
 
-    @Test("It hears why, and the task fails, after the messages before", arguments: violations)
+    @Test("A violation closes with its code, and fails the task after the earlier messages", arguments: violations)
     func violation(name: String, bytes: [UInt8], status: Int, code: URLError.Code) async throws {
         let stage = try await WebSocketStage(.listening.text("before").bytes(Data(bytes)).text("after"))
         let task = stage.session.webSocketTask(with: try stage.url())
@@ -42,7 +42,7 @@ struct WebSocketViolationTests {
         #expect(seen?.violation == nil)
     }
 
-    @Test("A bomb goes off at the message's limit")
+    @Test("A compressed message that exceeds the maximum size is refused")
     func bomb() async throws {
         let stage = try await WebSocketStage(.listening.compression().data(Data(count: 10 << 20)))
         let task = try stage.open()
@@ -51,7 +51,7 @@ struct WebSocketViolationTests {
         #expect(seen?.closeCode == 1009)
     }
 
-    @Test("Damaged compression is refused")
+    @Test("A damaged compressed message is refused")
     func damagedCompression() async throws {
         let stage = try await WebSocketStage(.listening.compression().bytes(Data([0xC1, 0x02, 0xFF, 0xFF])))
         let task = try stage.open()
@@ -60,7 +60,7 @@ struct WebSocketViolationTests {
         #expect(seen?.closeCode == 1007)
     }
 
-    @Test("The limit is 1 MiB unless it is set, and counts for the next message")
+    @Test("maximumMessageSize is 1 MiB by default, and applies to the next message")
     func limits() async throws {
         let stage = try await WebSocketStage()
         let task = try stage.open()
@@ -75,7 +75,7 @@ struct WebSocketViolationTests {
         #expect(task.closeCode == .messageTooBig)
     }
 
-    @Test("What follows a close frame counts for nothing")
+    @Test("Frames after a close frame are ignored")
     func afterClose() async throws {
         let stage = try await WebSocketStage(.listening.close(1000).bytes(Data([0x81, 0x01, 0x61, 0xFF, 0xFF])))
         let task = try stage.open()

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Synchronization
 
-/// A delegate that writes down what it was told about WebSocket tasks, in order.
+/// A delegate that records the calls about WebSocket tasks, in order.
 final class WebSocketWitness: NSObject, URLSessionWebSocketDelegate, Sendable {
     enum Event: Hashable, Sendable {
         case opened(String?)
@@ -111,7 +111,7 @@ struct WebSocketStage {
 
     func url(_ path: String = "/ws") throws -> URL { try server.webSocketURL(path) }
 
-    /// A task that has been started.
+    /// A task that has been resumed.
     func open(_ path: String = "/ws", protocols: [String] = []) throws -> URLSessionWebSocketTask {
         let task = session.webSocketTask(with: try url(path), protocols: protocols)
         task.resume()
@@ -126,7 +126,7 @@ extension LoopbackServer {
         return url
     }
 
-    /// Returns as soon as the first WebSocket connection is as the condition says.
+    /// Returns the first WebSocket connection, once it fulfils the condition.
     func waitForWebSocket(until condition: @escaping @Sendable (ReceivedWebSocket) -> Bool) async -> ReceivedWebSocket?
     {
         await wait { record in record.webSockets.first.map(condition) ?? false }
@@ -144,7 +144,7 @@ extension URLSessionWebSocketTask.Message {
     }
 }
 
-/// The code of the error that the work throws.
+/// The code of the error that `work` throws.
 func errorCode(_ work: () async throws -> Void) async -> URLError.Code? {
     do {
         try await work()

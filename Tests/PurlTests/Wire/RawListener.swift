@@ -1,9 +1,9 @@
 import Foundation
 import PurlIO
 
-/// A listener that knows nothing of HTTP: what comes is kept byte for byte, what goes out is what the script writes.
+/// A listener without HTTP: it keeps the received bytes, and sends what its script writes.
 final class RawListener: Sendable {
-    /// What is said to one client. The connection is closed when it returns.
+    /// The conversation with one client. The connection is closed when it returns.
     typealias Script = @Sendable @NetworkActor (RawPeer) async -> Void
 
     let port: UInt16
@@ -19,15 +19,15 @@ final class RawListener: Sendable {
         NetworkActor.post { reception.close() }
     }
 
-    /// Listens on a port of 127.0.0.1 and runs `script` for each client. The first finds it ready: however busy other
-    /// threads are, it is served by the clock of the network thread alone.
+    /// Listens on a port of 127.0.0.1 and runs `script` for each client. The script runs on the network thread, so that
+    /// busy threads do not delay the first client.
     static func started(_ script: @escaping Script) async throws -> RawListener {
         let reception = await Reception(script)
         let port = try await reception.open()
         return RawListener(port, reception)
     }
 
-    /// How many clients have come.
+    /// The number of accepted connections.
     var acceptedConnections: Int { reception.accepted.withLock { $0 } }
 
     func url(_ path: String) throws -> URL {
@@ -36,10 +36,10 @@ final class RawListener: Sendable {
     }
 }
 
-/// Where the clients of a `RawListener` meet those who serve them.
+/// Accepts the clients of a `RawListener` and runs its script for them.
 @NetworkActor
 private final class Reception {
-    nonisolated let accepted = LoadBox(0)
+    nonisolated let accepted = LockedValue(0)
     private let script: RawListener.Script
     private var listening: ListeningSocket?
     private var peers: [RawPeer] = []
@@ -94,7 +94,7 @@ private final class Reception {
     }
 }
 
-/// One client of a `RawListener`. Nothing is read from it but what the script waits for.
+/// One client of a `RawListener`. Only what the script waits for is read.
 @NetworkActor
 final class RawPeer: TransportHandler {
     private let socket: StreamSocket
@@ -108,7 +108,7 @@ final class RawPeer: TransportHandler {
         socket.handler = self
     }
 
-    /// The next bytes up to and with an empty line; nil when the client left before.
+    /// The next bytes up to and with an empty line; nil when the client closed before.
     func head() async -> String? {
         while true {
             if let end = received.firstRange(of: [13, 10, 13, 10]) {
@@ -120,7 +120,7 @@ final class RawPeer: TransportHandler {
         }
     }
 
-    /// The next `count` bytes; fewer when the client left before.
+    /// The next `count` bytes; fewer when the client closed before.
     func bytes(_ count: Int) async -> Data {
         while received.count < count, await receivesMore() {}
         let taken = Data(received.prefix(count))
@@ -140,14 +140,14 @@ final class RawPeer: TransportHandler {
         flush()
     }
 
-    /// Does nothing for a while, by the clock that the client's time-outs go by.
+    /// Waits by the clock of the client's time-outs.
     func pause(_ duration: Duration) async {
         await withCheckedContinuation { continuation in
             _ = EventLoop.shared.schedule(after: duration) { continuation.resume() }
         }
     }
 
-    /// Returns when the client, which the same thread serves, has seen what was sent.
+    /// Returns when the client, which runs on the same thread, has received what was sent.
     func othersTurn() async { await pause(.zero) }
 
     /// Ends the connection so that the client sees a reset.

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@Suite("A request's body", .timeLimit(.minutes(5)))
+@Suite("The body of a request", .timeLimit(.minutes(5)))
 struct RequestBodyTests {
     static let sizes = [0, 1, 16_383, 16_384, 16_385, 100_000, 10 << 20]
 
@@ -14,7 +14,7 @@ struct RequestBodyTests {
         return request
     }
 
-    @Test("arrives whole, whatever its size", arguments: sizes, LoadForm.allCases)
+    @Test("A request body of any size is received whole by the server", arguments: sizes, LoadForm.allCases)
     func whole(size: Int, form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
@@ -24,7 +24,7 @@ struct RequestBodyTests {
         #expect(server.requests.map { $0.body.isSame(as: body.data) } == [true])
     }
 
-    @Test("is counted while it goes out", arguments: sizes)
+    @Test("didSendBodyData counts the bytes of a request body", arguments: sizes)
     func counted(size: Int) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
@@ -42,7 +42,7 @@ struct RequestBodyTests {
         session.invalidateAndCancel()
     }
 
-    @Test("Requests without a body send none, and say so")
+    @Test("A request without a body has the fields for its method")
     func none() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
@@ -59,7 +59,7 @@ struct RequestBodyTests {
         session.invalidateAndCancel()
     }
 
-    @Test("waits for a server that does not take it")
+    @Test("A body waits for a server that does not read")
     func slowServer() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -80,7 +80,7 @@ struct RequestBodyTests {
         session.invalidateAndCancel()
     }
 
-    @Test("stays where it is while the task is suspended")
+    @Test("A suspended task sends no more of its body")
     func suspended() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -101,7 +101,7 @@ struct RequestBodyTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A cancelled upload ends in the middle")
+    @Test("Cancelling stops the body in the middle")
     func cancelled() async throws {
         let server = try LoopbackServer()
         let gate = Gate()
@@ -121,7 +121,8 @@ struct RequestBodyTests {
         session.invalidateAndCancel()
     }
 
-    @Test("A final answer before the body was taken is the answer", arguments: [200, 401, 413, 500], LoadForm.allCases)
+    @Test(
+        "A final response before the body was read is the result", arguments: [200, 401, 413, 500], LoadForm.allCases)
     func earlyAnswer(status: Int, form: LoadForm) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("no").status(status).beforeBody())
@@ -130,7 +131,7 @@ struct RequestBodyTests {
         #expect(outcome.response?.statusCode == status)
     }
 
-    @Test("A redirect before the body was taken is followed, and the body is sent to the new place")
+    @Test("A redirect before the body was read sends the body to the new URL")
     func earlyRedirect() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(307, to: "/end").beforeBody())
@@ -141,7 +142,9 @@ struct RequestBodyTests {
         #expect(server.requests.last?.body.isSame(as: body.data) == true)
     }
 
-    @Test("A server that leaves in the middle of the body: networkConnectionLost", arguments: LoadForm.allCases)
+    @Test(
+        "A server that closes in the middle of the body makes the load fail with networkConnectionLost",
+        arguments: LoadForm.allCases)
     func lost(form: LoadForm) async throws {
         let listener = try await RawListener.started { peer in
             _ = await peer.head()
@@ -152,7 +155,7 @@ struct RequestBodyTests {
         outcome.expectFailure(.networkConnectionLost, at: url)
     }
 
-    @Test("A user's Expect: 100-continue is passed on, and an interim 100 is no answer")
+    @Test("A request's own Expect: 100-continue is sent, and the interim 100 is not the result")
     func expectContinue() async throws {
         let server = try LoopbackServer()
         var request = post(server.route("/file", .echo), Data("the body".utf8))

@@ -15,7 +15,7 @@ struct RequestBytesTests {
     }
 
     private static let defaults = "Accept: */*\r\nAccept-Encoding: gzip, deflate\r\nUser-Agent: Purl/1.0\r\n"
-    /// For bodies that are kept in parts.
+    /// The default fields of a download.
     private static let plainDefaults = defaults.replacingOccurrences(of: "gzip, deflate", with: "identity")
 
     private static func get(_ target: String) -> String {
@@ -138,13 +138,15 @@ struct RequestBytesTests {
             $0.httpMethod = "POST"
             $0.httpBody = Data()
         },
-        post("a type of one's own", "content-type: text/plain\r\n" + defaults + "Content-Length: 5\r\n", "hello") {
+        post(
+            "a type of the request's own", "content-type: text/plain\r\n" + defaults + "Content-Length: 5\r\n", "hello"
+        ) {
             $0.httpMethod = "POST"
             $0.httpBody = Data("hello".utf8)
             $0.setValue("text/plain", forHTTPHeaderField: "content-type")
         },
         post(
-            "a length of one's own",
+            "a length of the request's own",
             defaults + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n", "hello"
         ) {
             $0.httpMethod = "POST"
@@ -166,19 +168,21 @@ struct RequestBytesTests {
                 + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\n", body: "\r\n\r\n\0"),
     ]
 
-    @Test("target", arguments: targets)
+    @Test("The request target is percent-encoded as needed, and a path is never empty", arguments: targets)
     func target(row: Row) async throws { try await expectBytes(row) }
 
-    @Test("method", arguments: methods)
+    @Test("The request line and fields are those of the method", arguments: methods)
     func method(row: Row) async throws { try await expectBytes(row) }
 
-    @Test("fields", arguments: headers)
+    @Test("The header fields are in this order and spelling", arguments: headers)
     func header(row: Row) async throws { try await expectBytes(row) }
 
-    @Test("body", arguments: bodies)
+    @Test("The body has these fields and bytes", arguments: bodies)
     func body(row: Row) async throws { try await expectBytes(row) }
 
-    @Test("Downloads ask in the same words, for no content coding", arguments: [targets[0], methods[0], headers[0]])
+    @Test(
+        "A download's request has the same bytes but for Accept-Encoding",
+        arguments: [targets[0], methods[0], headers[0]])
     func download(row: Row) async throws {
         let plain = Row(
             testDescription: row.testDescription, path: row.path, additional: row.additional, change: row.change,
@@ -187,14 +191,14 @@ struct RequestBytesTests {
     }
 
     private func expectBytes(_ row: Row, as form: LoadForm = .dataDelegate) async throws {
-        let seen = LoadBox((head: "", body: Data()))
+        let seen = LockedValue((head: "", body: Data()))
         let length = row.body.utf8.count
         let listener = try await RawListener.started { peer in
             let head = await peer.head() ?? ""
             let body = await peer.bytes(length)
             seen.withLock { $0 = (head, body) }
             peer.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-            // Whatever came after the message shows here.
+            // Any bytes after the message are found here.
             let rest = await peer.rest()
             seen.withLock { $0.body.append(rest) }
         }
@@ -210,9 +214,9 @@ struct RequestBytesTests {
         #expect(body == Data(row.body.utf8))
     }
 
-    @Test("A name and a password in the URL are not sent")
+    @Test("The user and password of a URL are not sent")
     func userinfo() async throws {
-        let seen = LoadBox("")
+        let seen = LockedValue("")
         let listener = try await RawListener.started { peer in
             let head = await peer.head() ?? ""
             seen.withLock { $0 = head }
@@ -227,9 +231,9 @@ struct RequestBytesTests {
                 == Self.get("/file").replacingOccurrences(of: "%HOST%", with: "127.0.0.1:\(listener.port)"))
     }
 
-    @Test("A request changed after its task was made is not the one that is sent")
+    @Test("Changes to a request after its task was made are not sent")
     func copy() async throws {
-        let seen = LoadBox("")
+        let seen = LockedValue("")
         let listener = try await RawListener.started { peer in
             let head = await peer.head() ?? ""
             seen.withLock { $0 = head }

@@ -1,0 +1,17 @@
+import Foundation
+import Purl
+
+/// The unfinished tasks of a session.
+enum SessionTasks {
+    /// The unfinished tasks, asked on the delegate queue: every earlier call has returned.
+    static func unfinished(of session: URLSession) async -> [URLSessionTask] {
+        await withCheckedContinuation { continuation in
+            session.getAllTasks { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Returns when every task has completed.
+    static func waitUntilCompleted(of session: URLSession) async {
+        while await !unfinished(of: session).isEmpty { await Task.yield() }
+    }
+}
