@@ -15,7 +15,7 @@ enum BodyFailure: Error {
     case tooShort(length: Int64)
     /// The stream has more bytes than its user had promised.
     case tooLong(length: Int64)
-    /// A stream is needed, or needed again, and nobody has given one.
+    /// A stream is needed, or needed again, and neither the request nor the delegate has one.
     case noStream
 
     var code: URLError.Code {

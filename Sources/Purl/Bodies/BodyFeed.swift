@@ -7,10 +7,10 @@ internal import PurlIO
 /// the memory it takes.
 @NetworkActor
 final class BodyFeed {
-    /// What there is at the moment.
+    /// What there is now.
     enum Supply {
         case piece(BodyPiece)
-        /// Something is being read; `onSupply` says when to ask again.
+        /// Something is being read; ``whenSupplied(_:)`` calls when there is something.
         case nothingYet
         case failed(BodyFailure)
     }
@@ -24,17 +24,21 @@ final class BodyFeed {
         case over
     }
 
-    /// Called when there is something after there was nothing; never within a call.
-    var onSupply: (() -> Void)?
     private let source: any BodySource
     private let willBegin: () -> Void
     private let queue = DispatchQueue(label: "Purl.BodyFeed")
     private var state = State.untouched
+    private var onSupply: (() -> Void)?
 
     /// - Parameter willBegin: Called before the first read, at once when that is asked for.
     init(_ source: any BodySource, willBegin: @escaping () -> Void = {}) {
         self.source = source
         self.willBegin = willBegin
+    }
+
+    /// Calls `action` whenever there is something to take after there was nothing; never within a call.
+    func whenSupplied(_ action: @escaping () -> Void) {
+        onSupply = action
     }
 
     /// There is something to take.

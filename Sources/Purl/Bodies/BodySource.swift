@@ -1,6 +1,11 @@
-/// What brings a body piece by piece. The calls block; they are made on one queue, one at a time.
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+import Synchronization
+
+/// Reads a body piece by piece. The calls block; they are made on one queue, one at a time.
 protocol BodySource: Sendable {
-    /// The next piece. After the last one, or a failure, nothing is asked for any more.
+    /// The next piece. After the last one, or a failure, it is not called any more.
     func next() throws(BodyFailure) -> BodyPiece
 
     /// Lets go of what is open. May be called at any time but during `next`, and more than once.
@@ -26,5 +31,128 @@ struct BodyPiece: Sendable {
     /// How many of the body's bytes are among the first `count` of the piece.
     func contentBytes(in count: Int) -> Int {
         min(max(count, content.lowerBound), content.upperBound) - content.lowerBound
+    }
+}
+
+/// Names a file's bytes, as many as were announced, to be sent by the system.
+final class FileSource: BodySource {
+    private struct State {
+        var opened: OpenUpload?
+        var offset: Int64 = 0
+    }
+
+    private let upload: UploadFile
+    private let state = Mutex(State())
+
+    init(_ upload: UploadFile) { self.upload = upload }
+
+    func next() throws(BodyFailure) -> BodyPiece {
+        try state.withLock { state throws(BodyFailure) in
+            let opened = if let opened = state.opened { opened } else { try OpenUpload(upload) }
+            state.opened = opened
+            let count = Int(min(Int64(FileRegion.limit), upload.length - state.offset))
+            // So that sending does not wait for the disk.
+            opened.file.prefetch(count, at: state.offset)
+            let region = FileRegion(of: opened, at: state.offset, count: count)
+            state.offset += Int64(count)
+            let isLast = state.offset == upload.length
+            if isLast { state.opened = nil }
+            return BodyPiece(region: region, content: 0..<count, isLast: isLast)
+        }
+    }
+
+    func close() {
+        state.withLock { $0.opened = nil }
+    }
+}
+
+/// Reads a user's stream: in chunks when its length is unknown, else exactly as many bytes as were promised.
+final class StreamSource: BodySource {
+    private struct State {
+        var isOpen = false
+        /// What is still to come of the length that was promised.
+        var remaining: Int64
+    }
+
+    private let body: BodyStream
+    private let length: Int64?
+    private let state: Mutex<State>
+
+    init(_ body: BodyStream, length: Int64?) {
+        self.body = body
+        self.length = length
+        state = Mutex(State(remaining: length ?? 0))
+    }
+
+    func next() throws(BodyFailure) -> BodyPiece {
+        try state.withLock { state throws(BodyFailure) in
+            open(&state)
+            do throws(BodyFailure) {
+                let piece = if let length { try plainPiece(of: length, &state.remaining) } else { try chunk() }
+                if piece.isLast { close(&state) }
+                return piece
+            } catch {
+                close(&state)
+                throw error
+            }
+        }
+    }
+
+    func close() {
+        state.withLock { close(&$0) }
+    }
+
+    private func open(_ state: inout State) {
+        guard !state.isOpen else { return }
+        state.isOpen = true
+        if body.stream.streamStatus == .notOpen { body.stream.open() }
+    }
+
+    private func close(_ state: inout State) {
+        guard state.isOpen else { return }
+        state.isOpen = false
+        body.stream.close()
+    }
+
+    /// What the stream gives, as one chunk (RFC 9112 §7.1); at its end, the last one.
+    private func chunk() throws(BodyFailure) -> BodyPiece {
+        let bytes = try read(BodyPiece.limit)
+        guard !bytes.isEmpty else { return BodyPiece(wire: Array("0\r\n\r\n".utf8), isLast: true) }
+        var piece = BodyPiece()
+        ChunkEncoder.appendChunk(bytes.span.bytes, to: &piece.wire)
+        let end = piece.wire.count - 2
+        piece.content = (end - bytes.count)..<end
+        return piece
+    }
+
+    /// A part of a promised length. The last part is kept back until the stream has ended, so that a server never takes
+    /// the beginning of a longer body for the whole.
+    private func plainPiece(of length: Int64, _ remaining: inout Int64) throws(BodyFailure) -> BodyPiece {
+        var bytes: [UInt8] = []
+        if remaining > 0 {
+            bytes = try read(Int(min(Int64(BodyPiece.limit), remaining)))
+            guard !bytes.isEmpty else { throw .tooShort(length: length) }
+            remaining -= Int64(bytes.count)
+        }
+        if remaining == 0 {
+            guard try read(1).isEmpty else { throw .tooLong(length: length) }
+        }
+        return BodyPiece(wire: bytes, content: 0..<bytes.count, isLast: remaining == 0)
+    }
+
+    /// Up to `limit` bytes; none at the end.
+    private func read(_ limit: Int) throws(BodyFailure) -> [UInt8] {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            result = buffer.baseAddress.map { body.stream.read($0, maxLength: limit) } ?? 0
+            count = max(0, min(result, limit))
+        }
+        guard result >= 0 else { throw .stream(failure) }
+        return bytes
+    }
+
+    /// Why the stream has failed. On Linux `streamError` traps on a stream that has not.
+    private var failure: (any Error)? {
+        body.stream.streamStatus == .error ? body.stream.streamError : nil
     }
 }

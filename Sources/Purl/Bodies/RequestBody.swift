@@ -1,7 +1,8 @@
 import Foundation
 internal import PurlHTTP
+import Synchronization
 
-/// Where a request's body comes from, as its user has said it.
+/// Where a request's body comes from.
 enum RequestBody: Sendable {
     case none
     case data(Data)
@@ -21,7 +22,7 @@ enum OutgoingBody: Sendable {
     /// - Parameter length: What the user has promised; `nil` makes it chunked.
     case stream(BodyStream, length: Int64?)
 
-    /// How its end is told to the server.
+    /// How the server finds its end.
     var framing: BodyFraming {
         switch self {
         case .none: .none
@@ -32,7 +33,7 @@ enum OutgoingBody: Sendable {
         }
     }
 
-    /// The length in bytes; `nil` when nobody knows it.
+    /// The length in bytes; `nil` when it is not known.
     var length: Int64? {
         switch self {
         case .none: 0
@@ -41,4 +42,29 @@ enum OutgoingBody: Sendable {
         case .stream(_, let length): length
         }
     }
+}
+
+/// A user's stream that a request's body is read from. It can be read once, by one transfer.
+final class BodyStream: Sendable {
+    // URLRequest is Sendable and carries a stream, as everywhere. It is read by one transfer, on one queue; users leave
+    // it alone once the task has begun.
+    nonisolated(unsafe) let stream: InputStream
+    private let taken = Mutex(false)
+
+    init(_ stream: InputStream) { self.stream = stream }
+
+    /// A transfer has begun to read.
+    var isTaken: Bool { taken.withLock { $0 } }
+
+    /// Marks the stream as read from.
+    func take() {
+        taken.withLock { $0 = true }
+    }
+}
+
+extension BodyStream: Hashable {
+    /// Whether both are the same stream.
+    static func == (left: BodyStream, right: BodyStream) -> Bool { left.stream === right.stream }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(stream)) }
 }

@@ -222,7 +222,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     private func provenance(of request: URLRequest) -> CacheProvenance {
         let now = Int64(store.now.timeIntervalSince1970)
         var fields = request.ownFields
-        if let target = try? RequestTarget(request.url) {
+        if let target = try? TargetURI(request.url) {
             fields =
                 RequestComposer(request: request).head(at: target, framing: .none).fields
         }

@@ -1,51 +1,85 @@
 import Foundation
 internal import PurlIO
 
-/// A session's connections: kept alive, reused, and never more to one origin than the configuration allows.
+/// The next hop of a request: its server, or a proxy.
+enum NextHop: Hashable, Sendable {
+    case server(Origin)
+    /// The connections to it are shared by all servers behind it.
+    case proxy(Endpoint)
+
+    var endpoint: Endpoint {
+        switch self {
+        case .server(let origin): origin.endpoint
+        case .proxy(let endpoint): endpoint
+        }
+    }
+
+    /// How many connections to the hop may be open, where the configuration allows `limit` for each host.
+    ///
+    /// RFC 6455 §4.1 item 2: one WebSocket handshake at a time. Once it is over the connection is no longer in the pool,
+    /// nor is that of a stream, of which there may be any number.
+    func limit(perHost limit: Int) -> Int {
+        guard case .server(let origin) = self else { return limit }
+        if origin.isStream { return .max }
+        return origin.isWebSocket ? 1 : limit
+    }
+}
+
+/// Makes a session's connections.
+protocol Dialler: Sendable {
+    /// Makes a connection; `completion` is called once, never within this call, and never after the dial was cancelled.
+    @NetworkActor func dial(
+        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
+    ) -> Dial
+}
+
+/// Dials over the network, or to a socket of this machine.
+struct NetworkDialler: Dialler {
+    let resolver: any Resolver
+
+    func dial(
+        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
+    ) -> Dial {
+        Dial(to: endpoint, resolver: resolver) { completion($0.map { $0 }) }
+    }
+}
+
+/// A session's connections: kept alive, reused, and never more to one hop than the configuration allows.
 ///
-/// Each origin has a lane: its idle connections, the exchanges that wait for one, and a count of what is open. A
-/// connection that comes free goes to the exchange that has waited longest; a new one is dialled only when none is
-/// idle and the lane has room.
+/// Each hop has a lane, whose ``ConnectionSchedule`` knows its idle connections and the exchanges that wait for one, and
+/// decides who gets which. The pool does what is decided: it dials, closes, and answers those who wait.
 @NetworkActor
 final class ConnectionPool {
-    /// A wait for a connection. Whoever waits gets exactly one answer, unless it cancels first.
+    /// A wait for a connection. It gets exactly one answer, unless it is cancelled first.
     @NetworkActor
-    final class Ticket {
+    final class Waiter: ConnectionWaiter {
         /// When dialling began for it; `nil` while it waits for a place.
         private(set) var dialStart: MonotonicTime?
         /// How far dialling has come; at its end.
         private(set) var dialTimes: DialTimes?
+        private(set) var priority: Float
         fileprivate let lane: Lane
-        fileprivate private(set) var priority: Float
-        fileprivate var answer: ((Result<HTTPConnection, DialError>) -> Void)?
-        fileprivate var dial: Dial? {
-            didSet {
-                if dial != nil { dialStart = pool?.clock.now }
-                dialTimes = oldValue?.times
-            }
-        }
-        fileprivate weak var pool: ConnectionPool?
+        private var answer: ((Result<HTTPConnection, DialError>) -> Void)?
+        private var dial: Dial?
+        private weak var pool: ConnectionPool?
 
         fileprivate init(
-            lane: Lane, priority: Float, answer: @escaping (Result<HTTPConnection, DialError>) -> Void
+            lane: Lane, pool: ConnectionPool, priority: Float,
+            answer: @escaping (Result<HTTPConnection, DialError>) -> Void
         ) {
             self.lane = lane
+            self.pool = pool
             self.priority = priority
             self.answer = answer
         }
 
-        /// No descriptor was left for it: it waits for a place again.
-        fileprivate func wait(for answer: @escaping (Result<HTTPConnection, DialError>) -> Void) {
-            self.answer = answer
-            dialStart = nil
-            lane.waiting.append(self, priority: priority)
-        }
+        var isWaiting: Bool { answer != nil && dial == nil }
 
         /// Waits from now on among those of another priority, behind those who have waited there.
         func move(to priority: Float) {
-            guard priority != self.priority, answer != nil, dial == nil else { return }
+            guard priority != self.priority, isWaiting else { return }
             self.priority = priority
-            lane.waiting.append(self, priority: priority)
+            lane.schedule.append(self)
         }
 
         /// Gives up the place in the queue, or the dialling that had begun.
@@ -54,25 +88,45 @@ final class ConnectionPool {
             answer = nil
             guard let dial else { return }
             dial.cancel()
+            dialTimes = dial.times
             self.dial = nil
             pool?.closed(lane)
         }
+
+        fileprivate func setDial(_ dial: Dial) {
+            self.dial = dial
+            dialStart = pool?.clock.now
+        }
+
+        /// Dialling is over. Returns whether a connection is still wanted.
+        fileprivate func endDial() -> Bool {
+            dialTimes = dial?.times
+            dial = nil
+            return answer != nil
+        }
+
+        /// No descriptor was left for it: it waits for a place again.
+        fileprivate func waitAgain() {
+            dialStart = nil
+            lane.schedule.append(self)
+        }
+
+        fileprivate func finish(_ result: Result<HTTPConnection, DialError>) {
+            let answer = answer
+            self.answer = nil
+            answer?(result)
+        }
     }
 
-    /// What one origin has. Connections and tickets know theirs, so that a request looks it up once.
+    /// The connections to one hop. Connections and waiters know theirs, so that a request looks it up once.
     @NetworkActor
     final class Lane {
-        let origin: Origin
-        /// Connections that are idle, in use or being dialled.
-        fileprivate var open = 0
-        /// For how many there were descriptors when there was none left for another.
-        fileprivate var ceiling = Int.max
-        /// The most recently used last: it is the likeliest to be still alive.
-        fileprivate var idle: [HTTPConnection] = []
-        fileprivate var waiting = PriorityQueue<Ticket>()
+        let hop: NextHop
+        fileprivate var schedule: ConnectionSchedule<Waiter, HTTPConnection>
 
-        init(_ origin: Origin) {
-            self.origin = origin
+        fileprivate init(_ hop: NextHop, limit: Int) {
+            self.hop = hop
+            schedule = ConnectionSchedule(limit: limit)
         }
     }
 
@@ -81,16 +135,14 @@ final class ConnectionPool {
 
     let clock: SessionClock
     /// What all connections together may receive in a second, and send.
-    let receiveLimit: RateLimit?
-    let sendLimit: RateLimit?
+    let limits: RateLimits
 
     private let connectionsPerHost: Int
     private let dialler: any Dialler
-    private var lanes: [Origin: Lane] = [:]
+    private var lanes: [NextHop: Lane] = [:]
     /// The lane that was asked for last, which is likely to be asked for again.
     private var latest: Lane?
-    /// What the last request's URL meant; the next one's is likely to begin like it.
-    var latestTarget: RequestTarget?
+    private var latestTarget: TargetURI?
     /// Connections made before this generation are not used again.
     private var generation = 0
     private var sweep: SessionTimer?
@@ -99,33 +151,40 @@ final class ConnectionPool {
         connectionsPerHost = max(1, settings.httpMaximumConnectionsPerHost)
         clock = settings.clock
         let rateClock = settings.rateClock ?? settings.clock
-        receiveLimit = settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) }
-        sendLimit = settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) }
+        limits = RateLimits(
+            receiving: settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) },
+            sending: settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) })
         dialler = settings.dialler ?? NetworkDialler(resolver: settings.resolver)
     }
 
-    /// A connection that can be used at once, if there is one and nobody has waited for it.
-    func takeIdle(of origin: Origin) -> HTTPConnection? {
-        let lane = lane(of: origin)
-        return lane.waiting.isEmpty ? takeIdle(from: lane) : nil
+    /// The target URI of a request's URL, which is likely to begin like the last one's.
+    func target(of url: URL?) throws(TargetURI.Refusal) -> TargetURI {
+        let target = try TargetURI(url, like: latestTarget)
+        latestTarget = target
+        return target
+    }
+
+    /// A connection that can be used at once, if there is one and no exchange has waited for it.
+    func takeIdle(to hop: NextHop) -> HTTPConnection? {
+        let now = clock.now
+        return lane(to: hop).schedule.takeIdle({ $0.idleState(at: now) }, close: { $0.close() })
     }
 
     /// Asks for a connection. The answer may come before this returns, when one is idle.
     ///
     /// - Parameters:
     ///   - priority: The higher ones are served first, equal ones in the order in which they came.
-    ///   - fresh: One idle connection has just proved dead, so the others of the origin are not trusted.
+    ///   - fresh: One idle connection has just proved dead, so the others to the hop are not trusted.
     func lease(
-        _ origin: Origin, priority: Float = URLSessionTask.defaultPriority, fresh: Bool = false,
+        _ hop: NextHop, priority: Float, fresh: Bool,
         answer: @escaping (Result<HTTPConnection, DialError>) -> Void
-    ) -> Ticket {
-        let lane = lane(of: origin)
-        let ticket = Ticket(lane: lane, priority: priority, answer: answer)
-        ticket.pool = self
-        lane.waiting.append(ticket, priority: priority)
+    ) -> Waiter {
+        let lane = lane(to: hop)
+        let waiter = Waiter(lane: lane, pool: self, priority: priority, answer: answer)
+        lane.schedule.append(waiter)
         if fresh { closeIdle(of: lane) }
         serve(lane)
-        return ticket
+        return waiter
     }
 
     /// Takes a connection back after its exchange.
@@ -138,27 +197,26 @@ final class ConnectionPool {
             closed(lane)
             return
         }
-        lane.idle.append(connection)
-        connection.idleTurn = EventLoop.shared.turns
-        connection.idleDeadline = clock.now + min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit)
+        connection.becomeIdle(until: clock.now + min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit))
+        lane.schedule.addIdle(connection)
         serve(lane)
         startSweeping()
     }
 
-    /// The connection's socket belongs to somebody else from now on.
+    /// The connection's transport is used for something else from now on.
     func detach(_ connection: HTTPConnection) {
         closed(connection.lane)
     }
 
-    /// A connection over a socket that is connected to an origin by way of somebody else.
-    func adopt(_ socket: StreamSocket, as origin: Origin) -> HTTPConnection {
-        let lane = lane(of: origin)
-        lane.open += 1
-        return HTTPConnection(socket, lane: lane, pool: self, generation: generation)
+    /// A connection over a transport that is connected to a hop through a tunnel.
+    func adopt(_ transport: any Transport, as hop: NextHop) -> HTTPConnection {
+        let lane = lane(to: hop)
+        lane.schedule.addOpen()
+        return HTTPConnection(transport, lane: lane, pool: self, generation: generation)
     }
 
-    /// An idle connection ended by itself. It stays among the idle ones until somebody looks for one: there may be
-    /// thousands, and servers close them all at once.
+    /// An idle connection ended by itself. It stays among the idle ones until one is looked for: there may be thousands,
+    /// and servers close them all at once.
     func idleConnectionClosed(_ connection: HTTPConnection) {
         closed(connection.lane)
     }
@@ -167,15 +225,6 @@ final class ConnectionPool {
     func retireConnections() {
         generation += 1
         for lane in lanes.values { closeIdle(of: lane) }
-    }
-
-    private func closeIdle(of lane: Lane) {
-        let idle = lane.idle
-        lane.idle = []
-        for connection in idle where connection.isOpen {
-            connection.close()
-            closed(lane)
-        }
     }
 
     /// Closes what is idle, for good.
@@ -187,92 +236,56 @@ final class ConnectionPool {
 
     // MARK: Lanes
 
-    private func lane(of origin: Origin) -> Lane {
-        if let latest, latest.origin == origin { return latest }
-        let lane = lanes[origin] ?? Lane(origin)
-        lanes[origin] = lane
+    private func lane(to hop: NextHop) -> Lane {
+        if let latest, latest.hop == hop { return latest }
+        let lane = lanes[hop] ?? Lane(hop, limit: hop.limit(perHost: connectionsPerHost))
+        lanes[hop] = lane
         latest = lane
         return lane
     }
 
     private func serve(_ lane: Lane) {
-        while let ticket = lane.waiting.first {
-            // Given up, or waiting elsewhere in the line now.
-            guard let answer = ticket.answer, ticket.priority == lane.waiting.firstPriority else {
-                lane.waiting.removeFirst()
-                continue
-            }
-            if let connection = takeIdle(from: lane) {
-                lane.waiting.removeFirst()
-                ticket.answer = nil
-                answer(.success(connection))
-            } else if lane.open < min(limit(to: lane.origin), lane.ceiling) {
-                lane.waiting.removeFirst()
-                lane.open += 1
-                dial(ticket)
-            } else {
-                return
+        while true {
+            let now = clock.now
+            switch lane.schedule.next({ $0.idleState(at: now) }, close: { $0.close() }) {
+            case .use(let connection, let waiter): waiter.finish(.success(connection))
+            case .dial(let waiter): dial(waiter)
+            case .wait: return dropIfEmpty(lane)
             }
         }
-        lane.ceiling = .max
-        dropIfEmpty(lane)
     }
 
-    /// RFC 6455 §4.1 item 2: one WebSocket handshake at a time. Once it is over the connection is no longer in the pool,
-    /// nor is that of a stream, which as many can be opened of as are asked for.
-    private func limit(to origin: Origin) -> Int {
-        if origin.isStream { return .max }
-        return origin.isWebSocket ? 1 : connectionsPerHost
-    }
-
-    /// The idle connection used last, if it can still be trusted; those that cannot are closed on the way.
-    private func takeIdle(from lane: Lane) -> HTTPConnection? {
-        let now = clock.now
-        while let connection = lane.idle.popLast() {
-            guard connection.isOpen else { continue }
-            if connection.idleDeadline > now, connection.isQuiet { return connection }
-            connection.close()
-            lane.open -= 1
-        }
-        return nil
-    }
-
-    private func dial(_ ticket: Ticket) {
-        let lane = ticket.lane
+    private func dial(_ waiter: Waiter) {
+        let lane = waiter.lane
         let generation = generation
-        ticket.dial = dialler.dial(lane.origin.endpoint) { [weak self] result in
+        let dial = dialler.dial(lane.hop.endpoint) { [weak self] result in
             guard let self else { return }
-            let answer = ticket.answer
-            ticket.answer = nil
-            // Keeps its times.
-            ticket.dial = nil
+            let isWanted = waiter.endDial()
             switch result {
-            case .success(let socket):
-                let connection = HTTPConnection(socket, lane: lane, pool: self, generation: generation)
-                connection.dialTimes = ticket.dialTimes
-                answer?(.success(connection))
+            case .success(let transport):
+                let connection = HTTPConnection(
+                    transport, lane: lane, pool: self, generation: generation, dialTimes: waiter.dialTimes)
+                waiter.finish(.success(connection))
             case .failure(let error):
-                guard let answer, error.isShortage, self.makesDo(in: lane) else {
-                    answer?(.failure(error))
-                    return self.closed(lane)
+                if isWanted, error.isShortage, self.makesDo(in: lane) {
+                    waiter.waitAgain()
+                } else {
+                    waiter.finish(.failure(error))
                 }
-                ticket.wait(for: answer)
                 self.closed(lane)
             }
         }
+        waiter.setDial(dial)
     }
 
     /// The process has no descriptor left for one more connection of the lane: those it has must do, or else one that
     /// is idle elsewhere has to go. False when there is neither.
     private func makesDo(in lane: Lane) -> Bool {
-        let others = lane.open - 1
-        if others > 0 {
-            lane.ceiling = others
-            return true
-        }
+        if lane.schedule.limitToDescriptors() { return true }
         for other in lanes.values {
-            other.idle.removeAll { !$0.isOpen }
-            guard let connection = other.idle.popLast() else { continue }
+            guard let connection = other.schedule.popIdle({ $0.isOpen ? .usable : .closed }, close: { _ in }) else {
+                continue
+            }
             connection.close()
             closed(other)
             return true
@@ -280,22 +293,33 @@ final class ConnectionPool {
         return false
     }
 
-    /// One open connection of the lane is gone: somebody else may have its place.
+    /// One open connection of the lane is gone: an exchange that waits may have its place.
     fileprivate func closed(_ lane: Lane) {
-        lane.open -= 1
+        lane.schedule.removeOpen()
         serve(lane)
         dropIfEmpty(lane)
     }
 
     private func dropIfEmpty(_ lane: Lane) {
-        guard lane.open == 0, lane.waiting.isEmpty, lanes[lane.origin] === lane else { return }
-        lanes[lane.origin] = nil
+        guard lane.schedule.isEmpty, lanes[lane.hop] === lane else { return }
+        lanes[lane.hop] = nil
         latest = nil
         // Those that ended by themselves would hold the lane, and it them.
-        lane.idle = []
+        _ = lane.schedule.removeIdle()
     }
 
     // MARK: Idle connections
+
+    private func closeIdle(of lane: Lane) {
+        close(lane.schedule.removeIdle { $0.isOpen ? .stale : .closed }, of: lane)
+    }
+
+    private func close(_ connections: [HTTPConnection], of lane: Lane) {
+        for connection in connections {
+            connection.close()
+            closed(lane)
+        }
+    }
 
     private func startSweeping() {
         guard sweep == nil else { return }
@@ -310,13 +334,12 @@ final class ConnectionPool {
         let now = clock.now
         var anyIdle = false
         for lane in lanes.values {
-            let expired = lane.idle.filter { $0.isOpen && $0.idleDeadline <= now }
-            lane.idle.removeAll { !$0.isOpen || $0.idleDeadline <= now }
-            anyIdle = anyIdle || !lane.idle.isEmpty
-            for connection in expired {
-                connection.close()
-                closed(lane)
+            let expired = lane.schedule.removeIdle { connection in
+                guard connection.isOpen else { return .closed }
+                return connection.idleDeadline <= now ? .stale : .usable
             }
+            anyIdle = anyIdle || lane.schedule.hasIdle
+            close(expired, of: lane)
         }
         if anyIdle { startSweeping() }
     }

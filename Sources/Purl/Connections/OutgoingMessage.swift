@@ -1,7 +1,7 @@
 import Foundation
 internal import PurlIO
 
-/// A request on its way out: what the socket has not taken yet.
+/// A request on its way out: what the transport has not taken yet.
 @NetworkActor
 struct OutgoingMessage {
     private enum Content {
@@ -9,7 +9,7 @@ struct OutgoingMessage {
         case fed(BodyFeed)
     }
 
-    /// Why there is more to send and the socket is not what it waits for.
+    /// Why there is more to send and the transport is not what it waits for.
     private enum Pause {
         /// The server is to say whether it wants the body (RFC 9110 §10.1.1).
         case forContinue
@@ -19,7 +19,7 @@ struct OutgoingMessage {
 
     private var head: [UInt8] = []
     private(set) var headSent = 0
-    /// Bytes that the socket has taken after the head, chunk framing included.
+    /// Bytes that the transport has taken after the head, chunk framing included.
     private(set) var bodySent: Int64 = 0
     private var content = Content.whole(Data())
     /// How much of the data, or of the feed's piece, has been sent.
@@ -29,15 +29,11 @@ struct OutgoingMessage {
     private var isStopped = false
     /// Why there will be no more of the body.
     private(set) var failure: BodyFailure?
-    /// How many bytes may have gone out in all when the sending of the moment is over.
+    /// How many bytes may have gone out in all when the current call of `send` is over.
     private var ceiling = Int64.max
 
-    nonisolated init() {}
-
-    /// - Parameters:
-    ///   - asksFirst: The body waits for ``startBody()``.
-    ///   - onSupply: There is something to send after there was nothing; never called within a call.
-    init(head: [UInt8], body: OutgoingBody, asksFirst: Bool, onSupply: @escaping () -> Void) {
+    /// - Parameter asksFirst: The body waits for ``startBody()``.
+    init(head: [UInt8], body: OutgoingBody, asksFirst: Bool) {
         self.head = head
         switch body {
         case .none:
@@ -49,8 +45,18 @@ struct OutgoingMessage {
         case .stream(let stream, let length):
             content = .fed(BodyFeed(StreamSource(stream, length: length), willBegin: stream.take))
         }
-        if case .fed(let feed) = content { feed.onSupply = onSupply }
         if asksFirst { pause = .forContinue }
+    }
+
+    /// The body comes from a file or a stream, which is read away from the network thread.
+    var isFed: Bool {
+        if case .fed = content { return true }
+        return false
+    }
+
+    /// Calls `action` whenever there is something to send after there was nothing; never within a call.
+    func whenSupplied(_ action: @escaping () -> Void) {
+        if case .fed(let feed) = content { feed.whenSupplied(action) }
     }
 
     /// All of it went out.
@@ -68,8 +74,8 @@ struct OutgoingMessage {
         return !feed.hasSupply
     }
 
-    /// There is something that only the socket keeps from going out.
-    var awaitsSocket: Bool {
+    /// There are bytes that only the transport keeps from going out.
+    var awaitsTransport: Bool {
         if isStopped { return false }
         return headSent < head.count || !(awaitsContinue || awaitsContent || isContentSent)
     }
@@ -81,7 +87,7 @@ struct OutgoingMessage {
         }
     }
 
-    /// Bytes that the socket has taken.
+    /// Bytes that the transport has taken.
     var bytesSent: Int64 { Int64(headSent) + bodySent }
 
     private var allowance: Int { Int(clamping: ceiling - bytesSent) }
@@ -101,34 +107,34 @@ struct OutgoingMessage {
         piece = BodyPiece()
     }
 
-    /// Sends what the socket takes, and no more than `limit` bytes; returns how many bytes of the body went out.
-    mutating func send(through socket: StreamSocket, atMost limit: Int = .max) throws(SystemError) -> Int {
+    /// Sends what the transport takes, and no more than `limit` bytes; returns how many bytes of the body went out.
+    mutating func send(through transport: any Transport, atMost limit: Int = .max) throws(SystemError) -> Int {
         guard !isStopped else { return 0 }
         let (ceiling, overflow) = bytesSent.addingReportingOverflow(Int64(limit))
         self.ceiling = overflow ? .max : ceiling
         // A small body travels with its head, so that it costs no segment and no system call of its own.
         if headSent == 0, pause == nil, case .whole(let data) = content, !data.isEmpty, data.count <= 16_384 {
-            return try sendTogether(data, through: socket)
+            return try sendTogether(data, through: transport)
         }
         while headSent < head.count {
             let count = try head.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-                try put(bytes, from: headSent, into: socket)
+                try put(bytes, from: headSent, into: transport)
             }
             guard count > 0 else { return 0 }
             headSent += count
         }
         if awaitsContinue { return 0 }
         switch content {
-        case .whole(let data): return try send(data, through: socket)
-        case .fed(let feed): return try sendPieces(of: feed, through: socket)
+        case .whole(let data): return try send(data, through: transport)
+        case .fed(let feed): return try sendPieces(of: feed, through: transport)
         }
     }
 
-    private mutating func sendTogether(_ data: Data, through socket: StreamSocket) throws(SystemError) -> Int {
+    private mutating func sendTogether(_ data: Data, through transport: any Transport) throws(SystemError) -> Int {
         var message = head
         message.append(contentsOf: data)
         let count = try message.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try put(bytes, from: 0, into: socket)
+            try put(bytes, from: 0, into: transport)
         }
         headSent = min(count, head.count)
         contentSent = count - headSent
@@ -136,11 +142,11 @@ struct OutgoingMessage {
         return contentSent
     }
 
-    private mutating func send(_ data: Data, through socket: StreamSocket) throws(SystemError) -> Int {
+    private mutating func send(_ data: Data, through transport: any Transport) throws(SystemError) -> Int {
         let before = contentSent
         while contentSent < data.count {
             let count = try data.bytes.withUnsafeBytes { bytes throws(SystemError) in
-                try put(bytes, from: contentSent, into: socket)
+                try put(bytes, from: contentSent, into: transport)
             }
             guard count > 0 else { break }
             contentSent += count
@@ -149,7 +155,7 @@ struct OutgoingMessage {
         return contentSent - before
     }
 
-    private mutating func sendPieces(of feed: BodyFeed, through socket: StreamSocket) throws(SystemError) -> Int {
+    private mutating func sendPieces(of feed: BodyFeed, through transport: any Transport) throws(SystemError) -> Int {
         var sent = 0
         while !isContentSent {
             if contentSent == piece.length {
@@ -157,7 +163,7 @@ struct OutgoingMessage {
                 continue
             }
             let before = piece.contentBytes(in: contentSent)
-            let count = try sendPiece(through: socket)
+            let count = try sendPiece(through: transport)
             guard count > 0 else { break }
             contentSent += count
             bodySent += Int64(count)
@@ -166,9 +172,9 @@ struct OutgoingMessage {
         return sent
     }
 
-    private mutating func sendPiece(through socket: StreamSocket) throws(SystemError) -> Int {
+    private mutating func sendPiece(through transport: any Transport) throws(SystemError) -> Int {
         if let region = piece.region {
-            switch try region.send(from: contentSent, atMost: allowance, through: socket) {
+            switch try region.send(from: contentSent, atMost: allowance, through: transport) {
             case .bytes(let count):
                 return count
             case .cannotBeSentThisWay:
@@ -179,16 +185,16 @@ struct OutgoingMessage {
             }
         }
         return try piece.wire.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try put(bytes, from: contentSent, into: socket)
+            try put(bytes, from: contentSent, into: transport)
         }
     }
 
-    /// Sends the bytes from `start` on, as many of them as may go and the socket takes.
+    /// Sends the bytes from `start` on, as many of them as may go and the transport takes.
     private func put(
-        _ bytes: UnsafeRawBufferPointer, from start: Int, into socket: StreamSocket
+        _ bytes: UnsafeRawBufferPointer, from start: Int, into transport: any Transport
     ) throws(SystemError) -> Int {
         let count = min(bytes.count - start, allowance)
-        return try socket.send(UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
+        return try transport.send(UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
     }
 
     /// Puts bytes in place of a region that the system does not send.

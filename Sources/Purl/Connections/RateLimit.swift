@@ -1,15 +1,30 @@
 internal import PurlIO
 
+/// The time by which bytes are counted out.
+@NetworkActor
+protocol RateClock: Sendable {
+    var now: MonotonicTime { get }
+
+    /// Runs the action once, that long from now, and never within this call.
+    func wake(after delay: Duration, _ action: @escaping @NetworkActor () -> Void)
+}
+
+extension SessionClock: RateClock {
+    func wake(after delay: Duration, _ action: @escaping @NetworkActor () -> Void) {
+        _ = schedule(after: delay, action)
+    }
+}
+
 /// What a session's connections may receive, or send, in a second, all together.
 ///
-/// A connection asks before it moves bytes. When the bucket is empty it gets into a line and hears when it is its turn;
-/// a turn is a portion, and whoever wants another stands at the end of the line again. So each gets as much as the
-/// others, however fast its server is.
+/// A connection asks before it moves bytes. When the bucket is empty it joins the queue, and is called when its turn comes;
+/// a turn is a portion, and for another the connection queues again. So each gets as much as the others, however fast
+/// its server is.
 @NetworkActor
 final class RateLimit {
     /// Made at the first question: sessions are made on any thread.
     private var bucket: TokenBucket?
-    private var line = Queue<RateShare>()
+    private var queue = Queue<RateLimitMember>()
     private var isAwake = false
     private let rate: Int
     private let clock: any RateClock
@@ -20,17 +35,17 @@ final class RateLimit {
         self.clock = clock
     }
 
-    /// How many bytes may be moved now; 0: it is not the share's turn, and it has to stand in line.
+    /// How many bytes may be moved now; 0 when it is not the member's turn, and it has to queue.
     fileprivate func allowance() -> Int {
-        guard line.isEmpty else { return 0 }
+        guard queue.isEmpty else { return 0 }
         return withBucket { bucket, now in
             let available = bucket.available(at: now)
             return available < bucket.portion ? 0 : available
         }
     }
 
-    fileprivate func append(_ share: RateShare) {
-        line.append(share)
+    fileprivate func append(_ member: RateLimitMember) {
+        queue.append(member)
         if !isAwake { wakeForNextTurn() }
     }
 
@@ -43,13 +58,13 @@ final class RateLimit {
         clock.wake(after: withBucket { $0.wait(at: $1) }) { [weak self] in self?.serve() }
     }
 
-    /// Gives turns for as long as there is something to give.
+    /// Gives turns as long as the bucket has portions.
     private func serve() {
-        while let share = line.first {
+        while let member = queue.first {
             let portion = withBucket { bucket, now in bucket.available(at: now) < bucket.portion ? 0 : bucket.portion }
             guard portion > 0 else { return wakeForNextTurn() }
-            line.removeFirst()
-            share.take(turn: portion)
+            queue.removeFirst()
+            member.take(turn: portion)
         }
         isAwake = false
     }
@@ -64,29 +79,30 @@ final class RateLimit {
 
 /// One connection's part in a limit.
 @NetworkActor
-final class RateShare {
-    /// It has to wait, and will hear when it need not any longer.
-    private(set) var isInLine = false
-    /// Of what it was allowed last it has left nothing.
+final class RateLimitMember {
+    /// It waits for its turn.
+    private(set) var isQueued = false
+    /// It has moved all that it was allowed last.
     var hasUsedTurn: Bool { rest == 0 }
 
     private var rest = 0
     private let limit: RateLimit
     private let onTurn: (Int) -> Void
 
-    /// - Parameter onTurn: It is the connection's turn, with that many bytes. What it does not use is for the next.
+    /// - Parameter onTurn: Called with the bytes that the connection may move when its turn comes. What it does not use is
+    ///   for the next.
     init(of limit: RateLimit, onTurn: @escaping (Int) -> Void) {
         self.limit = limit
         self.onTurn = onTurn
     }
 
-    /// How many bytes may be moved now; 0: when it can be more, the turn comes.
+    /// How many bytes may be moved now. When there are none, the member queues for its turn.
     func ask() -> Int {
-        guard !isInLine else { return 0 }
+        guard !isQueued else { return 0 }
         let allowance = limit.allowance()
         rest = allowance
         if allowance == 0 {
-            isInLine = true
+            isQueued = true
             limit.append(self)
         }
         return allowance
@@ -99,7 +115,7 @@ final class RateShare {
     }
 
     fileprivate func take(turn: Int) {
-        isInLine = false
+        isQueued = false
         rest = turn
         onTurn(turn)
     }

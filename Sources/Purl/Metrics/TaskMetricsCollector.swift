@@ -77,7 +77,7 @@ final class TransactionMetricsCollector {
         values.requestStart = EventLoop.shared.now
         values.wasSent = true
         values.isReused = connection.isReused
-        values.isProxied = connection.lane.origin.isProxy
+        values.isProxied = connection.leadsToProxy
         values.dial = connection.isReused ? nil : connection.dialTimes
         (values.local, values.remote) = connection.ends
     }

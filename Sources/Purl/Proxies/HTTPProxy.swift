@@ -1,7 +1,7 @@
 import Foundation
 internal import PurlIO
 
-/// A proxy that is spoken to in HTTP, and who to be for it.
+/// An HTTP proxy, and the user and password for it.
 struct HTTPProxy: Hashable, Sendable {
     let endpoint: Endpoint
     let user: String?
@@ -15,7 +15,7 @@ struct HTTPProxy: Hashable, Sendable {
         guard let url = Self.url(text) else { throw .unreadable(Self.hidingUser(text)) }
         let scheme = url.scheme?.lowercased() ?? ""
         guard scheme == "http" else { throw .unknownScheme(scheme) }
-        guard let target = try? RequestTarget(url), case .host(let host, let ownPort) = target.origin.endpoint else {
+        guard let target = try? TargetURI(url), case .host(let host, let ownPort) = target.origin.endpoint else {
             throw .unreadable(Self.hidingUser(text))
         }
         if let port {
@@ -52,7 +52,7 @@ enum ProxyFault: Error, Hashable, CustomStringConvertible {
     case unknownScheme(String)
     /// A key of the configuration's dictionary has a value that means nothing.
     case badValue(key: String, value: String)
-    /// A kind of proxy that is not spoken to.
+    /// A kind of proxy that Purl does not speak to.
     case unknownKind(key: String)
 
     var description: String {

@@ -1,5 +1,16 @@
 import Foundation
 
+/// Whether a proxy is used for HTTP: a number, not zero for yes. See ``URLSessionConfiguration/connectionProxyDictionary``.
+public let kCFNetworkProxiesHTTPEnable = "HTTPEnable"
+/// The host of the proxy for HTTP: a name or an address, or a URL such as `http://user:password@host:port`.
+public let kCFNetworkProxiesHTTPProxy = "HTTPProxy"
+/// The port of the proxy for HTTP: a number.
+public let kCFNetworkProxiesHTTPPort = "HTTPPort"
+/// The hosts that are reached without a proxy: a list of texts.
+public let kCFNetworkProxiesExceptionsList = "ExceptionsList"
+/// Whether hosts without a dot in their names are reached without a proxy: a number, not zero for yes.
+public let kCFNetworkProxiesExcludeSimpleHostnames = "ExcludeSimpleHostnames"
+
 /// A configuration's proxy dictionary, in types that any thread may read.
 struct ProxyDictionary: Sendable {
     private enum Value: Sendable {
@@ -76,7 +87,7 @@ extension ProxyRules {
         do throws(ProxyFault) {
             let isEnabled = try dictionary.number(kCFNetworkProxiesHTTPEnable) ?? 0 != 0
             guard isEnabled else {
-                // Whoever asks for a proxy of another kind must not be served without any.
+                // A session that is to use a proxy of another kind must not load without one.
                 for key in ["SOCKSEnable", "ProxyAutoConfigEnable", "ProxyAutoDiscoveryEnable"]
                 where try dictionary.number(key) ?? 0 != 0 {
                     throw .unknownKind(key: key)

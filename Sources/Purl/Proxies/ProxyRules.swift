@@ -68,9 +68,9 @@ struct ProxyRules: Sendable {
             except: exceptions.split { $0 == "," || $0.isWhitespace }.compactMap { HostPattern($0) })
     }
 
-    /// The proxy for a request; `nil` when the server is spoken to directly.
-    func proxy(for target: RequestTarget) throws(ProxyFault) -> HTTPProxy? {
-        // A socket of this machine is nothing that another could reach.
+    /// The proxy for a request; `nil` when requests go to the server directly.
+    func proxy(for target: TargetURI) throws(ProxyFault) -> HTTPProxy? {
+        // No other machine reaches a socket of this one.
         guard let proxy, case .host(let name, let port) = target.origin.endpoint else { return nil }
         let host = Host(name, port: port)
         if excludesSimpleNames, host.address == nil, !host.name.contains(".") { return nil }

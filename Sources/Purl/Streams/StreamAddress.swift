@@ -1,11 +1,8 @@
 import Foundation
 internal import PurlIO
 
-/// Where a stream leads: a host and a port, as a URL that nobody but this library sees.
+/// The address of a stream's server: a host and a port, as a URL for use inside this library.
 enum StreamAddress {
-    /// No URL of this scheme is ever loaded.
-    static let scheme = "tcp"
-
     /// What ends a host's name in a URL, and can be part of none.
     private static let forbidden = Set("/?#@\\[]%<>\"^`{|}".utf8)
 
@@ -21,11 +18,11 @@ enum StreamAddress {
         if isBracketed || host.contains(":") {
             guard SocketAddress(literal: host, port: port)?.family == .ipv6 else { return nil }
             // RFC 6874: a scope's sign is written like this in a URL.
-            return URL(string: "\(scheme)://[\(host.replacing("%", with: "%25"))]:\(port)")
+            return URL(string: "\(Origin.streamScheme)://[\(host.replacing("%", with: "%25"))]:\(port)")
         }
         // RFC 1035 §2.3.4, and the dot that may end a full name.
         guard !host.isEmpty, host.utf8.count <= 254 else { return nil }
         guard host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && !forbidden.contains($0) }) else { return nil }
-        return URL(string: "\(scheme)://\(host):\(port)")
+        return URL(string: "\(Origin.streamScheme)://\(host):\(port)")
     }
 }

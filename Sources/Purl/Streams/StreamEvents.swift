@@ -2,28 +2,27 @@ import Foundation
 internal import PurlIO
 import Synchronization
 
-/// Tells a captured stream's delegate of what happens, on the run loop that the stream is scheduled in.
+/// Calls a captured stream's delegate, on the run loop that the stream is scheduled in.
 ///
-/// The network thread watches the connection while somebody wants to know, and makes a timer in the run loop due: that is
-/// what wakes it. There is one timer for each place, since Foundation never gives one back. After an event of bytes or room
-/// there is none until the stream has been read or written. Neither the network thread nor a run loop keeps a stream: one
-/// that nobody else keeps is told of nothing.
+/// The network thread watches the connection while a delegate waits, and makes a timer in the run loop due: that is what
+/// wakes it. There is one timer for each place, since Foundation never gives one back. After an event of bytes or room
+/// there is none until the stream has been read or written. Neither the network thread nor a run loop keeps a stream alive.
 final class StreamEvents: Sendable {
     /// Where a stream is scheduled. `@unchecked Sendable`: a run loop's timers can be changed from any thread.
     private struct Place: @unchecked Sendable {
         let loop: RunLoop
         let mode: RunLoop.Mode
-        /// Due when there is something to be told. Without anything to wait for a run loop would not run.
+        /// Due when there are calls to be made. Without anything to wait for a run loop would not run.
         let timer: Timer
     }
 
     private struct State {
         var places: [Place] = []
-        /// What is to be told, in order.
+        /// The calls to be made, in order.
         var calls: [@Sendable () -> Void] = []
         var watch: Watch?
         var isArmed = false
-        /// Gone once nobody is told of anything any more.
+        /// Gone once no calls are made any more.
         var connection: BlockingSocket?
     }
 
@@ -51,7 +50,7 @@ final class StreamEvents: Sendable {
         if isTaken { loop.add(timer, forMode: mode) }
     }
 
-    /// Seconds that nobody waits for.
+    /// Seconds that never pass.
     private static let ages: TimeInterval = 1_000_000_000
 
     func remove(from loop: RunLoop, mode: RunLoop.Mode) {
@@ -67,7 +66,7 @@ final class StreamEvents: Sendable {
         for place in removed { place.timer.invalidate() }
     }
 
-    /// Nobody is told of anything any more.
+    /// No calls are made any more.
     func stop() {
         let places = state.withLock { state in
             defer {
@@ -81,7 +80,8 @@ final class StreamEvents: Sendable {
         for place in places { place.timer.invalidate() }
     }
 
-    /// Watches until the stream can be read, or written, and has that told. Nothing while it is scheduled nowhere.
+    /// Watches until the stream can be read, or written, and has the delegate called then. Does nothing while the stream
+    /// is scheduled nowhere.
     func arm(for side: CapturedSide) {
         let connection: BlockingSocket? = state.withLock { state in
             guard !state.places.isEmpty, !state.isArmed else { return nil }
@@ -108,7 +108,7 @@ final class StreamEvents: Sendable {
         run(for: side) { [weak self] side in
             guard let self else { return }
             self.state.withLock { $0.isArmed = false }
-            // Somebody may have read or written without waiting to be told.
+            // The user may have read or written without waiting for the call.
             guard side.isReady else { return self.arm(for: side) }
             switch self.direction {
             case .output: side.listener.tell(.hasSpaceAvailable)
@@ -120,7 +120,7 @@ final class StreamEvents: Sendable {
         }
     }
 
-    /// Has the delegate told of something that happened.
+    /// Has the delegate called with an event.
     func tell(_ side: CapturedSide, _ event: Stream.Event) {
         run(for: side) { $0.listener.tell(event) }
     }

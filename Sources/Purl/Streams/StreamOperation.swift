@@ -1,10 +1,10 @@
 import Foundation
 internal import PurlIO
 
-/// A call of the user's that waits for its turn.
+/// A read, a write or another call of the user's that waits for its turn.
 @NetworkActor
 final class StreamOperation {
-    /// The bytes, and whether they are the last.
+    /// Receives the bytes, and whether they are the last.
     typealias Receiver = @Sendable (Result<(Data?, Bool), any Error>) -> Void
     typealias Handler = @Sendable ((any Error)?) -> Void
 
@@ -22,18 +22,18 @@ final class StreamOperation {
     }
 
     let kind: Kind
-    /// For whoever may give up a read.
-    let ticket: ReceiverTicket?
-    /// Until when it has to have come about.
-    var deadline: MonotonicTime?
-    /// How much of a write the system has.
-    var sent = 0
+    /// Identifies a read that can be cancelled.
+    let token: ReceiveToken?
+    /// When the operation fails unless it has finished; `nil` for no limit.
+    private(set) var deadline: MonotonicTime?
+    /// How many bytes of a write the system has.
+    private(set) var sent = 0
     /// It has been answered, and is left out when its turn comes.
     private(set) var isOver = false
 
-    init(_ kind: Kind, ticket: ReceiverTicket? = nil) {
+    init(_ kind: Kind, token: ReceiveToken? = nil) {
         self.kind = kind
-        self.ticket = ticket
+        self.token = token
     }
 
     var isReading: Bool {
@@ -45,6 +45,15 @@ final class StreamOperation {
     var unsent: Int {
         if case .write(let data, _) = kind { return data.count - sent }
         return 0
+    }
+
+    func setDeadline(_ deadline: MonotonicTime) {
+        self.deadline = deadline
+    }
+
+    /// The system has so many bytes more of a write.
+    func addSent(_ count: Int) {
+        sent += count
     }
 
     func finish(with bytes: Data?, isLast: Bool) {
@@ -69,5 +78,124 @@ final class StreamOperation {
     private func end() -> Bool {
         defer { isOver = true }
         return !isOver
+    }
+}
+
+/// The operations of one direction that wait for their turn.
+@NetworkActor
+struct StreamOperationQueue {
+    private var operations = Queue<StreamOperation>()
+
+    nonisolated init() {}
+
+    /// How many wait, those included that have been answered before their turn.
+    var count: Int { operations.count }
+
+    subscript(position: Int) -> StreamOperation? { operations[position] }
+
+    /// Those that have not been answered.
+    var pending: [StreamOperation] {
+        (0..<operations.count).compactMap { operations[$0] }.filter { !$0.isOver }
+    }
+
+    mutating func append(_ operation: StreamOperation) {
+        operations.append(operation)
+    }
+
+    /// The first operation that has not been answered; it stays in the queue until it is, or is removed.
+    mutating func next() -> StreamOperation? {
+        while let first = operations.first, first.isOver { operations.removeFirst() }
+        return operations.first
+    }
+
+    mutating func removeFirst() {
+        operations.removeFirst()
+    }
+}
+
+/// The time limits of reads and writes. Their time runs from the call, but not while the task is suspended.
+@NetworkActor
+final class StreamDeadlines {
+    typealias Alarm = @Sendable @NetworkActor () -> Void
+
+    private enum Time {
+        /// Nothing has had a limit since time stopped counting.
+        case paused
+        case stopped(since: MonotonicTime)
+        case running
+    }
+
+    private let clock: SessionClock
+    private var time = Time.paused
+    private var alarm: (timer: SessionTimer, moment: MonotonicTime)?
+
+    nonisolated init(_ clock: SessionClock) {
+        self.clock = clock
+    }
+
+    /// Gives an operation a limit.
+    ///
+    /// - Parameters:
+    ///   - timeout: `nil` for no limit.
+    ///   - onAlarm: Called when an operation may have had its time.
+    func limit(_ operation: StreamOperation, to timeout: Duration?, onAlarm: @escaping Alarm) {
+        guard let timeout else { return }
+        switch time {
+        case .running:
+            let deadline = clock.now + timeout
+            operation.setDeadline(deadline)
+            wake(at: deadline, onAlarm)
+        case .stopped(let moment):
+            operation.setDeadline(moment + timeout)
+        case .paused:
+            let now = clock.now
+            time = .stopped(since: now)
+            operation.setDeadline(now + timeout)
+        }
+    }
+
+    /// From now on no time passes.
+    func stop() {
+        time = .stopped(since: clock.now)
+        cancel()
+    }
+
+    /// Time passes again. All deadlines move by the time that did not count.
+    func start(_ operations: [StreamOperation], onAlarm: @escaping Alarm) {
+        var pause = Duration.zero
+        if case .stopped(let moment) = time { pause = clock.now - moment }
+        time = .running
+        for operation in operations {
+            guard let deadline = operation.deadline else { continue }
+            operation.setDeadline(deadline + pause)
+            wake(at: deadline + pause, onAlarm)
+        }
+    }
+
+    /// Those operations that have had their time; looks at the others when the first of them has.
+    func expired(among operations: [StreamOperation], onAlarm: @escaping Alarm) -> [StreamOperation] {
+        alarm = nil
+        guard case .running = time else { return [] }
+        let now = clock.now
+        var expired: [StreamOperation] = []
+        for operation in operations {
+            guard let deadline = operation.deadline else { continue }
+            if deadline <= now { expired.append(operation) } else { wake(at: deadline, onAlarm) }
+        }
+        return expired
+    }
+
+    /// Nothing has a limit any more.
+    func cancel() {
+        alarm?.timer.cancel()
+        alarm = nil
+    }
+
+    private func wake(at moment: MonotonicTime, _ onAlarm: @escaping Alarm) {
+        if let alarm {
+            if alarm.moment <= moment { return }
+            alarm.timer.cancel()
+        }
+        alarm = (clock.schedule(after: max(moment - clock.now, .zero), onAlarm), moment)
     }
 }

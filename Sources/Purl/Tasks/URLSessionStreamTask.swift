@@ -60,17 +60,17 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     ) async throws -> (Data?, Bool) {
         guard session != nil else { throw URLError(.cancelled) }
         let conversation = conversation
-        let ticket = ReceiverTicket()
+        let token = ReceiveToken()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 NetworkActor.post {
                     conversation.read(
-                        minimum: minBytes, maximum: maxBytes, timeout: Self.limit(timeout), ticket: ticket
+                        minimum: minBytes, maximum: maxBytes, timeout: Self.limit(timeout), token: token
                     ) { continuation.resume(with: $0) }
                 }
             }
         } onCancel: {
-            NetworkActor.post { conversation.giveUp(ticket) }
+            NetworkActor.post { conversation.cancelRead(token) }
         }
     }
 

@@ -93,7 +93,8 @@ struct Authenticator {
     /// Where a URL names a user, no other user's login is sent.
     private func agrees(_ login: Login, with users: NamedUsers) -> Bool {
         guard let named = users.user(for: login.peer) else { return true }
-        return login.userAndPassword == UserAndPassword(user: named.user, password: named.password ?? login.userAndPassword.password)
+        return login.userAndPassword
+            == UserAndPassword(user: named.user, password: named.password ?? login.userAndPassword.password)
     }
 
     /// A credential that has been removed from the storage is not used any more.
@@ -265,7 +266,9 @@ struct AuthenticationRound {
     ) -> Login? {
         for offer in offers where !rejectedSpaces.contains(offer.space) {
             for (credential, source) in known(offer) {
-                guard let userAndPassword = credential.userAndPassword, refusals[userAndPassword] == nil else { continue }
+                guard let userAndPassword = credential.userAndPassword, refusals[userAndPassword] == nil else {
+                    continue
+                }
                 if let login = Login(offer, from: peer, credential, source, at: target) { return login }
             }
         }

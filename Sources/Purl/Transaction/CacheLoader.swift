@@ -82,7 +82,8 @@ final class CacheLoader {
     ///
     /// - Parameter composed: The fields that it would be sent with, if they have been composed already.
     private func carryOut(
-        _ stored: CachedURLResponse?, _ owner: Transaction, _ transaction: CacheTransaction, _ composed: HeaderFields? = nil
+        _ stored: CachedURLResponse?, _ owner: Transaction, _ transaction: CacheTransaction,
+        _ composed: HeaderFields? = nil
     ) -> Bool {
         // Most requests carry no directives for caches; then their fields need not be composed.
         let fields = composed ?? (stored == nil && !hasDirectives(owner.request) ? [:] : owner.fieldsToSend)
@@ -162,7 +163,7 @@ final class CacheLoader {
         guard CacheStorage.invalidates(method: method, status: head.status) else { return }
         let others = CacheStorage.invalidatedReferences(by: head.fields)
             .compactMap { URL(string: $0, relativeTo: url)?.absoluteURL }
-            .filter { Redirect.isSameOrigin(url, $0) }
+            .filter { url.isSameOrigin(as: $0) }
         for url in [url] + others { cache.removeResponses(to: url) }
     }
 

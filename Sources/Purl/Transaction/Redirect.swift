@@ -23,7 +23,7 @@ enum Redirect {
         var next = request
         next.url = target
         changeMethod(of: &next, for: head.status)
-        if !isSameOrigin(url, target) {
+        if !url.isSameOrigin(as: target) {
             for field in credentialFields { next.setValue(nil, forHTTPHeaderField: field) }
         }
         // A Host of the user's own spoke of the first server.
@@ -50,15 +50,8 @@ enum Redirect {
         credentialFields.contains { FieldName($0) == FieldName(name) }
     }
 
-    /// Scheme, host and port agree (RFC 9110 §4.3.1).
-    static func isSameOrigin(_ one: URL, _ other: URL) -> Bool {
-        one.scheme?.lowercased() == other.scheme?.lowercased()
-            && one.host(percentEncoded: false)?.lowercased() == other.host(percentEncoded: false)?.lowercased()
-            && (one.port ?? 80) == (other.port ?? 80)
-    }
-
     private static func leadsToLocalSocket(from url: URL, to target: URL) -> Bool {
-        target.scheme?.lowercased() == "http+unix" && !isSameOrigin(url, target)
+        target.scheme?.lowercased() == Origin.localScheme && !url.isSameOrigin(as: target)
     }
 
     /// A fragment is inherited when the location has none (RFC 9110 §10.2.2).

@@ -23,7 +23,7 @@ struct RequestComposer {
     var mayUpgrade = false
 
     /// - Parameter framing: How the end of the request's body is marked: `none`, a length, or chunks.
-    func head(at target: RequestTarget, framing: BodyFraming) -> RequestHead {
+    func head(at target: TargetURI, framing: BodyFraming) -> RequestHead {
         var fields = HeaderFields()
         fields.reserve(bytes: 384, lines: 12)
         // RFC 9110 §10.1.1: without content a request expects nothing.

@@ -161,7 +161,7 @@ enum ResponseDecision {
     ) -> AuthenticationPeer? {
         guard request.mayCarrySecrets else { return nil }
         return switch head.status {
-        case 401: (try? RequestTarget(request.url)).map { .server($0.origin) }
+        case 401: (try? TargetURI(request.url)).map { .server($0.origin) }
         case 407: proxy
         default: nil
         }

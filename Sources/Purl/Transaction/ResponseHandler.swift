@@ -235,14 +235,14 @@ struct ResponseHandler {
 
     /// A stream task continues with the response's connection.
     private func becomeStream() {
-        guard let (socket, surplus) = transaction.surrender(response) else {
+        guard let (transport, surplus) = transaction.surrender(response) else {
             return transfer.fail(.stream(.noConnection))
         }
         let stream = StreamConversation(transaction.request, transfer.session.settings)
         guard transfer.becomeStream(stream) else {
-            socket.close()
+            transport.close()
             return transfer.fail(.cancelled)
         }
-        transaction.open(stream, over: socket, received: surplus)
+        transaction.open(stream, over: transport, received: surplus)
     }
 }

@@ -33,7 +33,7 @@ final class Transaction: ExchangeClient {
         case preparing
         /// The pool is asked, and may answer within the call.
         case leasing
-        case waiting(ConnectionPool.Ticket)
+        case waiting(ConnectionPool.Waiter)
         case exchanging(any ResponseSource)
         /// The response is not wanted. Its body is read to its end so that the connection can be used again.
         case leaving(any ResponseSource, Successor)
@@ -54,7 +54,7 @@ final class Transaction: ExchangeClient {
     private enum Message {
         case request
         /// RFC 9110 §9.3.6: the proxy is asked for a tunnel to the server.
-        case connect
+        case connect(Tunnel)
         case handshake(WebSocketHandshake)
     }
 
@@ -99,7 +99,7 @@ final class Transaction: ExchangeClient {
         case .parked, .preparing, .leasing, .received, .ended: .nothing
         case .exchanging(let source), .leaving(let source, _): isHeld || source.awaitsItsOwn ? .nothing : .progress
         case .conversing(let conversation): isHeld || conversation.awaitsItsOwn ? .nothing : .progress
-        case .waiting(let ticket): ticket.dialStart.map { .progressSince($0) } ?? .nothing
+        case .waiting(let waiter): waiter.dialStart.map { .progressSince($0) } ?? .nothing
         }
     }
 
@@ -123,8 +123,8 @@ final class Transaction: ExchangeClient {
 
     /// The task is suspended. A place in the pool's queue is given up; a connection that is there stays, and is paused.
     func suspend() {
-        guard case .waiting(let ticket) = phase else { return }
-        ticket.cancel()
+        guard case .waiting(let waiter) = phase else { return }
+        waiter.cancel()
         phase = .parked
     }
 
@@ -138,7 +138,7 @@ final class Transaction: ExchangeClient {
     }
 
     func priorityChanged() {
-        if case .waiting(let ticket) = phase { ticket.move(to: task.priority) }
+        if case .waiting(let waiter) = phase { waiter.move(to: task.priority) }
     }
 
     /// Ends at once, in whatever phase. Nothing is called any more.
@@ -147,7 +147,7 @@ final class Transaction: ExchangeClient {
         phase = .ended
         switch old {
         case .parked, .preparing, .leasing, .received, .ended: break
-        case .waiting(let ticket): ticket.cancel()
+        case .waiting(let waiter): waiter.cancel()
         case .exchanging(let source), .leaving(let source, _): source.abandon()
         case .conversing(let conversation): conversation.abandon()
         }
@@ -192,10 +192,9 @@ final class Transaction: ExchangeClient {
         lease(body, target)
     }
 
-    private func findTarget() -> RequestTarget? {
-        do throws(RequestTarget.Refusal) {
-            let target = try RequestTarget(request.url, like: session.pool.latestTarget)
-            session.pool.latestTarget = target
+    private func findTarget() -> TargetURI? {
+        do throws(TargetURI.Refusal) {
+            let target = try session.pool.target(of: request.url)
             guard transfer.purpose.accepts(target.origin) else { throw .wrongTask(target.origin.scheme) }
             return target
         } catch {
@@ -204,7 +203,7 @@ final class Transaction: ExchangeClient {
         }
     }
 
-    private func findRoute(to target: RequestTarget) -> Bool {
+    private func findRoute(to target: TargetURI) -> Bool {
         do throws(ProxyFault) {
             route = try session.proxies.proxy(for: target).map { .proxy($0) } ?? .direct
             return true
@@ -380,26 +379,26 @@ final class Transaction: ExchangeClient {
 
     // MARK: The connection
 
-    private func lease(_ body: OutgoingBody, _ target: RequestTarget) {
+    private func lease(_ body: OutgoingBody, _ target: TargetURI) {
         calls.beginMetrics(of: request)
         transfer.deadlines.stopRedialling()
         transfer.deadlines.watchProgress(of: request)
-        let origin = route.origin(of: target)
-        if !isRetry, let connection = session.pool.takeIdle(of: origin) {
+        let hop = route.nextHop(to: target)
+        if !isRetry, let connection = session.pool.takeIdle(to: hop) {
             return begin(body, on: connection, target)
         }
         phase = .leasing
-        let ticket = session.pool.lease(origin, priority: task.priority, fresh: isRetry) { [weak self] result in
+        let waiter = session.pool.lease(hop, priority: task.priority, fresh: isRetry) { [weak self] result in
             self?.leased(result, body, target)
         }
         // The answer may have come already.
-        if case .leasing = phase { phase = .waiting(ticket) }
+        if case .leasing = phase { phase = .waiting(waiter) }
     }
 
-    private func leased(_ result: Result<HTTPConnection, DialError>, _ body: OutgoingBody, _ target: RequestTarget) {
+    private func leased(_ result: Result<HTTPConnection, DialError>, _ body: OutgoingBody, _ target: TargetURI) {
         switch result {
         case .failure(let error):
-            if case .waiting(let ticket) = phase { calls.currentMetrics?.markFailedDial(ticket.dialTimes) }
+            if case .waiting(let waiter) = phase { calls.currentMetrics?.markFailedDial(waiter.dialTimes) }
             noConnection(error)
         case .success(let connection):
             begin(body, on: connection, target)
@@ -414,7 +413,7 @@ final class Transaction: ExchangeClient {
         transfer.deadlines.redial { [weak self] in self?.resume() }
     }
 
-    private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
+    private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: TargetURI) {
         phase = .exchanging(connection)
         transfer.deadlines.markProgress()
         switch transfer.purpose {
@@ -431,13 +430,13 @@ final class Transaction: ExchangeClient {
                 connect(to: target, through: proxy, on: connection)
             } else {
                 calls.currentMetrics?.markRequestStart(on: connection, fields: nil)
-                guard let (socket, surplus) = connection.surrender() else { return }
-                open(stream, over: socket, received: surplus)
+                guard let (transport, surplus) = connection.surrender() else { return }
+                open(stream, over: transport, received: surplus)
             }
         }
     }
 
-    private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: RequestTarget) {
+    private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: TargetURI) {
         // To be sent again it has to be prepared again.
         self.body = nil
         var head = composer.head(at: target, framing: body.framing)
@@ -485,7 +484,7 @@ final class Transaction: ExchangeClient {
     /// The rule by which the request becomes a head, without credentials of a challenge.
     private var composer: RequestComposer {
         RequestComposer(
-            request: request, isForProxy: route.isProxy, 
+            request: request, isForProxy: route.isProxy,
             additionalFields: session.settings.additionalFields.fields(mayCarryCredentials: !history.hasLeftOrigin),
             cookies: cookies, storage: transfer.storageState, mayUpgrade: mayUpgrade)
     }
@@ -509,7 +508,7 @@ final class Transaction: ExchangeClient {
     /// The fields that the request would be sent with. Credentials of a challenge are not among them: a response that
     /// depends on them is not found in the cache.
     var fieldsToSend: HeaderFields {
-        guard let target = try? RequestTarget(request.url, like: session.pool.latestTarget) else {
+        guard let target = try? session.pool.target(of: request.url) else {
             return request.ownFields
         }
         return composer.head(at: target, framing: .none).fields
@@ -577,7 +576,9 @@ final class Transaction: ExchangeClient {
             return proceed(to: next)
         }
         phase = .parked
-        if case .closedBeforeResponse = failure, source.isReused, !isRetry, request.method.isIdempotent, canSendBodyAgain {
+        if case .closedBeforeResponse = failure, source.isReused, !isRetry, request.method.isIdempotent,
+            canSendBodyAgain
+        {
             // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
             isRetry = true
             return proceed()
@@ -762,7 +763,7 @@ final class Transaction: ExchangeClient {
     }
 
     /// The request's target as its server receives it.
-    var originForm: String { (try? RequestTarget(request.url))?.originForm ?? "/" }
+    var originForm: String { (try? TargetURI(request.url))?.originForm ?? "/" }
 
     /// How far authentication to a peer has come.
     func authenticationRound(with peer: AuthenticationPeer) -> AuthenticationRound { authenticator.round(with: peer) }
@@ -775,7 +776,7 @@ final class Transaction: ExchangeClient {
     // MARK: The connection becomes a stream
 
     /// Gives the response's connection to a stream task. False when there is none.
-    func surrender(_ response: ReceivedResponse) -> (socket: StreamSocket, surplus: [UInt8])? {
+    func surrender(_ response: ReceivedResponse) -> (transport: any Transport, surplus: [UInt8])? {
         guard let surrendered = response.source.surrender() else { return nil }
         cache.detach()
         phase = .parked
@@ -793,18 +794,19 @@ final class Transaction: ExchangeClient {
     // MARK: Other protocols
 
     /// RFC 9110 §9.3.6: asks the proxy for a tunnel to the server. RFC 6455 §4.1 item 3: whatever the scheme.
-    private func connect(to target: RequestTarget, through proxy: HTTPProxy, on connection: HTTPConnection) {
-        guard var head = Tunnel.head(to: target.origin.endpoint, composer.head(at: target, framing: .none)) else {
+    private func connect(to target: TargetURI, through proxy: HTTPProxy, on connection: HTTPConnection) {
+        guard let tunnel = Tunnel(to: target.origin) else {
             return release(connection, failing: .url(.badAuthority))
         }
+        var head = tunnel.request(for: composer.head(at: target, framing: .none))
         authenticate(&head, to: .proxy(proxy.endpoint), target: head.target)
-        message = .connect
+        message = .connect(tunnel)
         guard let bytes = encode(head, for: connection) else { return }
         start(head, bytes, .none, on: connection, mayUpgrade: true)
     }
 
     /// RFC 6455 §4.1: asks the server to speak WebSocket.
-    private func sendHandshake(on connection: HTTPConnection, _ target: RequestTarget) {
+    private func sendHandshake(on connection: HTTPConnection, _ target: TargetURI) {
         var head = composer.head(at: target, framing: .none)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
         let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
@@ -815,44 +817,44 @@ final class Transaction: ExchangeClient {
     }
 
     func exchange(
-        _ source: any ResponseSource, didSwitchTo socket: StreamSocket, with head: ResponseHead, surplus: [UInt8]
+        _ source: any ResponseSource, didSwitchTo transport: any Transport, with head: ResponseHead, surplus: [UInt8]
     ) {
         switch (transfer.purpose, message) {
         case (.response, _):
-            receiveSwitch(to: socket, head, surplus)
+            receiveSwitch(to: transport, head, surplus)
         case (.stream(let stream), _):
-            open(stream, over: socket, received: surplus)
+            open(stream, over: transport, received: surplus)
         case (.webSocket(let webSocket), .handshake(let handshake)):
-            finish(handshake, of: webSocket, over: socket, head, surplus)
+            finish(handshake, of: webSocket, over: transport, head, surplus)
         case (.webSocket, .connect), (.webSocket, .request):
-            sendHandshake(throughTunnel: socket)
+            sendHandshake(throughTunnel: transport)
         }
     }
 
     /// The server speaks the protocol that the request asked for. That is a response without a body, unless the delegate
     /// wants the connection.
-    private func receiveSwitch(to socket: StreamSocket, _ head: ResponseHead, _ surplus: [UInt8]) {
-        let source = SwitchedConnection(socket, surplus, client: self)
+    private func receiveSwitch(to transport: any Transport, _ head: ResponseHead, _ surplus: [UInt8]) {
+        let source = SwitchedConnection(transport, surplus, client: self)
         phase = .exchanging(source)
         exchange(source, didReceive: head, framing: .none)
         source.endUnlessPaused()
     }
 
     /// The proxy has connected: the handshake goes the same way.
-    private func sendHandshake(throughTunnel socket: StreamSocket) {
-        guard let target = try? RequestTarget(request.url) else { return socket.close() }
+    private func sendHandshake(throughTunnel transport: any Transport) {
+        guard let target = try? TargetURI(request.url) else { return transport.close() }
         route = .direct
-        let connection = session.pool.adopt(socket, as: target.origin)
+        let connection = session.pool.adopt(transport, as: .server(target.origin))
         phase = .exchanging(connection)
         calls.beginMetrics(of: request)
         sendHandshake(on: connection, target)
     }
 
     private func finish(
-        _ handshake: WebSocketHandshake, of webSocket: WebSocketConversation, over socket: StreamSocket,
+        _ handshake: WebSocketHandshake, of webSocket: WebSocketConversation, over transport: any Transport,
         _ head: ResponseHead, _ surplus: [UInt8]
     ) {
-        guard let url = request.url else { return socket.close() }
+        guard let url = request.url else { return transport.close() }
         let response = accountFor(head, from: url)
         authenticator.concludeRound(head, asking: nil)
         do throws(WebSocketHandshakeError) {
@@ -862,22 +864,23 @@ final class Transaction: ExchangeClient {
                 $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: agreement.subprotocol)
             }
             phase = .conversing(webSocket)
-            webSocket.transfer = WebSocketUpgrade(transfer)
             webSocket.isPaused = transfer.isHeld
-            webSocket.open(socket, agreement, received: surplus)
+            webSocket.open(
+                transport, agreement, received: surplus, at: url, limits: session.pool.limits,
+                for: WebSocketUpgrade(transfer))
         } catch {
-            socket.close()
+            transport.close()
             phase = .parked
             task.setResponse(response, received: 0, expected: 0)
             fail(.webSocket(.handshake(error)))
         }
     }
 
-    func open(_ stream: StreamConversation, over socket: StreamSocket, received bytes: [UInt8]) {
+    func open(_ stream: StreamConversation, over transport: any Transport, received bytes: [UInt8]) {
         phase = .conversing(stream)
         task.startCountingStream()
         stream.isPaused = transfer.isHeld
-        stream.open(socket, received: bytes, for: StreamUpgrade(transfer))
+        stream.open(transport, received: bytes, limits: session.pool.limits, for: StreamUpgrade(transfer))
     }
 }
 

@@ -28,7 +28,7 @@ struct TransactionHistory {
     func followed(from request: URLRequest, to next: URLRequest, _ authenticator: Authenticator) -> TransactionHistory {
         var history = self
         history.authenticator = authenticator
-        if let old = request.url, let new = next.url, !Redirect.isSameOrigin(old, new) {
+        if let old = request.url, let new = next.url, !old.isSameOrigin(as: new) {
             history.hasLeftOrigin = true
             history.authenticator.forgetServers()
         }
@@ -75,9 +75,9 @@ enum Route {
     }
 
     /// Whose connection carries a request to `target`.
-    func origin(of target: RequestTarget) -> Origin {
+    func nextHop(to target: TargetURI) -> NextHop {
         switch self {
-        case .direct: target.origin
+        case .direct: .server(target.origin)
         case .proxy(let proxy): .proxy(proxy.endpoint)
         }
     }

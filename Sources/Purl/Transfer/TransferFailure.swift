@@ -13,7 +13,7 @@ enum TransferFailure: Error {
     /// A task of a background session ended with the process that ran it.
     case endedWithProcess
     case notCached
-    case url(RequestTarget.Refusal)
+    case url(TargetURI.Refusal)
     case request(EncodeError)
     case dial(DialError)
     /// The proxy that was asked for cannot be used.
@@ -181,7 +181,7 @@ enum TransferFailure: Error {
         }
     }
 
-    private static func explain(_ refusal: RequestTarget.Refusal) -> Explanation {
+    private static func explain(_ refusal: TargetURI.Refusal) -> Explanation {
         switch refusal {
         case .noURL: (.badURL, "The request has no URL.", nil)
         case .noHost: (.badURL, "The URL names no host.", nil)
@@ -190,9 +190,9 @@ enum TransferFailure: Error {
             (.unsupportedURL, "“\(scheme)” needs TLS, which Purl does not speak; it loads plain “http” and “ws”.", nil)
         case .wrongTask("ws"):
             (.unsupportedURL, "“ws” is for WebSocket tasks.", nil)
-        case .wrongTask(StreamAddress.scheme):
+        case .wrongTask(Origin.streamScheme):
             (
-                .unsupportedURL, "“\(StreamAddress.scheme)” stands for streams, which are opened to a host and a port.",
+                .unsupportedURL, "“\(Origin.streamScheme)” stands for streams, which are opened to a host and a port.",
                 nil
             )
         case .wrongTask(let scheme):

@@ -109,13 +109,13 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     public func receive() async throws -> Message {
         guard session != nil else { throw URLError(.cancelled) }
         let conversation = conversation
-        let ticket = ReceiverTicket()
+        let token = ReceiveToken()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                NetworkActor.post { conversation.receive(ticket) { continuation.resume(with: $0) } }
+                NetworkActor.post { conversation.receive(token) { continuation.resume(with: $0) } }
             }
         } onCancel: {
-            NetworkActor.post { conversation.giveUp(ticket) }
+            NetworkActor.post { conversation.cancelReceive(token) }
         }
     }
 
@@ -204,7 +204,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
             let size = max(0, newValue)
             values.withLock { $0.maximumMessageSize = size }
             let conversation = conversation
-            NetworkActor.post { conversation.maximumMessageSize = size }
+            NetworkActor.post { conversation.setMaximumMessageSize(size) }
         }
     }
 
@@ -220,7 +220,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     // MARK: For the conversation
 
-    /// The connection is closed, for this reason.
+    /// Sets why the connection is closed.
     func setClose(_ status: Int, reason: Data?) {
         values.withLock { values in
             values.closeStatus = status
@@ -229,7 +229,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
         }
     }
 
-    /// Whom the calls about the connection go to.
+    /// The delegate that the calls about the connection go to.
     var webSocketDelegate: (any URLSessionWebSocketDelegate)? {
         delegate as? any URLSessionWebSocketDelegate ?? session?.delegate as? any URLSessionWebSocketDelegate
     }

@@ -2,97 +2,102 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
+/// Receives what happens to a WebSocket connection, apart from the answers to calls.
+@NetworkActor
+protocol WebSocketConversationClient: AnyObject {
+    /// How long the server has for its close frame.
+    var closingLimit: Duration { get }
+
+    /// A message of so many bytes has come.
+    func webSocketDidReceive(_ count: Int)
+    /// Messages of so many bytes have gone out.
+    func webSocketDidSend(_ count: Int64)
+    /// The server has sent a close frame, and everything that follows from it has been done.
+    func webSocketDidClose(_ close: WebSocketClose?)
+    /// - Parameter status: The close code that users see.
+    func webSocketDidFail(_ failure: WebSocketFailure, status: Int)
+}
+
 /// What goes over a WebSocket connection, from the first call of its user to the last frame.
 ///
-/// Theory of operation: sends and receives wait in queues from the moment the task exists. When the handshake is over,
-/// the transfer gives the socket to the conversation and treats it as the source of a response that lasts. From then on
+/// Theory of operation: sends wait in a ``WebSocketOutbox``, receives in a ``WebSocketInbox``, from the moment the task
+/// exists. When the handshake is over, the transfer gives the transport to the conversation and treats it as the source
+/// of a response that lasts. From then on
 /// ```
 /// open ── their close frame ──────────────► closing ── our answer is out ─► over
 ///      ── close(_:) ── our frame is out ──► closing ── their answer ──────► over
 ///      ── end of stream, error, violation ───────────────────────────────► over
 /// ```
 /// `closing` has a limit in time. When it is over, the transfer concludes the task, and what waits is answered with the
-/// reason. The socket lingers for a moment, so that the last frame reaches the server.
+/// reason. The transport lingers for two seconds, so that the last frame reaches the server.
 @NetworkActor
 final class WebSocketConversation: Conversation, TransportHandler {
-    typealias Receiver = @Sendable (Result<URLSessionWebSocketTask.Message, any Error>) -> Void
-    typealias Handler = @Sendable ((any Error)?) -> Void
+    typealias Handler = WebSocketOutbox.Handler
 
-    enum Stage {
+    private enum Stage {
         /// The handshake is not over.
         case waiting
         case open
         /// A close frame has come, or is to go out.
         case closing
-        /// With the reason that later calls are told.
+        /// With the reason that later calls fail with.
         case over(any Error)
     }
 
     /// The longest wait for the other side's close frame.
-    static let closingLimit = Duration.seconds(5)
+    private static let closingLimit = Duration.seconds(5)
+    /// So much is sent at once, so that other connections have their turn.
+    private static let bytesPerTurn = 1 << 20
 
-    var stage = Stage.waiting
-    /// Gone once the task is concluded.
-    var transfer: WebSocketUpgrade?
-    var socket: StreamSocket?
-    let heldBytes: Int
-    var maximumMessageSize = 1 << 20 {
-        didSet { reader?.maximumMessageSize = maximumMessageSize }
-    }
+    private let inbox: WebSocketInbox
+    private var outbox = WebSocketOutbox()
+    private var pings = WebSocketPings()
+    private var stage = Stage.waiting
+    /// Gone once the connection is closed.
+    private var paced: PacedTransport?
+    /// From the opening to the conclusion; it keeps the conversation, too.
+    private var client: (any WebSocketConversationClient)?
+    /// The request's, for errors.
+    private var url: URL?
     private var closingTimer: LoopTimer?
+    private var isHeld = false
+    private var isConsuming = false
+    /// The server's close frame.
+    private var receivedClose: WebSocketClose?
+    /// Sending has failed; what the server sent before is still read.
+    private var hasLostOutput = false
 
-    /// Where the session limits what it receives and sends in a second.
-    var receiving: RateShare?
-    var sending: RateShare?
-
-    // Receiving
-    var reader: WebSocketReader?
-    /// Bytes that had arrived when there was no room for more messages.
-    var stash: [UInt8] = []
-    var isConsuming = false
-    /// Messages that nobody has asked for.
-    var held = Queue<URLSessionWebSocketTask.Message>()
-    var heldCount = 0
-    var receivers: [(ticket: ReceiverTicket?, receiver: Receiver)] = []
-    /// What the server's close frame says.
-    var receivedClose: WebSocketClose?
-
-    // Sending
-    var outgoing = WebSocketOutbox()
-    var pings = Queue<(number: UInt64, handler: Handler)>()
-    var pingCount: UInt64 = 0
-    /// Sending has failed; whatever the server said before is still read.
-    var hasLostOutput = false
-
-    /// - Parameter heldBytes: How much of what nobody has asked for is held.
+    /// - Parameter heldBytes: How many bytes of messages are held for calls to come.
     nonisolated init(heldBytes: Int) {
-        self.heldBytes = heldBytes
+        inbox = WebSocketInbox(limit: heldBytes)
     }
 
     // MARK: ResponseSource
 
     var isRemote: Bool { true }
     var isReused: Bool { false }
-    /// Nothing has to come for a long time.
+    /// No frame has to come for a long time.
     var awaitsItsOwn: Bool { true }
 
-    var isPaused = false {
-        didSet {
-            guard isPaused != oldValue else { return }
+    var isPaused: Bool {
+        get { isHeld }
+        set {
+            guard isHeld != newValue else { return }
+            isHeld = newValue
             resumeReading()
             flush()
         }
     }
 
-    /// The transfer wants no more: says so to the server, as far as there is room, and waits for nothing.
+    /// The transfer wants no more: sends a close frame, as far as there is room, and waits for no answer.
     func abandon() {
         guard isOpen else { return }
-        leave(with: outgoing.isAtStartOfFrame ? WebSocketClose() : nil)
+        leave(with: outbox.isAtStartOfFrame ? WebSocketClose() : nil)
     }
 
     // MARK: Its life
 
-    /// Messages can go both ways, or could until a moment ago.
+    /// Messages can go both ways, or the closing handshake is in progress.
     var isOpen: Bool {
         switch stage {
         case .open, .closing: true
@@ -100,27 +105,32 @@ final class WebSocketConversation: Conversation, TransportHandler {
         }
     }
 
-    var isClosing: Bool {
+    private var isClosing: Bool {
         if case .closing = stage { return true }
         return false
     }
 
     /// The handshake is over.
     ///
-    /// - Parameter bytes: What the server has sent after it.
-    func open(_ socket: StreamSocket, _ agreement: WebSocketHandshake.Agreement, received bytes: [UInt8]) {
-        guard case .waiting = stage else { return socket.close() }
+    /// - Parameters:
+    ///   - bytes: What the server has sent after it.
+    ///   - url: The request's.
+    func open(
+        _ transport: any Transport, _ agreement: WebSocketHandshake.Agreement, received bytes: [UInt8], at url: URL?,
+        limits: RateLimits, for client: any WebSocketConversationClient
+    ) {
+        guard case .waiting = stage else { return transport.close() }
         stage = .open
-        self.socket = socket
-        reader = WebSocketReader(
-            role: .client, maximumMessageSize: maximumMessageSize, compression: agreement.compression)
-        outgoing.writer = WebSocketWriter(role: .client, compression: agreement.compression)
-        socket.handler = self
-        if let pool = transfer?.pool {
-            receiving = pool.receiveLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(receiving: $0) } }
-            sending = pool.sendLimit.map { RateShare(of: $0) { [weak self] in self?.takeTurn(sending: $0) } }
-        }
-        stash = bytes
+        self.client = client
+        self.url = url
+        inbox.start(agreement, received: bytes)
+        outbox.start(WebSocketWriter(role: .client, compression: agreement.compression))
+        transport.handler = self
+        var paced = PacedTransport(transport)
+        paced.setLimits(
+            limits, onReceivingTurn: { [weak self] in self?.takeTurn(receiving: $0) },
+            onSendingTurn: { [weak self] in self?.flush(atMost: $0) })
+        self.paced = paced
         resumeReading()
         flush()
     }
@@ -129,79 +139,244 @@ final class WebSocketConversation: Conversation, TransportHandler {
     func close(_ close: WebSocketClose) {
         guard case .open = stage else { return }
         stage = .closing
-        outgoing.append(.close(close))
+        outbox.append(.close(close))
         startClosingTimer()
         resumeReading()
         flush()
     }
 
-    /// The task is over: answers everything that waits, and whatever will come.
+    /// The task is over: answers everything that waits, and all later calls.
     func conclude(_ error: (any Error)?) {
         if case .over = stage { return }
         let wasCancelled = (error as? URLError)?.code == .cancelled
-        let reason = error ?? TransferFailure.webSocket(.closed).urlError(for: transfer?.failingURL)
+        let reason = error ?? self.error(.closed)
         leave(with: nil)
         stage = .over(reason)
-        if wasCancelled { dropHeld() }
-        transfer = nil
-        reader = nil
-        for handler in outgoing.removeAll() { handler(reason) }
-        while let ping = pings.first {
-            pings.removeFirst()
-            ping.handler(reason)
+        if wasCancelled { inbox.dropMessages() }
+        client = nil
+        url = nil
+        inbox.stop()
+        for handler in outbox.removeAll() { handler(reason) }
+        for handler in pings.removeAll() { handler(reason) }
+        inbox.failAll(reason)
+    }
+
+    // MARK: The user's calls
+
+    func receive(_ token: ReceiveToken? = nil, _ receiver: @escaping WebSocketInbox.Receiver) {
+        if token?.isCancelled == true { return receiver(.failure(cancelled)) }
+        if let message = inbox.takeMessage() {
+            receiver(.success(message))
+            return resumeReading()
         }
-        let waiting = receivers
-        receivers = []
-        for entry in waiting { entry.receiver(.failure(reason)) }
+        if case .over(let reason) = stage { return receiver(.failure(reason)) }
+        inbox.append(receiver, token)
+        resumeReading()
+    }
+
+    /// Fails the call of ``receive(_:_:)`` with this token.
+    func cancelReceive(_ token: ReceiveToken) {
+        token.cancel()
+        inbox.cancel(token, cancelled)
+    }
+
+    func setMaximumMessageSize(_ size: Int) {
+        inbox.setMaximumMessageSize(size)
+    }
+
+    func send(_ message: URLSessionWebSocketTask.Message, _ handler: @escaping Handler) {
+        if let refusal { return handler(refusal) }
+        switch message {
+        case .data(let data): outbox.append(.message(data, isText: false, handler))
+        case .string(let text): outbox.append(.message(Data(text.utf8), isText: true, handler))
+        }
+        flush()
+    }
+
+    func ping(_ handler: @escaping Handler) {
+        if let refusal { return handler(refusal) }
+        outbox.append(.ping(pings.append(handler)))
+        flush()
+    }
+
+    /// Why nothing can be sent any more.
+    private var refusal: (any Error)? {
+        switch stage {
+        case .waiting, .open: hasLostOutput ? error(.lost(nil)) : nil
+        case .closing: error(.closed)
+        case .over(let reason): reason
+        }
+    }
+
+    /// The error as users see it.
+    private func error(_ failure: WebSocketFailure) -> URLError {
+        TransferFailure.webSocket(failure).urlError(for: url)
+    }
+
+    private var cancelled: URLError { TransferFailure.cancelled.urlError(for: url) }
+
+    // MARK: Reading
+
+    /// There is room for a message. While the connection is closing there always is: what finds none is dropped.
+    private var takesMore: Bool {
+        guard isOpen else { return false }
+        if isClosing { return receivedClose == nil }
+        return !isHeld && inbox.hasRoom
+    }
+
+    func transportIsReadable(_ transport: any Transport) {
+        let allowance = paced?.receivingAllowance() ?? 0
+        if allowance > 0 { receive(atMost: allowance) } else { updateInterest() }
+    }
+
+    private func takeTurn(receiving allowance: Int) {
+        if takesMore { receive(atMost: allowance) }
+        updateInterest()
+    }
+
+    private func receive(atMost limit: Int) {
+        guard let paced else { return }
+        do throws(SystemError) {
+            guard let bytes = try paced.receive(atMost: limit) else { return }
+            guard !bytes.isEmpty else { return streamEnded(nil) }
+            consume(bytes)
+        } catch {
+            streamEnded(error)
+        }
+    }
+
+    private func streamEnded(_ error: SystemError?) {
+        if receivedClose == nil { fail(.lost(error)) } else { finish() }
+    }
+
+    /// Continues where reading stopped for want of room.
+    private func resumeReading() {
+        guard isOpen, !isConsuming else { return }
+        if takesMore, inbox.hasKept {
+            inbox.takeKept().withUnsafeBytes { consume($0) }
+        }
+        updateInterest()
+    }
+
+    private func consume(_ bytes: UnsafeRawBufferPointer) {
+        isConsuming = true
+        defer { isConsuming = false }
+        var offset = 0
+        do throws(WebSocketError) {
+            while takesMore, let event = try inbox.next(bytes, from: &offset) { take(event) }
+        } catch {
+            return fail(.violation(error))
+        }
+        // Nothing counts after a close frame (RFC 6455 §5.5.1).
+        if offset < bytes.count, receivedClose == nil { inbox.keep(bytes[offset...]) }
+        flush()
+        updateInterest()
+    }
+
+    private func take(_ event: WebSocketReader.Event) {
+        switch event {
+        case .message(let message):
+            client?.webSocketDidReceive(message.count)
+            inbox.deliver(message, mustFit: isClosing)
+        case .ping(let content): outbox.answer(ping: content)
+        case .pong(let content):
+            for handler in pings.answered(by: content) { handler(nil) }
+        case .close(let close): take(close)
+        }
+    }
+
+    private func take(_ close: WebSocketClose) {
+        receivedClose = close
+        // RFC 6455 §5.5.1: the answer has the same code. What was not sent yet is not wanted any more.
+        if !isClosing || !outbox.hasWrittenClose {
+            stage = .closing
+            let reason = error(.closed)
+            for handler in outbox.cutShort(with: WebSocketClose(code: close.code)) { handler(reason) }
+            startClosingTimer()
+        }
+    }
+
+    // MARK: Writing
+
+    func transportIsWritable(_ transport: any Transport) {
+        flush()
+    }
+
+    /// Closing is not held up by a suspended task.
+    private var mayWrite: Bool { isOpen && !hasLostOutput && (!isHeld || isClosing) }
+
+    /// Hands to the transport what it takes. Not while frames are being read: what follows from them goes out together.
+    private func flush() {
+        let allowance = mayWrite && outbox.hasMore ? paced?.sendingAllowance() ?? .max : .max
+        if allowance > 0 { flush(atMost: min(allowance, Self.bytesPerTurn)) } else { updateInterest() }
+    }
+
+    private func flush(atMost limit: Int) {
+        guard mayWrite, let paced else { return }
+        var budget = limit
+        do throws(SystemError) {
+            while budget > 0, outbox.compose() {
+                let count = try outbox.send(through: paced.transport, atMost: budget)
+                guard count > 0 else { break }
+                paced.countSent(count)
+                budget -= count
+            }
+        } catch {
+            // What the server sent before is read first. If there is nothing, reading ends in the same error.
+            hasLostOutput = true
+            let reason = self.error(.lost(error))
+            for handler in outbox.removeAll() { handler(reason) }
+        }
+        let (handlers, bytes) = outbox.takeCompleted()
+        if bytes > 0 { client?.webSocketDidSend(bytes) }
+        for handler in handlers { handler(nil) }
+        updateInterest()
+        if receivedClose != nil, outbox.hasSentClose || hasLostOutput { finish() }
+    }
+
+    private func updateInterest() {
+        paced?.watch(reading: takesMore, writing: mayWrite && outbox.hasMore)
     }
 
     // MARK: Ends
 
     /// The closing handshake is over, or as much of it as there will be.
-    func finish() {
-        guard isOpen, let transfer else { return }
+    private func finish() {
+        guard isOpen, let client else { return }
         leave(with: nil)
-        transfer.didClose(receivedClose)
+        client.webSocketDidClose(receivedClose)
     }
 
-    /// The conversation cannot go on.
-    func fail(_ failure: WebSocketFailure) {
-        guard isOpen, let transfer else { return }
+    /// The conversation cannot continue.
+    private func fail(_ failure: WebSocketFailure) {
+        guard isOpen, let client else { return }
         var status = 1006
         var close: WebSocketClose?
         if case .violation(let error) = failure {
             // RFC 6455 §7.1.7
             status = Int(error.closeCode)
-            if outgoing.isAtStartOfFrame { close = WebSocketClose(code: error.closeCode) }
+            if outbox.isAtStartOfFrame { close = WebSocketClose(code: error.closeCode) }
         }
         leave(with: close)
-        transfer.didFail(failure, status: status)
+        client.webSocketDidFail(failure, status: status)
     }
 
-    /// Lets go of the socket, after one more frame.
+    /// Lets go of the transport, after one more frame.
     private func leave(with close: WebSocketClose?) {
         closingTimer?.cancel()
         closingTimer = nil
-        guard let socket else { return }
-        self.socket = nil
-        if let close, !outgoing.hasWrittenClose { outgoing.writeLast(close) }
-        LingeringSocket.keep(socket, sending: hasLostOutput ? [] : outgoing.unsent)
+        guard let transport = paced?.transport else { return }
+        paced = nil
+        if let close, !outbox.hasWrittenClose { outbox.writeLast(close) }
+        LingeringTransport.keep(transport, sending: hasLostOutput ? [] : outbox.unsent)
     }
 
-    func startClosingTimer() {
+    private func startClosingTimer() {
         guard closingTimer == nil else { return }
-        let limit = min(transfer?.closingLimit ?? Self.closingLimit, Self.closingLimit)
+        let limit = min(client?.closingLimit ?? Self.closingLimit, Self.closingLimit)
         closingTimer = EventLoop.shared.schedule(after: limit) { [weak self] in
             guard let self else { return }
             if self.receivedClose == nil { self.fail(.closeUnanswered) } else { self.finish() }
         }
-    }
-
-    func updateInterest() {
-        guard let socket, socket.isOpen else { return }
-        var interest: Interest = []
-        if takesMore, receiving?.isInLine != true { interest.insert(.read) }
-        if mayWrite, outgoing.hasMore, sending?.isInLine != true { interest.insert(.write) }
-        if socket.interest != interest { socket.interest = interest }
     }
 }

@@ -4,10 +4,10 @@ internal import PurlIO
 
 /// What is to be sent over a WebSocket connection, in order, and how far that has come.
 ///
-/// Frames are made only when the socket has taken those before, a portion at a time, so that a message is not held twice.
+/// Frames are made only when the transport has taken those before, a portion at a time, so that a message is not held twice.
 @NetworkActor
 struct WebSocketOutbox {
-    typealias Handler = WebSocketConversation.Handler
+    typealias Handler = @Sendable ((any Error)?) -> Void
 
     enum Item {
         case message(Data, isText: Bool, Handler)
@@ -30,8 +30,8 @@ struct WebSocketOutbox {
     private static let batch = 16_384
 
     /// There once the handshake is over.
-    var writer: WebSocketWriter?
-    /// What the server's pings want to hear.
+    private var writer: WebSocketWriter?
+    /// The contents of the server's pings that have not been answered.
     private var pongs: [[UInt8]] = []
     private(set) var hasWrittenClose = false
     private var items = Queue<Item>()
@@ -41,11 +41,16 @@ struct WebSocketOutbox {
     /// Those whose message lies in the buffer to its end.
     private var written: [Handler] = []
     private var writtenBytes: Int64 = 0
-    /// Those whose message the socket has taken.
+    /// Those whose message the transport has taken.
     private var completed: [Handler] = []
     private var completedBytes: Int64 = 0
 
     nonisolated init() {}
+
+    /// The handshake is over.
+    mutating func start(_ writer: WebSocketWriter) {
+        self.writer = writer
+    }
 
     mutating func append(_ item: Item) { items.append(item) }
 
@@ -55,7 +60,7 @@ struct WebSocketOutbox {
         pongs.append(content)
     }
 
-    /// There is something that only the socket keeps from going out.
+    /// There is something that only the transport keeps from going out.
     var hasMore: Bool {
         sent < buffer.count || (!hasWrittenClose && (!pongs.isEmpty || current != nil || !items.isEmpty))
     }
@@ -66,7 +71,7 @@ struct WebSocketOutbox {
     /// A frame may begin after what lies in the buffer.
     var isAtStartOfFrame: Bool { current == nil || writer?.isBetweenFrames == true }
 
-    /// What the socket has not taken, to the end of the buffer.
+    /// What the transport has not taken, to the end of the buffer.
     var unsent: [UInt8] { Array(buffer[sent...]) }
 
     /// Makes frames until there is something to send; false when there is nothing.
@@ -124,9 +129,9 @@ struct WebSocketOutbox {
     /// RFC 6455 §10.3: from a strong source, which the system's is.
     private static func makeKey() -> UInt32 { .random(in: .min ... .max) }
 
-    /// Hands the buffer, and no more than `limit` bytes of it, to the socket; returns how many bytes it took.
-    mutating func send(through socket: StreamSocket, atMost limit: Int) throws(SystemError) -> Int {
-        let count = try socket.send(buffer, sent..<sent + min(limit, buffer.count - sent))
+    /// Hands the buffer, and no more than `limit` bytes of it, to the transport; returns how many bytes it took.
+    mutating func send(through transport: any Transport, atMost limit: Int) throws(SystemError) -> Int {
+        let count = try transport.send(buffer, sent..<sent + min(limit, buffer.count - sent))
         sent += count
         if sent == buffer.count {
             completed += written
@@ -181,5 +186,42 @@ struct WebSocketOutbox {
             if case .message(_, _, let handler) = item { dropped.append(handler) }
         }
         return dropped
+    }
+}
+
+/// The pings that a client has sent and the server has not answered.
+@NetworkActor
+struct WebSocketPings {
+    private var unanswered = Queue<(number: UInt64, handler: WebSocketOutbox.Handler)>()
+    private var count: UInt64 = 0
+
+    nonisolated init() {}
+
+    /// Adds a ping; returns its content.
+    mutating func append(_ handler: @escaping WebSocketOutbox.Handler) -> [UInt8] {
+        count += 1
+        unanswered.append((count, handler))
+        return withUnsafeBytes(of: count.bigEndian) { [UInt8]($0) }
+    }
+
+    /// Removes the pings that a pong answers: it may answer only the last of several (RFC 6455 §5.5.3).
+    mutating func answered(by content: [UInt8]) -> [WebSocketOutbox.Handler] {
+        guard content.count == 8 else { return [] }
+        let number = content.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard number <= count else { return [] }
+        return remove { $0 <= number }
+    }
+
+    mutating func removeAll() -> [WebSocketOutbox.Handler] {
+        remove { _ in true }
+    }
+
+    private mutating func remove(while isRemoved: (UInt64) -> Bool) -> [WebSocketOutbox.Handler] {
+        var removed: [WebSocketOutbox.Handler] = []
+        while let ping = unanswered.first, isRemoved(ping.number) {
+            unanswered.removeFirst()
+            removed.append(ping.handler)
+        }
+        return removed
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 import Testing
 
 @testable import Purl

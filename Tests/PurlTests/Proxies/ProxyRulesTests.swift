@@ -8,7 +8,7 @@ struct ProxyRulesTests {
     /// The route of a request for a URL: `direct`, the proxy's address with its user, or the reason of the failure.
     private static func route(_ rules: ProxyRules, _ url: String = "http://example.com/file") throws -> String {
         do {
-            guard let proxy = try rules.proxy(for: RequestTarget(URL(string: url))) else { return "direct" }
+            guard let proxy = try rules.proxy(for: TargetURI(URL(string: url))) else { return "direct" }
             let user = proxy.user.map { "\($0):\(proxy.password ?? "-") at " } ?? ""
             return "\(user)\(proxy.endpoint)"
         } catch let fault as ProxyFault {

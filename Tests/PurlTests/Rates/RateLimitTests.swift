@@ -24,20 +24,20 @@ struct RateLimitTests {
         private(set) var turns: [Int] = []
         var isGreedy: Bool
         var uses: Int
-        private var share: RateShare?
+        private var member: RateLimitMember?
 
         /// - Parameter uses: How many bytes of a portion it can use.
         init(_ limit: RateLimit, isGreedy: Bool = true, uses: Int = .max) {
             self.isGreedy = isGreedy
             self.uses = uses
-            share = RateShare(of: limit) { [weak self] in self?.turn($0) }
+            member = RateLimitMember(of: limit) { [weak self] in self?.turn($0) }
         }
 
-        var isInLine: Bool { share?.isInLine == true }
+        var isQueued: Bool { member?.isQueued == true }
 
         @discardableResult
         func request() -> Int {
-            let allowance = share?.ask() ?? 0
+            let allowance = member?.ask() ?? 0
             if allowance > 0 { consume(allowance) }
             return allowance
         }
@@ -49,7 +49,7 @@ struct RateLimitTests {
         }
 
         private func consume(_ allowance: Int) {
-            share?.take(min(allowance, uses))
+            member?.take(min(allowance, uses))
             taken += min(allowance, uses)
         }
     }
@@ -58,14 +58,14 @@ struct RateLimitTests {
     func firstAndNext() {
         let (first, second) = (Consumer(limit), Consumer(limit, isGreedy: false))
         #expect(first.request() == Self.capacity)
-        #expect(!first.isInLine)
+        #expect(!first.isQueued)
         #expect(second.request() == 0)
-        #expect(second.isInLine)
+        #expect(second.isQueued)
         clock.advance(milliseconds: 15)
         #expect(second.taken == 0)
         clock.advance(milliseconds: 1)
         #expect(second.turns == [Self.portion])
-        #expect(!second.isInLine)
+        #expect(!second.isQueued)
     }
 
     @Test("Portions are given in the order of the requests")

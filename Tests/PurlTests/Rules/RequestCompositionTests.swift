@@ -13,7 +13,7 @@ struct RequestCompositionTests {
     ) throws -> RequestHead {
         var composer = RequestComposer(request: URLRequest(url: URL(string: url)!))
         change(&composer)
-        return composer.head(at: try RequestTarget(URL(string: url)), framing: framing)
+        return composer.head(at: try TargetURI(URL(string: url)), framing: framing)
     }
 
     private func lines(_ head: RequestHead) -> [String] { head.fields.map { "\($0.name): \($0.value)" } }

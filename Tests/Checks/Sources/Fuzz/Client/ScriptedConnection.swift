@@ -68,7 +68,7 @@ final class ScriptedConnection: TransportHandler {
         while isOpen, !talk.hasReceivedEnd {
             do {
                 guard let bytes = try socket.receive() else { return }
-                guard !bytes.isEmpty else { return hearEnd() }
+                guard !bytes.isEmpty else { return receiveEnd() }
                 take(Array(bytes))
             } catch {
                 return socket.close()
@@ -105,13 +105,13 @@ final class ScriptedConnection: TransportHandler {
     }
 
     /// A stream's other direction stays open; everything else is closed.
-    private func hearEnd() {
+    private func receiveEnd() {
         guard isOutsideHTTP, exchanges.last?.request.fields.contains(.secWebSocketKey) != true else {
             return socket.close()
         }
         talk.hasReceivedEnd = true
         updateInterest()
-        server.received(on: self)
+        server.receivedBytes(on: self)
     }
 
     private func noteEnd() {
@@ -124,7 +124,7 @@ final class ScriptedConnection: TransportHandler {
         while offset < bytes.count || isInBody {
             if !isInBody, isOutsideHTTP {
                 talk.received += bytes[offset...]
-                return server.received(on: self)
+                return server.receivedBytes(on: self)
             }
             do {
                 if isInBody {
@@ -134,7 +134,7 @@ final class ScriptedConnection: TransportHandler {
                     guard let head = try parser.parse(bytes.span.bytes, from: &offset) else { return }
                     body = BodyDecoder(try BodyFraming.ofRequest(head))
                     isInBody = true
-                    exchanges.append(ScriptedServer.Exchange(number: server.received(on: self), request: head))
+                    exchanges.append(ScriptedServer.Exchange(number: server.receivedRequest(on: self), request: head))
                 }
             } catch {
                 fail("the client sends requests only: \(error)")
@@ -185,9 +185,9 @@ struct InProcessDialler: Dialler {
     let server: ScriptedServer
 
     func dial(
-        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<StreamSocket, DialError>) -> Void
+        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
     ) -> Dial {
-        Dial(connect: { server.connect() }, completion: completion)
+        Dial(connect: { server.connect() }) { completion($0.map { $0 }) }
     }
 }
 

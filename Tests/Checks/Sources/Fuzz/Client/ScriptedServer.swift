@@ -62,14 +62,14 @@ final class ScriptedServer {
     }
 
     /// A request has come; its number among all of them.
-    func received(on connection: ScriptedConnection) -> Int {
+    func receivedRequest(on connection: ScriptedConnection) -> Int {
         requestCount += 1
         proceed(on: connection)
         return requestCount
     }
 
     /// Something has come that is no request.
-    func received(on connection: ScriptedConnection) {
+    func receivedBytes(on connection: ScriptedConnection) {
         guard connection === active else { return }
         hasReceived = true
         if patience != nil { proceed(on: connection) }

@@ -11,7 +11,7 @@ extension FuzzTarget {
         let key = CacheKey(url)
         if let again = URL(string: key.url) { requireSame(CacheKey(again), key, "a key's URL has that key") }
         _ = CookieURL(url)
-        guard let target = try? RequestTarget(url) else { return }
+        guard let target = try? TargetURI(url) else { return }
         require(target.originForm.hasPrefix("/"), "a target begins with a slash")
         var fields = HeaderFields()
         fields.append(.host, target.hostField)
@@ -88,7 +88,7 @@ extension FuzzTarget {
         let rules = [
             ProxyRules(dictionary), ProxyRules(environment: ["http_proxy": text, "no_proxy": patterns]),
         ]
-        guard let url = URL(string: "http://\(host)/"), let target = try? RequestTarget(url) else { return }
+        guard let url = URL(string: "http://\(host)/"), let target = try? TargetURI(url) else { return }
         for rule in rules { _ = try? rule.proxy(for: target) }
     }
 }

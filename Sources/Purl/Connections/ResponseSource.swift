@@ -1,4 +1,3 @@
-import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
@@ -11,21 +10,21 @@ protocol ResponseSource: AnyObject {
     var isReused: Bool { get }
     /// Stops or continues to deliver.
     var isPaused: Bool { get set }
-    /// The request's body, or the session's limit on bytes a second, keeps the exchange waiting, not whoever answers.
+    /// The request's body, or the session's limit on bytes a second, keeps the exchange waiting, not the server.
     var awaitsItsOwn: Bool { get }
-    /// Ends the exchange at once, without another word to its client.
+    /// Ends the exchange at once, without another call to its client.
     func abandon()
-    /// Ends the exchange, and gives away the connection it went over with what has come over it and nobody has seen;
-    /// `nil`, and nothing ends, when there is none.
-    func surrender() -> (socket: StreamSocket, surplus: [UInt8])?
+    /// Ends the exchange, and gives away the connection it went over, with the bytes that have arrived and were not
+    /// reported; `nil`, and nothing ends, when there is none.
+    func surrender() -> (transport: any Transport, surplus: [UInt8])?
 }
 
 extension ResponseSource {
-    func surrender() -> (socket: StreamSocket, surplus: [UInt8])? { nil }
+    func surrender() -> (transport: any Transport, surplus: [UInt8])? { nil }
 }
 
-/// What an exchange tells whoever started it. The calls come in this order: the response, its bytes, then exactly one
-/// of `didFinish` and `didFail`.
+/// Receives what an exchange reports, in this order: the response, its bytes, then exactly one of `didFinish` and
+/// `didFail`.
 @NetworkActor
 protocol ExchangeClient: AnyObject {
     /// Bytes arrived, of whatever part of a message, or may be moved after a wait that was not the server's doing.
@@ -40,7 +39,7 @@ protocol ExchangeClient: AnyObject {
     /// The connection speaks another protocol from here on, and has left the pool. In place of any other call about the
     /// response.
     func exchange(
-        _ source: any ResponseSource, didSwitchTo socket: StreamSocket, with head: ResponseHead, surplus: [UInt8])
+        _ source: any ResponseSource, didSwitchTo transport: any Transport, with head: ResponseHead, surplus: [UInt8])
     func exchangeDidFinish(_ source: any ResponseSource)
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure)
 }

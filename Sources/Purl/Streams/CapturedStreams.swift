@@ -2,6 +2,84 @@ import Foundation
 internal import PurlIO
 import Synchronization
 
+/// The input of a connection whose streams were captured. Reading waits for bytes, on the thread that reads.
+final class CapturedInputStream: InputStream {
+    private let side: CapturedSide
+
+    init(_ connection: BlockingSocket, after bytes: [UInt8], hasEnded: Bool) {
+        side = CapturedSide(.input, of: connection, after: bytes, hasEnded: hasEnded)
+        super.init(data: Data())
+        side.listener.stream = self
+    }
+
+    override var streamStatus: Stream.Status { side.status }
+    override var streamError: (any Error)? { side.error }
+    override var hasBytesAvailable: Bool { side.isReady }
+
+    override func open() { side.open() }
+    override func close() { side.close() }
+
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
+        side.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: max(0, len)))
+    }
+
+    override func getBuffer(
+        _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>
+    ) -> Bool {
+        false
+    }
+
+    override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+    override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+
+    override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
+        side.schedule(in: aRunLoop, mode: mode)
+    }
+
+    override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
+        side.events.remove(from: aRunLoop, mode: mode)
+    }
+}
+
+/// The output of a connection whose streams were captured. Writing waits for room, on the thread that writes.
+final class CapturedOutputStream: OutputStream {
+    private let side: CapturedSide
+
+    init(_ connection: BlockingSocket) {
+        side = CapturedSide(.output, of: connection)
+        super.init(toMemory: ())
+        side.listener.stream = self
+    }
+
+    /// A stream over no connection, which is closed: every stream can be asked for one of its class.
+    required init(toMemory: ()) {
+        side = CapturedSide(.output, of: nil)
+        super.init(toMemory: ())
+    }
+
+    override var streamStatus: Stream.Status { side.status }
+    override var streamError: (any Error)? { side.error }
+    override var hasSpaceAvailable: Bool { side.isReady }
+
+    override func open() { side.open() }
+    override func close() { side.close() }
+
+    override func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int {
+        side.write(UnsafeRawBufferPointer(start: buffer, count: max(0, len)))
+    }
+
+    override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+    override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+
+    override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
+        side.schedule(in: aRunLoop, mode: mode)
+    }
+
+    override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
+        side.events.remove(from: aRunLoop, mode: mode)
+    }
+}
+
 /// One direction of a connection that was captured: what its stream has in common with the other's.
 final class CapturedSide: Sendable {
     enum Direction: Sendable {
@@ -9,10 +87,10 @@ final class CapturedSide: Sendable {
         case output
     }
 
-    /// Whom the stream tells. `@unchecked Sendable`: the stream is set before anybody can know of it, and is used on the
-    /// thread of its run loop alone, as its delegate is.
+    /// Calls the stream's delegate. `@unchecked Sendable`: the stream is set before it is used, and is used on the thread of
+    /// its run loop alone, as its delegate is.
     final class Listener: @unchecked Sendable {
-        weak var stream: Stream?
+        fileprivate(set) weak var stream: Stream?
 
         func tell(_ event: Stream.Event) {
             if let stream { stream.delegate?.stream(stream, handle: event) }
@@ -23,7 +101,7 @@ final class CapturedSide: Sendable {
         var status = Stream.Status.notOpen
         var error: POSIXError?
         var connection: BlockingSocket?
-        /// What had come before the connection was captured, from `taken` on.
+        /// What had arrived before the connection was captured, from `taken` on.
         var bytes: [UInt8]
         var taken = 0
         /// It was closed before the connection was captured.
@@ -37,8 +115,8 @@ final class CapturedSide: Sendable {
 
     /// - Parameters:
     ///   - connection: Shared with the other direction, and closed when neither has it any more.
-    ///   - bytes: What comes before anything else is received.
-    ///   - hasEnded: Nothing comes: the direction is at its end as soon as it is opened.
+    ///   - bytes: What is read before anything else is received.
+    ///   - hasEnded: The direction is at its end as soon as it is opened.
     init(
         _ direction: Direction, of connection: BlockingSocket?, after bytes: [UInt8] = [], hasEnded: Bool = false
     ) {
@@ -65,7 +143,7 @@ final class CapturedSide: Sendable {
         }
     }
 
-    /// Bytes lie here already.
+    /// Bytes that had arrived before are still here.
     var hasBytes: Bool { state.withLock { $0.taken < $0.bytes.count } }
 
     func open() {
@@ -105,17 +183,17 @@ final class CapturedSide: Sendable {
     /// Waits for bytes; 0 at the end, -1 when the stream is not open or the connection broken.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !buffer.isEmpty else { return 0 }
-        return noting(receive(into: buffer))
+        return reporting(receive(into: buffer))
     }
 
     /// Waits for room; -1 when the stream is not open or the connection broken.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard !bytes.isEmpty else { return 0 }
-        return noting(move { connection throws(SystemError) in try connection.send(bytes) })
+        return reporting(move { connection throws(SystemError) in try connection.send(bytes) })
     }
 
-    /// What follows from a count of bytes moved is told.
-    private func noting(_ count: Int) -> Int {
+    /// Reports what follows from a count of bytes moved to the delegate.
+    private func reporting(_ count: Int) -> Int {
         if count < 0, status == .error { events.tell(self, .errorOccurred) }
         if count > 0 { events.arm(for: self) }
         return count

@@ -1,50 +1,50 @@
 internal import PurlIO
 
-/// A socket that nobody needs any more, for as long as it takes its last bytes to reach the other side.
+/// A transport whose conversation is over, until its last bytes have reached the other side.
 ///
 /// Closed at once, a socket that has received something unread makes the system reset the connection, and the other side
-/// may lose what it has not read yet. So the stream is ended, what comes is thrown away, and the socket is closed when the
-/// other side has ended its stream, too (RFC 6455 §7.1.1), or after a moment.
+/// may lose what it has not read yet. So the stream is ended, what comes is discarded, and the transport is closed when
+/// the other side has ended its stream, too (RFC 6455 §7.1.1), or after two seconds.
 @NetworkActor
-final class LingeringSocket: TransportHandler {
+final class LingeringTransport: TransportHandler {
     private static let limit = Duration.seconds(2)
 
-    private let socket: StreamSocket
+    private let transport: any Transport
     private var rest: [UInt8]
     private var timer: LoopTimer?
 
-    /// Takes over a socket, with bytes that are still to be sent.
-    static func keep(_ socket: StreamSocket, sending rest: [UInt8]) {
-        let lingering = LingeringSocket(socket, rest)
+    /// Takes over a transport, with bytes that are still to be sent.
+    static func keep(_ transport: any Transport, sending rest: [UInt8]) {
+        let lingering = LingeringTransport(transport, rest)
         // Until then the timer keeps it.
         lingering.timer = EventLoop.shared.schedule(after: limit) { lingering.close() }
         lingering.send()
     }
 
-    private init(_ socket: StreamSocket, _ rest: [UInt8]) {
-        self.socket = socket
+    private init(_ transport: any Transport, _ rest: [UInt8]) {
+        self.transport = transport
         self.rest = rest
-        socket.handler = self
+        transport.handler = self
     }
 
     private func close() {
         timer?.cancel()
         timer = nil
-        socket.close()
+        transport.close()
     }
 
     private func send() {
         do throws(SystemError) {
             while !rest.isEmpty {
-                let count = try socket.send(rest, rest.indices)
+                let count = try transport.send(rest, rest.indices)
                 guard count > 0 else {
-                    socket.interest = [.read, .write]
+                    transport.interest = [.read, .write]
                     return
                 }
                 rest.removeFirst(count)
             }
-            socket.shutdownWrite()
-            socket.interest = .read
+            transport.shutdownWrite()
+            transport.interest = .read
         } catch {
             close()
         }
@@ -52,7 +52,7 @@ final class LingeringSocket: TransportHandler {
 
     func transportIsReadable(_ transport: any Transport) {
         do throws(SystemError) {
-            guard let bytes = try socket.receive() else { return }
+            guard let bytes = try transport.receive() else { return }
             if bytes.isEmpty { close() }
         } catch {
             close()

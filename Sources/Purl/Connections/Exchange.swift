@@ -1,0 +1,345 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// Why an exchange ended before its message did.
+enum ExchangeFailure: Error {
+    /// The connection ended before the first byte of a response.
+    case closedBeforeResponse(SystemError?)
+    /// The connection ended in the middle of the response.
+    case closedDuringResponse(SystemError?)
+    /// The request's body could not be sent to its end, for reasons of its own.
+    case body(BodyFailure)
+    /// The response breaks the grammar or a limit.
+    case malformed(ParseError)
+    /// A 101 that the request did not ask for (RFC 9110 §7.8).
+    case unaskedUpgrade
+    /// More interim responses than `HeadLimits` allows.
+    case tooManyInterimResponses
+}
+
+/// One request and its response on one connection (RFC 9112).
+///
+/// The connection moves the bytes and drives the exchange: it has it send, and gives it what arrives. The exchange parses,
+/// reports to its client, and lets the connection know when it is over, and whether another one may follow.
+///
+/// ```
+/// awaiting the head ──► receiving the body ──► over
+///   │      ▲ interim response                   ▲
+///   │      └───┘                                │
+///   ├── 101, or a tunnel is open ──► switched ──┤
+///   └── failure, abandoned ─────────────────────┘
+/// ```
+@NetworkActor
+final class Exchange {
+    private enum Stage {
+        case awaitingHead
+        case receivingBody(ResponseHead, BodyFraming)
+        /// After this response the connection speaks another protocol.
+        case switched(ResponseHead)
+        case over
+    }
+
+    /// How long a body waits for the server to say that it wants it (RFC 9110 §10.1.1).
+    private static let continueLimit = Duration.seconds(1)
+
+    private let client: any ExchangeClient
+    private let method: RequestMethod
+    private let requestFields: HeaderFields
+    /// The response may make the connection speak another protocol.
+    private let mayUpgrade: Bool
+    /// Records how it goes; `nil` where no delegate could ask.
+    private let metrics: TransactionMetricsCollector?
+    private var stage = Stage.awaitingHead
+    private(set) var isPaused = false
+
+    // Sending
+    private var output: OutgoingMessage
+    private var continueTimer: SessionTimer?
+
+    // Receiving
+    private var parser = ResponseHeadParser()
+    private var decoder = BodyDecoder(.none)
+    private var interimResponses = 0
+    private var receivedAnything = false
+    /// The pipe that takes content of known length, so that it does not pass through the process.
+    private var pipe: ContentPipe?
+    /// Bytes that had arrived when the exchange was paused.
+    private var stash: [UInt8] = []
+    private var isConsuming = false
+
+    /// An exchange that has sent nothing yet.
+    ///
+    /// - Parameters:
+    ///   - head: The request's head; its encoding is `bytes`.
+    ///   - connection: Sends when the body's source has more, or need not wait for the server any longer.
+    init(
+        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, metrics: TransactionMetricsCollector?,
+        mayUpgrade: Bool,
+        client: any ExchangeClient, on connection: HTTPConnection
+    ) {
+        self.client = client
+        self.metrics = metrics
+        self.mayUpgrade = mayUpgrade
+        method = head.method
+        requestFields = head.fields
+        let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
+        output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst)
+        if output.isFed { output.whenSupplied { [weak connection] in connection?.flush() } }
+        if asksFirst {
+            continueTimer = connection.clock.schedule(after: Self.continueLimit) { [weak self, weak connection] in
+                if let connection { self?.startBody(on: connection) }
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    /// The request has bytes that only the transport keeps from going out.
+    var awaitsTransport: Bool { output.awaitsTransport }
+
+    /// Nothing can be sent before the body's source has more.
+    var awaitsContent: Bool { output.awaitsContent }
+
+    /// Sends what the transport takes, and no more than `limit` bytes.
+    func send(atMost limit: Int, on connection: HTTPConnection) {
+        guard !isPaused else { return connection.updateInterest() }
+        do throws(SystemError) {
+            let before = output.bytesSent
+            let bodyBytes = try output.send(through: connection.transport, atMost: limit)
+            connection.paced.countSent(Int(clamping: output.bytesSent - before))
+            if output.awaitsTransport { connection.paced.queueToSend() }
+            metrics?.setSent(output, content: bodyBytes)
+            connection.updateInterest()
+            if bodyBytes > 0 { client.exchange(connection, didSendBodyBytes: bodyBytes) }
+            if let failure = output.failure { fail(.body(failure), on: connection) }
+        } catch {
+            // The server may have answered and closed before it read everything (RFC 9112 §9.5): its response is read
+            // first. If there is none, reading ends in the same error.
+            stopSending()
+            connection.updateInterest()
+        }
+    }
+
+    /// The server wants the body, or has had its time to say so.
+    private func startBody(on connection: HTTPConnection) {
+        continueTimer?.cancel()
+        continueTimer = nil
+        guard output.awaitsContinue else { return }
+        output.startBody()
+        connection.flush()
+    }
+
+    /// Sends no more of the request.
+    private func stopSending() {
+        continueTimer?.cancel()
+        continueTimer = nil
+        output.stop()
+    }
+
+    // MARK: Flow
+
+    /// Stops or continues to send and to receive.
+    func setPaused(_ isPaused: Bool, on connection: HTTPConnection) {
+        guard self.isPaused != isPaused else { return }
+        self.isPaused = isPaused
+        connection.updateInterest()
+        if !isPaused, !isConsuming { continueReading(on: connection) }
+    }
+
+    /// Moves the rest of the content into `pipe`, where it can be moved. What comes with other parts of the message, and
+    /// content in chunks, comes as bytes nonetheless.
+    func moveContent(into pipe: ContentPipe) {
+        self.pipe = pipe
+    }
+
+    /// The client has been kept waiting by the session's limit, not by the server.
+    func turnHasCome(on connection: HTTPConnection) {
+        client.exchangeMadeProgress(connection)
+    }
+
+    // MARK: Receiving
+
+    /// Takes bytes that have arrived; none at the end of the stream.
+    func receive(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
+        guard !bytes.isEmpty else { return endOfStream(on: connection) }
+        client.exchangeMadeProgress(connection)
+        consume(bytes, on: connection)
+    }
+
+    /// Moves one portion of content into the pipe; false when there is none that could be moved.
+    func movePortion(atMost limit: Int, on connection: HTTPConnection) -> Bool {
+        guard let pipe, case .receivingBody = stage, let remainder = decoder.plainRemainder,
+            let socket = connection.transport.plainSocket
+        else { return false }
+        do throws(SystemError) {
+            guard let count = try pipe.fill(from: socket, limit: min(limit, Int(clamping: remainder))) else {
+                return true
+            }
+            guard count > 0 else {
+                endOfStream(on: connection)
+                return true
+            }
+            connection.paced.countReceived(count)
+            client.exchangeMadeProgress(connection)
+            metrics?.addBodyBytes(count)
+            decoder.skip(count)
+            client.exchange(connection, didMoveContent: count)
+            // That may have been the last of it.
+            if !isPaused { continueReading(on: connection) }
+        } catch {
+            // If the connection itself is at fault, reading fails, too.
+            self.pipe = nil
+            return false
+        }
+        return true
+    }
+
+    /// Continues with what had arrived before the pause. That may be no byte at all and still be an event: an empty
+    /// body ends without one.
+    private func continueReading(on connection: HTTPConnection) {
+        let bytes = stash
+        stash = []
+        bytes.withUnsafeBytes { consume($0, on: connection) }
+    }
+
+    /// Feeds bytes to the parsers until they are used up, the client pauses or the message ends.
+    private func consume(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
+        isConsuming = true
+        defer { isConsuming = false }
+        if !bytes.isEmpty { receivedAnything = true }
+        var offset = 0
+        do throws(ParseError) {
+            while true {
+                switch stage {
+                case .over: return
+                case .switched(let head): return handOver(after: head, surplus: bytes[offset...], on: connection)
+                case .awaitingHead, .receivingBody: break
+                }
+                guard !isPaused else {
+                    stash.append(contentsOf: bytes[offset...])
+                    return
+                }
+                guard try step(bytes, &offset, on: connection) else { return }
+            }
+        } catch {
+            fail(.malformed(error), on: connection)
+        }
+    }
+
+    /// One event; false when the parsers need more bytes.
+    private func step(
+        _ bytes: UnsafeRawBufferPointer, _ offset: inout Int, on connection: HTTPConnection
+    ) throws(ParseError) -> Bool {
+        let start = offset
+        guard case .receivingBody = stage else {
+            let head = try parser.parse(bytes.bytes, from: &offset)
+            metrics?.addHeadBytes(offset - start)
+            guard let head else { return false }
+            try receive(head, on: connection)
+            return true
+        }
+        let next = try decoder.decode(bytes.bytes, from: &offset)
+        metrics?.addBodyBytes(offset - start)
+        guard let event = next else { return false }
+        switch event {
+        case .bytes(let range):
+            client.exchange(connection, didReceive: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        case .end:
+            finish(surplus: offset < bytes.count, on: connection)
+        }
+        return true
+    }
+
+    private func receive(_ head: ResponseHead, on connection: HTTPConnection) throws(ParseError) {
+        // A 101 is no tunnel, nor is a success a switch.
+        let isSwitch = method == .connect ? Tunnel.isOpen(after: head.status) : head.status == 101
+        if mayUpgrade, isSwitch {
+            stage = .switched(head)
+            return
+        }
+        if head.status == 101 { return fail(.unaskedUpgrade, on: connection) }
+        if head.isInterim {
+            interimResponses += 1
+            if interimResponses > HeadLimits.standard.maximumInterimResponses {
+                return fail(.tooManyInterimResponses, on: connection)
+            }
+            metrics?.restartResponse()
+            if head.status == 100 { startBody(on: connection) }
+            client.exchange(connection, didReceiveInterim: head)
+            return
+        }
+        let framing = try BodyFraming.ofResponse(head, to: method)
+        stage = .receivingBody(head, framing)
+        decoder = BodyDecoder(framing)
+        // A server that has asked for nothing yet, or has found fault, does not want the rest (RFC 9112 §9.5). One that
+        // is content may answer while it reads.
+        if output.awaitsContinue || head.status >= 300 {
+            stopSending()
+            connection.updateInterest()
+        }
+        client.exchange(connection, didReceive: head, framing: framing)
+    }
+
+    // MARK: Ends
+
+    /// What follows the head belongs to the other protocol.
+    private func handOver(
+        after head: ResponseHead, surplus: Slice<UnsafeRawBufferPointer>, on connection: HTTPConnection
+    ) {
+        stage = .over
+        metrics?.markEnd()
+        connection.leavePool()
+        client.exchange(connection, didSwitchTo: connection.transport, with: head, surplus: [UInt8](surplus))
+    }
+
+    private func finish(surplus: Bool, on connection: HTTPConnection) {
+        guard case .receivingBody(let response, let framing) = stage else { return }
+        stage = .over
+        metrics?.markEnd()
+        // Surplus bytes are not a response to anything (RFC 9112 §11.2).
+        let mayStay =
+            !surplus && output.isSent
+            && ConnectionReuse.isAllowed(after: response, framing: framing, requestFields: requestFields)
+        stopSending()
+        connection.exchangeDidFinish(
+            mayStay: mayStay, idleLimit: ConnectionReuse.idleTimeout(response).map { .seconds($0) })
+        client.exchangeDidFinish(connection)
+    }
+
+    private func endOfStream(on connection: HTTPConnection) {
+        guard case .receivingBody = stage else { return connectionLost(nil, on: connection) }
+        do throws(ParseError) {
+            _ = try decoder.endOfStream()
+            finish(surplus: false, on: connection)
+        } catch {
+            connectionLost(nil, on: connection)
+        }
+    }
+
+    /// Nothing can be received any more.
+    func connectionLost(_ error: SystemError?, on connection: HTTPConnection) {
+        fail(receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error), on: connection)
+    }
+
+    private func fail(_ failure: ExchangeFailure, on connection: HTTPConnection) {
+        if case .over = stage { return }
+        stop()
+        metrics?.markEnd()
+        connection.exchangeDidFail()
+        client.exchange(connection, didFailWith: failure)
+    }
+
+    /// Ends without a word to the client.
+    func stop() {
+        stopSending()
+        stage = .over
+    }
+
+    /// Ends because the client takes over the connection. Returns what has arrived and was not reported yet.
+    func surrender() -> [UInt8] {
+        stop()
+        metrics?.markEnd()
+        return stash
+    }
+}

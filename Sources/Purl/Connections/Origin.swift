@@ -1,0 +1,167 @@
+import Foundation
+internal import PurlIO
+
+/// A URL's scheme, host and port: what one server answers for (RFC 9110 §4.3.1).
+struct Origin: Hashable, Sendable {
+    /// In small letters.
+    let scheme: String
+    /// With the scheme's port where the URL has none; the host in small letters, the path of a local socket as it is.
+    let endpoint: Endpoint
+
+    init(scheme: String, endpoint: Endpoint) {
+        self.scheme = scheme
+        self.endpoint = endpoint
+    }
+
+    /// The origin of a URL of any scheme. Where the URL has no authority, the host is empty.
+    ///
+    /// - Returns: `nil` when the URL has no scheme, or its authority cannot be read.
+    init?(_ url: URL) {
+        guard let parts = URLParts(url.absoluteString) else { return nil }
+        scheme = parts.scheme
+        if scheme == Self.localScheme {
+            guard let path = parts.socketPath else { return nil }
+            endpoint = .unix(path: path)
+        } else {
+            guard let (host, port) = parts.hostAndPort else { return nil }
+            // No server listens on port 0, so it can stand for the unknown port of an unknown scheme.
+            endpoint = .host(host.lowercased(), port: port ?? Self.defaultPorts[scheme] ?? 0)
+        }
+    }
+
+    var isWebSocket: Bool { scheme == "ws" }
+    var isStream: Bool { scheme == Self.streamScheme }
+
+    /// HTTP over a socket of this machine, whose percent-encoded path is the URL's host.
+    static let localScheme = "http+unix"
+
+    /// A stream task's server, which is a host and a port. No URL of this scheme is ever loaded.
+    static let streamScheme = "tcp"
+
+    private static let defaultPorts: [String: UInt16] = ["http": 80, "ws": 80, "https": 443, "wss": 443]
+}
+
+extension URL {
+    /// Whether both URLs have the same scheme, host and port, written or not. Credentials go from one to the other then,
+    /// and only then.
+    func isSameOrigin(as other: URL) -> Bool {
+        guard let origin = Origin(self) else { return false }
+        return origin == Origin(other)
+    }
+}
+
+/// The parts of a URL's text (RFC 3986 §3), by their positions. The text is ASCII, and is read once a request: bytes are
+/// taken apart, not characters.
+struct URLParts {
+    private let text: String
+    /// In small letters.
+    let scheme: String
+    /// The host and the port, without a user; `nil` when no "//" follows the scheme.
+    private let authority: Range<Int>?
+    /// From the authority's end to the fragment.
+    private let pathAndQuery: Range<Int>
+
+    /// - Returns: `nil` when the text has no scheme.
+    init?(_ text: String) {
+        let bytes = text.utf8.span
+        guard let schemeEnd = bytes.position(of: ":", in: 0..<bytes.count) else { return nil }
+        self.text = text
+        scheme = bytes.isHTTP(0..<schemeEnd) ? "http" : Self.part(text, 0..<schemeEnd).lowercased()
+        let end = bytes.position(of: "#", in: schemeEnd..<bytes.count) ?? bytes.count
+        let start = schemeEnd + 3
+        guard start <= end, bytes[start - 2] == UInt8(ascii: "/"), bytes[start - 1] == UInt8(ascii: "/") else {
+            authority = nil
+            pathAndQuery = schemeEnd + 1..<end
+            return
+        }
+        var authorityEnd = start
+        while authorityEnd < end, bytes[authorityEnd] != UInt8(ascii: "/"), bytes[authorityEnd] != UInt8(ascii: "?") {
+            authorityEnd += 1
+        }
+        let user = bytes.lastPosition(of: "@", in: start..<authorityEnd)
+        authority = (user.map { $0 + 1 } ?? start)..<authorityEnd
+        pathAndQuery = authorityEnd..<end
+    }
+
+    var hasAuthority: Bool { authority != nil }
+
+    /// The text up to the path, as it was written.
+    var beginning: String { Self.part(text, 0..<pathAndQuery.lowerBound) }
+
+    /// Path and query, percent-encoded; at least a slash (RFC 9112 §3.2.1).
+    var originForm: String {
+        let part = Self.part(text, pathAndQuery)
+        return part.utf8.first == UInt8(ascii: "/") ? part : "/" + part
+    }
+
+    /// The path of a local socket, which is the host; `nil` when it is not an absolute path.
+    var socketPath: String? {
+        guard let authority, let path = Self.part(text, authority).removingPercentEncoding, path.hasPrefix("/") else {
+            return nil
+        }
+        return path
+    }
+
+    /// The host, decoded and without brackets, and the port, if the URL has one; `nil` when they cannot be read.
+    var hostAndPort: (host: String, port: UInt16?)? {
+        guard let authority else { return ("", nil) }
+        let bytes = text.utf8.span
+        var host = authority
+        var port: UInt16?
+        let hostEnd = bytes.lastPosition(of: "]", in: authority) ?? authority.lowerBound
+        if let colon = bytes.lastPosition(of: ":", in: hostEnd..<authority.upperBound) {
+            if colon + 1 < authority.upperBound {
+                guard let number = UInt16(Self.part(text, (colon + 1)..<authority.upperBound)), number > 0 else {
+                    return nil
+                }
+                port = number
+            }
+            host = authority.lowerBound..<colon
+        }
+        if let first = host.first, let last = host.last, first < last, bytes[first] == UInt8(ascii: "["),
+            bytes[last] == UInt8(ascii: "]")
+        {
+            host = (first + 1)..<last
+        }
+        // A scope is written "%25eth0" in a URL (RFC 6874).
+        guard bytes.position(of: "%", in: host) != nil else { return (Self.part(text, host), port) }
+        return Self.part(text, host).removingPercentEncoding.map { ($0, port) }
+    }
+
+    /// The path and query of a text that begins like another URL, up to that URL's path; `nil` when it does not, or
+    /// has no path.
+    static func originForm(of text: String, after beginning: String) -> String? {
+        let bytes = text.utf8.span
+        guard let path = bytes.pathStart(after: beginning.utf8.span) else { return nil }
+        return part(text, path..<(bytes.position(of: "#", in: path..<bytes.count) ?? bytes.count))
+    }
+
+    private static func part(_ text: String, _ range: Range<Int>) -> String {
+        let start = text.utf8.index(text.startIndex, offsetBy: range.lowerBound)
+        return String(text[start..<text.utf8.index(start, offsetBy: range.count)])
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func position(of character: Unicode.Scalar, in range: Range<Int>) -> Int? {
+        for index in range where self[index] == UInt8(ascii: character) { return index }
+        return nil
+    }
+
+    fileprivate func lastPosition(of character: Unicode.Scalar, in range: Range<Int>) -> Int? {
+        for index in range.reversed() where self[index] == UInt8(ascii: character) { return index }
+        return nil
+    }
+
+    /// Where the path begins, when these bytes are those of `beginning` and then a path.
+    fileprivate func pathStart(after beginning: Span<UInt8>) -> Int? {
+        guard count > beginning.count, self[beginning.count] == UInt8(ascii: "/") else { return nil }
+        for index in 0..<beginning.count where self[index] != beginning[index] { return nil }
+        return beginning.count
+    }
+
+    fileprivate func isHTTP(_ range: Range<Int>) -> Bool {
+        range.count == 4 && self[0] == UInt8(ascii: "h") && self[1] == UInt8(ascii: "t")
+            && self[2] == UInt8(ascii: "t") && self[3] == UInt8(ascii: "p")
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+internal import PurlIO
+
+/// A request's target URI (RFC 9110 §7.1) as it goes onto the wire: the server, the request target and the `Host` field.
+struct TargetURI: Sendable {
+    let origin: Origin
+    /// The origin-form: path and query, percent-encoded (RFC 9112 §3.2.1).
+    let originForm: String
+    /// The `Host` field's value: no port when it is the scheme's own.
+    let hostField: String
+    /// The URL's text up to its path, as it was written.
+    private let beginning: String
+    /// The absolute-form, for a proxy (RFC 9112 §3.2.2): without a user, which is for the server alone.
+    var absoluteForm: String { "\(origin.scheme)://\(hostField)\(originForm)" }
+
+    /// Why a URL cannot be loaded.
+    enum Refusal: Error {
+        case noURL
+        case noHost
+        case secureScheme(String)
+        case unknownScheme(String)
+        /// A scheme for another kind of task.
+        case wrongTask(String)
+        case badAuthority
+    }
+
+    /// - Parameter known: The target URI of another request. A URL that begins in the same way has the same origin.
+    init(_ url: URL?, like known: TargetURI? = nil) throws(Refusal) {
+        guard let url else { throw .noURL }
+        let text = url.absoluteString
+        if let known, let originForm = URLParts.originForm(of: text, after: known.beginning) {
+            (origin, hostField, beginning) = (known.origin, known.hostField, known.beginning)
+            self.originForm = originForm
+            return
+        }
+        guard let parts = URLParts(text) else { throw .unknownScheme("") }
+        switch parts.scheme {
+        case "http", "ws", Origin.localScheme, Origin.streamScheme: break
+        case "https", "wss": throw .secureScheme(parts.scheme)
+        default: throw .unknownScheme(parts.scheme)
+        }
+        guard parts.hasAuthority else { throw .noHost }
+        beginning = parts.beginning
+        originForm = parts.originForm
+        if parts.scheme == Origin.localScheme {
+            guard let path = parts.socketPath else { throw .badAuthority }
+            origin = Origin(scheme: parts.scheme, endpoint: .unix(path: path))
+            hostField = "localhost"
+        } else {
+            guard let (host, explicitPort) = parts.hostAndPort else { throw .badAuthority }
+            guard !host.isEmpty else { throw .noHost }
+            let port = explicitPort ?? 80
+            origin = Origin(scheme: parts.scheme, endpoint: .host(host.lowercased(), port: port))
+            hostField = port == 80 ? Self.bracketed(host) : "\(Self.bracketed(host)):\(port)"
+        }
+    }
+
+    private static func bracketed(_ host: String) -> String {
+        guard host.utf8.contains(UInt8(ascii: ":")) else { return host }
+        // A scope means something to this machine only and is not sent (RFC 6874 §4).
+        return "[\(host.prefix { $0 != "%" })]"
+    }
+}
