@@ -6,7 +6,7 @@ internal import PurlIO
 @NetworkActor
 final class CacheTransaction {
     /// A response that is worth storing.
-    struct Collection {
+    private struct Collection {
         let response: URLResponse
         let responseTime: Int64
         /// More would not be stored.
@@ -26,8 +26,8 @@ final class CacheTransaction {
     private(set) var sentFields: HeaderFields = [:]
     private(set) var requestTime: Int64 = 0
     /// The head of a response has come.
-    var isAnswered = false
-    var collection: Collection?
+    private(set) var isAnswered = false
+    private var collection: Collection?
 
     /// Seconds since 1970, by the cache's clock.
     var now: Int64 { Int64(cache.store.now.timeIntervalSince1970) }
@@ -49,6 +49,11 @@ final class CacheTransaction {
         sentFields = fields
         requestTime = now
         for condition in conditions { fields.append(FieldName(condition.name), condition.value) }
+    }
+
+    /// A response has arrived: from now on no stored one stands in for a connection that failed.
+    func markAnswered() {
+        isAnswered = true
     }
 
     /// The stored response, when it may stand in for a failure (RFC 5861 §4).

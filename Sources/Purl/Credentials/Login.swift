@@ -25,7 +25,7 @@ final class Login {
     let space: URLProtectionSpace
     let credential: URLCredential
     let userAndPassword: UserAndPassword
-    var source: Source
+    private(set) var source: Source
     private var proof: Proof
     /// Paths below which the server is known to want this login.
     private(set) var paths: [String]
@@ -71,6 +71,11 @@ final class Login {
             proof = .digest(response)
             return value
         }
+    }
+
+    /// The credential is in the storage now: it is used for as long as it is there.
+    func becomeStored() {
+        source = .storage
     }
 
     /// The nonce had become too old.

@@ -128,7 +128,7 @@ struct Authenticator {
             if login.source == .delegate, let storage = session.settings.urlCredentialStorage {
                 // What was the default before has been tried and refused.
                 storage.setDefaultCredential(login.credential, for: login.space)
-                login.source = .storage
+                login.becomeStored()
             }
             session.logins.store(login)
         }

@@ -5,7 +5,7 @@ internal import PurlIO
 /// A transaction's dealings with the session's cache: answers the request from it, confirms what is stored with a 304,
 /// lets it stand in for a failure, and stores the response (RFC 9111).
 @NetworkActor
-final class CacheLoader {
+final class CacheLoader: TransactionLoader {
     private let transfer: Transfer
     private let trustsStored: Bool
     /// From the look-up to the storing of the response; `nil` while the request has nothing to do with a cache.
@@ -121,7 +121,7 @@ final class CacheLoader {
     /// What the cache makes of a response's head.
     func judge(_ head: ResponseHead) -> ResponseDecision.CacheJudgement {
         guard let transaction else { return .irrelevant }
-        transaction.isAnswered = true
+        transaction.markAnswered()
         if head.status == 304, !transaction.conditions.isEmpty {
             return transaction.confirmed(by: head.fields).map { .confirmed($0) } ?? .mismatched
         }

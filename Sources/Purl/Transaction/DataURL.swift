@@ -1,5 +1,6 @@
 import Foundation
 internal import PurlHTTP
+internal import PurlIO
 
 /// What a `data:` URL holds (RFC 2397).
 struct DataURL: Sendable {
@@ -69,5 +70,27 @@ struct DataURL: Sendable {
         text += repeatElement(UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
         guard let content = Data(base64Encoded: Data(text)) else { throw .undecodable }
         return content
+    }
+}
+
+/// Answers a request for a `data:` URL, which holds its response itself.
+@NetworkActor
+struct DataURLLoader: TransactionLoader {
+    func answers(_ transaction: Transaction) -> Bool {
+        guard let url = transaction.request.url, DataURL.isOne(url) else { return false }
+        Worker.shared.run(on: .files) {
+            Result { () throws(DataURL.Fault) in try DataURL(url) }
+        } then: { [weak transaction] result in
+            guard let transaction, transaction.awaitsLoader else { return }
+            switch result {
+            case .failure(let fault):
+                transaction.fail(.dataURL(fault))
+            case .success(let loaded):
+                let head = ResponseHead(of: loaded.response)
+                transaction.deliver(
+                    loaded.response, head, .ofLocal(head, to: .get), content: loaded.content, from: .local)
+            }
+        }
+        return true
     }
 }

@@ -2,6 +2,14 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
+/// Answers a transaction without the network, or instead of it.
+@NetworkActor
+protocol TransactionLoader {
+    /// True when it answers the transaction, fails it, or will let it continue later; false when the next loader, or the
+    /// network, is to answer.
+    func answers(_ transaction: Transaction) -> Bool
+}
+
 /// A response that is made in this process, no faster than it is taken.
 ///
 /// A loader pushes a response, its content and the end; what is pushed while the transaction is paused waits here.
@@ -26,8 +34,8 @@ final class LocalExchange: ResponseSource {
     private weak var transaction: Transaction?
     private var pieces = Queue<Piece>()
     private var isDelivering = false
-    /// Called once, when the transaction abandons the exchange.
-    var whenAbandoned: (() -> Void)?
+    private var isHeld = false
+    private var abandonment: (() -> Void)?
 
     init(for transaction: Transaction) {
         self.transaction = transaction
@@ -37,8 +45,17 @@ final class LocalExchange: ResponseSource {
     var isReused: Bool { false }
     var awaitsItsOwn: Bool { false }
 
-    var isPaused = false {
-        didSet { deliver() }
+    var isPaused: Bool {
+        get { isHeld }
+        set {
+            isHeld = newValue
+            deliver()
+        }
+    }
+
+    /// Calls `action` once, if the transaction abandons the exchange.
+    func onAbandon(_ action: @escaping () -> Void) {
+        abandonment = action
     }
 
     func push(_ piece: Piece) {
@@ -57,9 +74,9 @@ final class LocalExchange: ResponseSource {
     func abandon() {
         transaction = nil
         pieces = Queue()
-        let call = whenAbandoned
-        whenAbandoned = nil
-        call?()
+        let action = abandonment
+        abandonment = nil
+        action?()
     }
 
     private func deliver() {
@@ -93,7 +110,7 @@ final class LocalExchange: ResponseSource {
     /// All of it is handed on. The loader keeps this exchange, and must not be kept by it any longer.
     private func letGo() {
         transaction = nil
-        whenAbandoned = nil
+        abandonment = nil
     }
 }
 

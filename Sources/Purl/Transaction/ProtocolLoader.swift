@@ -3,9 +3,22 @@ internal import PurlHTTP
 internal import PurlIO
 import Synchronization
 
-/// Loads one request with a `URLProtocol` of the user's, all of whose methods are called on the queue of this actor: they
+/// Lets a session's `URLProtocol` classes answer a transaction.
+@NetworkActor
+struct ProtocolLoader: TransactionLoader {
+    let classes: [URLProtocol.Type]
+
+    func answers(_ transaction: Transaction) -> Bool {
+        guard !classes.isEmpty else { return false }
+        // They see the request with its body; while that is prepared, they wait.
+        if let body = transaction.preparedBody() { ProtocolHost.ask(classes, about: body, of: transaction) }
+        return true
+    }
+}
+
+/// Runs one `URLProtocol` of the user's, all of whose methods are called on the queue of this actor: they
 /// may block, and stop nothing else.
-actor ProtocolLoader {
+actor ProtocolHost {
     /// The class that loads a request, and the request as that class wants it.
     private struct Choice: Sendable {
         let type: URLProtocol.Type
@@ -26,11 +39,11 @@ actor ProtocolLoader {
     /// Asks the classes in order which of them loads a transaction's request, and lets that one load it. If none does, the
     /// transaction continues.
     @NetworkActor
-    static func ask(_ classes: [URLProtocol.Type], about body: OutgoingBody, of transaction: Transaction) {
+    fileprivate static func ask(_ classes: [URLProtocol.Type], about body: OutgoingBody, of transaction: Transaction) {
         let task = transaction.task
         let request = transaction.requestForProtocols(with: body)
         task.setCurrentRequest(request)
-        let loader = ProtocolLoader(task)
+        let loader = ProtocolHost(task)
         loader.perform { loader in
             let choice = loader.choose(from: classes, request)
             NetworkActor.post { [weak transaction] in
@@ -46,7 +59,7 @@ actor ProtocolLoader {
         guard transaction.protocolAccepted() else { return }
         let exchange = LocalExchange(for: transaction)
         let client = ProtocolClient(exchange, self, choice.request)
-        exchange.whenAbandoned = { client.close() }
+        exchange.onAbandon { client.close() }
         transaction.begin(exchange)
         if case .stream(let stream, _) = body { stream.take() }
         task.setCurrentRequest(choice.request)
@@ -57,7 +70,7 @@ actor ProtocolLoader {
     }
 
     /// Does something on the queue, in the order of the calls.
-    fileprivate nonisolated func perform(_ work: @escaping @Sendable (isolated ProtocolLoader) -> Void) {
+    fileprivate nonisolated func perform(_ work: @escaping @Sendable (isolated ProtocolHost) -> Void) {
         executor.queue.async {
             self.assumeIsolated { work($0) }
         }
@@ -119,10 +132,10 @@ private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
 
     private let state = Mutex(State.begun)
     private let exchange: LocalExchange
-    private let load: ProtocolLoader
+    private let load: ProtocolHost
     private let request: URLRequest
 
-    init(_ exchange: LocalExchange, _ load: ProtocolLoader, _ request: URLRequest) {
+    init(_ exchange: LocalExchange, _ load: ProtocolHost, _ request: URLRequest) {
         self.exchange = exchange
         self.load = load
         self.request = request

@@ -170,21 +170,17 @@ final class Transaction: ExchangeClient {
             return
         }
         phase = .preparing
-        if stage == .protocols {
-            let classes = session.protocolClasses
-            if !classes.isEmpty {
-                guard let body = preparedBody() else { return }
-                return ProtocolLoader.ask(classes, about: body, of: self)
-            }
+        if case .protocols = stage {
+            if ProtocolLoader(classes: session.protocolClasses).answers(self) { return }
             stage = .dataURL
         }
-        if stage == .dataURL {
+        if case .dataURL = stage {
             // A server that redirects does not get to write the response itself.
-            if history.redirects == 0, let url = request.url, DataURL.isOne(url) { return loadDataURL(url) }
+            if history.redirects == 0, DataURLLoader().answers(self) { return }
             stage = .cache
         }
         guard let target = findTarget() else { return }
-        if stage == .cache {
+        if case .cache = stage {
             stage = .network
             if cache.answers(self) { return }
         }
@@ -210,23 +206,6 @@ final class Transaction: ExchangeClient {
         } catch {
             fail(.proxy(error))
             return false
-        }
-    }
-
-    /// A `data:` URL holds its response itself.
-    private func loadDataURL(_ url: URL) {
-        Worker.shared.run(on: .files) {
-            Result { () throws(DataURL.Fault) in try DataURL(url) }
-        } then: { [weak self] result in
-            guard let self, case .preparing = self.phase else { return }
-            switch result {
-            case .failure(let fault):
-                self.fail(.dataURL(fault))
-            case .success(let loaded):
-                let head = ResponseHead(of: loaded.response)
-                self.deliver(
-                    loaded.response, head, .ofLocal(head, to: .get), content: loaded.content, from: .local)
-            }
         }
     }
 
@@ -289,7 +268,8 @@ final class Transaction: ExchangeClient {
         deliver(response, head, .length(Int64(content.count)), content: content, from: .cache)
     }
 
-    private func deliver(
+    /// A response whose content is all there is the answer.
+    func deliver(
         _ response: URLResponse, _ head: ResponseHead, _ framing: BodyFraming, content: Data,
         from provenance: ResponseDecision.Provenance
     ) {
@@ -302,78 +282,25 @@ final class Transaction: ExchangeClient {
 
     // MARK: The request's body
 
-    private var requestBody: RequestBody {
-        if let upload = history.upload { return upload }
-        if let data = request.httpBody { return .data(data) }
-        return request.bodyStream.map { .stream($0) } ?? .none
-    }
-
     /// The body, if it can be sent now. Otherwise it is prepared, and then the transaction continues.
-    private func preparedBody() -> OutgoingBody? {
-        if let body { return body }
-        switch requestBody {
-        case .none:
-            return OutgoingBody.none
-        case .data(let data):
-            return .data(data)
-        case .file(let url):
-            measure(url)
-            return nil
-        case .stream(let stream):
-            guard !stream.isTaken else {
-                askForStream()
-                return nil
-            }
-            return prepare(stream)
-        case .streamFromDelegate:
-            askForStream()
-            return nil
-        }
+    func preparedBody() -> OutgoingBody? {
+        body = body ?? bodyPreparer.prepare(for: self)
+        return body
     }
 
-    /// RFC 9112 §6.2: a length that the user has set counts, if it is one. The length of any other body is measured.
-    private func prepare(_ stream: BodyStream) -> OutgoingBody {
-        let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64(digits: $0.utf8) }
-        let prepared = OutgoingBody.stream(stream, length: length)
-        body = prepared
-        return prepared
+    private var bodyPreparer: RequestBodyPreparer {
+        RequestBodyPreparer(request: request, upload: history.upload, calls: calls)
     }
 
-    private func measure(_ url: URL) {
-        Worker.shared.run(on: .files) {
-            Result { () throws(BodyFailure) in try UploadFile(at: url) }
-        } then: { [weak self] result in
-            guard let self, case .preparing = self.phase else { return }
-            switch result {
-            case .success(let file):
-                self.body = .file(file)
-                self.proceed()
-            case .failure(let failure):
-                self.fail(.body(failure))
-            }
-        }
-    }
-
-    /// The delegate gives the stream. Where it has none, the request's is used, if nothing has been read of it.
-    private func askForStream() {
-        let own = [request.bodyStream, task.originalRequest?.bodyStream].compactMap { $0 }.first { !$0.isTaken }
-        guard calls.hasTaskDelegate else { return takeStream(own) }
-        calls.askForBodyStream { [weak self] stream in self?.takeStream(stream ?? own) }
-    }
-
-    private func takeStream(_ stream: BodyStream?) {
+    /// The body is prepared, or cannot be.
+    func takeBody(_ result: Result<OutgoingBody, BodyFailure>) {
         guard case .preparing = phase else { return }
-        guard let stream else { return fail(.body(.noStream)) }
-        _ = prepare(stream)
-        proceed()
-    }
-
-    /// Whether the body can be sent once more: it is there, nothing of it has been read, or a delegate can be asked for it.
-    private var canSendBodyAgain: Bool {
-        switch requestBody {
-        case .none, .data, .file: true
-        case .stream(let stream): !stream.isTaken
-        case .streamFromDelegate: calls.hasTaskDelegate
+        switch result {
+        case .success(let prepared):
+            body = prepared
+            proceed()
+        case .failure(let failure):
+            fail(.body(failure))
         }
     }
 
@@ -577,7 +504,7 @@ final class Transaction: ExchangeClient {
         }
         phase = .parked
         if case .closedBeforeResponse = failure, source.isReused, !isRetry, request.method.isIdempotent,
-            canSendBodyAgain
+            bodyPreparer.canPrepareAgain
         {
             // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
             isRetry = true
@@ -602,7 +529,7 @@ final class Transaction: ExchangeClient {
 
     private func circumstances(of origin: ResponseDecision.Provenance) -> ResponseDecision.Circumstances {
         ResponseDecision.Circumstances(
-            request: request, origin: origin, proxy: route.challenger, canSendBodyAgain: canSendBodyAgain,
+            request: request, origin: origin, proxy: route.challenger, canSendBodyAgain: bodyPreparer.canPrepareAgain,
             redirects: history.redirects, storage: transfer.storageState, refusal: refusal)
     }
 

@@ -70,7 +70,7 @@ struct Demo {
     // MARK: The three attempts
 
     private func download(
-        _ url: URL, _ session: URLSession, _ delegate: DownloadDelegate
+        _ url: URL, _ session: URLSession, _ delegate: DemoDelegate
     ) async throws(CommandFailure) -> [DemoAttempt] {
         console.print("\n1. session.downloadTask(with: url)")
         let first = await delegate.run(session.downloadTask(with: url))

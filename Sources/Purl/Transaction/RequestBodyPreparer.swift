@@ -1,0 +1,70 @@
+import Foundation
+internal import PurlHTTP
+internal import PurlIO
+
+/// Prepares a request's body each time it is sent: data as it is, a file by its length, a stream that has not been read
+/// from, or one that the delegate gives.
+@NetworkActor
+struct RequestBodyPreparer {
+    let request: URLRequest
+    /// The body of an upload task, in place of the request's.
+    let upload: RequestBody?
+    let calls: DelegateCalls
+
+    private var source: RequestBody {
+        if let upload { return upload }
+        if let data = request.httpBody { return .data(data) }
+        return request.bodyStream.map { .stream($0) } ?? .none
+    }
+
+    /// The body, if it can be sent at once; otherwise the transaction receives it in `takeBody`.
+    func prepare(for transaction: Transaction) -> OutgoingBody? {
+        switch source {
+        case .none:
+            return OutgoingBody.none
+        case .data(let data):
+            return .data(data)
+        case .file(let url):
+            Worker.shared.run(on: .files) {
+                Result { () throws(BodyFailure) in OutgoingBody.file(try UploadFile(at: url)) }
+            } then: { [weak transaction] result in
+                transaction?.takeBody(result)
+            }
+            return nil
+        case .stream(let stream) where !stream.isTaken:
+            return body(of: stream)
+        case .stream, .streamFromDelegate:
+            askForStream(for: transaction)
+            return nil
+        }
+    }
+
+    /// Whether the body can be sent once more: it is there, nothing of it has been read, or a delegate can be asked for it.
+    var canPrepareAgain: Bool {
+        switch source {
+        case .none, .data, .file: true
+        case .stream(let stream): !stream.isTaken
+        case .streamFromDelegate: calls.hasTaskDelegate
+        }
+    }
+
+    /// RFC 9112 §6.2: a length that the user has set counts, if it is one. The length of any other body is measured.
+    private func body(of stream: BodyStream) -> OutgoingBody {
+        .stream(stream, length: request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64(digits: $0.utf8) })
+    }
+
+    /// The delegate gives the stream. Where it has none, the request's is used, if nothing has been read of it.
+    private func askForStream(for transaction: Transaction) {
+        let own = [request.bodyStream, calls.task.originalRequest?.bodyStream].lazy
+            .compactMap { $0 }.first { !$0.isTaken }
+        guard calls.hasTaskDelegate else { return take(own, for: transaction) }
+        calls.askForBodyStream { [weak transaction] stream in
+            guard let transaction else { return }
+            take(stream ?? own, for: transaction)
+        }
+    }
+
+    private func take(_ stream: BodyStream?, for transaction: Transaction) {
+        transaction.takeBody(stream.map { .success(body(of: $0)) } ?? .failure(.noStream))
+    }
+}
