@@ -166,8 +166,7 @@ final class ConnectionPool {
 
     /// A connection that can be used at once, if there is one and no exchange has waited for it.
     func takeIdle(to hop: NextHop) -> HTTPConnection? {
-        let now = clock.now
-        return lane(to: hop).schedule.takeIdle({ $0.idleState(at: now) }, close: { $0.close() })
+        lane(to: hop).schedule.takeIdle({ $0.idleState(at: clock.now) }, close: { $0.close() })
     }
 
     /// Asks for a connection. The answer may come before this returns, when one is idle.
@@ -246,8 +245,7 @@ final class ConnectionPool {
 
     private func serve(_ lane: Lane) {
         while true {
-            let now = clock.now
-            switch lane.schedule.next({ $0.idleState(at: now) }, close: { $0.close() }) {
+            switch lane.schedule.next({ $0.idleState(at: clock.now) }, close: { $0.close() }) {
             case .use(let connection, let waiter): waiter.finish(.success(connection))
             case .dial(let waiter): dial(waiter)
             case .wait: return dropIfEmpty(lane)

@@ -47,7 +47,7 @@ struct ConnectionScheduleTests {
         let steps: [String]
     }
 
-    static let stories = [
+    nonisolated static let stories = [
         Story(
             testDescription: "a new one is dialled where none is idle",
             limit: 2, events: [.comes("a"), .comes("b"), .comes("c")], steps: ["a…", "b…"]),
@@ -138,7 +138,8 @@ struct ConnectionScheduleTests {
             case .ended(let connection): states[connection] = .closed
             case .shortage(let name):
                 guard let exchange = exchanges[name] else { continue }
-                #expect(schedule.limitToDescriptors())
+                let makesDo = schedule.limitToDescriptors()
+                #expect(makesDo)
                 exchange.isWaiting = true
                 schedule.append(exchange)
                 schedule.removeOpen()
@@ -157,7 +158,8 @@ struct ConnectionScheduleTests {
     func shortageWithoutOthers() {
         var schedule = ConnectionSchedule<Exchange, String>(limit: 6)
         schedule.addOpen()
-        #expect(!schedule.limitToDescriptors())
+        let makesDo = schedule.limitToDescriptors()
+        #expect(!makesDo)
     }
 
     @Test(
@@ -174,9 +176,11 @@ struct ConnectionScheduleTests {
         var schedule = ConnectionSchedule<Exchange, String>(limit: 1)
         schedule.addOpen()
         schedule.addIdle("1")
-        #expect(schedule.takeIdle({ _ in .usable }, close: { _ in }) == "1")
+        let first = schedule.takeIdle({ _ in .usable }, close: { _ in })
+        #expect(first == "1")
         schedule.append(Exchange("a", 0.5))
         schedule.addIdle("1")
-        #expect(schedule.takeIdle({ _ in .usable }, close: { _ in }) == nil)
+        let second = schedule.takeIdle({ _ in .usable }, close: { _ in })
+        #expect(second == nil)
     }
 }
