@@ -38,6 +38,10 @@ public final class ManualClock: Clock {
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
         /// Whether a moment is before another.
+        ///
+        /// - Parameters:
+        ///   - left: The moment that is to be before.
+        ///   - right: The other moment.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
 
         /// The offset, in words.

@@ -61,5 +61,9 @@ public final class Gate: Sendable {
 
 extension Gate: Equatable {
     /// Whether both are the same gate.
+    ///
+    /// - Parameters:
+    ///   - left: A gate.
+    ///   - right: Another gate, or the same.
     public static func == (left: Gate, right: Gate) -> Bool { left === right }
 }

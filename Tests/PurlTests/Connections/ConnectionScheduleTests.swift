@@ -3,7 +3,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("Which exchange gets which connection")
+@Suite("The schedule of exchanges and connections")
 @NetworkActor
 struct ConnectionScheduleTests {
     /// An exchange that waits.
@@ -102,7 +102,7 @@ struct ConnectionScheduleTests {
             steps: ["a…", "b…", "b←1", "c…", "d…"]),
     ]
 
-    @Test("decides a schedule", arguments: stories)
+    @Test("The schedule leases, dials and closes as the events demand", arguments: stories)
     func decides(story: Story) {
         var schedule = ConnectionSchedule<Exchange, String>(limit: story.limit)
         var exchanges: [String: Exchange] = [:]
@@ -154,7 +154,7 @@ struct ConnectionScheduleTests {
         #expect(steps == story.steps)
     }
 
-    @Test("Without another connection a shortage of descriptors cannot be waited out")
+    @Test("A shortage of descriptors without another connection fails the exchange")
     func shortageWithoutOthers() {
         var schedule = ConnectionSchedule<Exchange, String>(limit: 6)
         schedule.addOpen()
@@ -163,7 +163,7 @@ struct ConnectionScheduleTests {
     }
 
     @Test(
-        "The configuration's limit is for HTTP",
+        "httpMaximumConnectionsPerHost applies to HTTP connections",
         arguments: [("http", 6), ("http+unix", 6), ("ws", 1), ("tcp", Int.max)])
     func limits(scheme: String, limit: Int) {
         let hop = NextHop.server(Origin(scheme: scheme, endpoint: .host("a", port: 80)))
@@ -171,7 +171,7 @@ struct ConnectionScheduleTests {
         #expect(NextHop.proxy(.host("a", port: 80)).limit(perHost: 6) == 6)
     }
 
-    @Test("An idle connection is not taken past those who wait")
+    @Test("takeIdle takes no connection while exchanges wait")
     func takeIdle() {
         var schedule = ConnectionSchedule<Exchange, String>(limit: 1)
         schedule.addOpen()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("The origin of a URL")
+@Suite("Origin")
 struct OriginTests {
     /// Two URLs, and whether credentials may go from one to the other.
     struct Pair: Sendable, CustomTestStringConvertible {
@@ -68,7 +68,7 @@ struct OriginTests {
         Pair("relative", "relative", false),
     ]
 
-    @Test("is the same where scheme, host and port are", arguments: pairs)
+    @Test("Two URLs have the same origin when scheme, host and port are equal", arguments: pairs)
     func isSame(pair: Pair) throws {
         let one = try #require(URL(string: pair.one))
         let other = try #require(URL(string: pair.other))
@@ -77,7 +77,7 @@ struct OriginTests {
     }
 
     @Test(
-        "is that of the request to the URL",
+        "A URL's origin is that of the request to it",
         arguments: [
             "http://a/", "http://user@A:8080/x?y", "http://[::1]:81/", "ws://a", "http+unix://%2Frun%2FA.s/x",
             "http://[fe80::1%25eth0]/",
@@ -88,14 +88,14 @@ struct OriginTests {
     }
 }
 
-@Suite("The request for a tunnel")
+@Suite("The CONNECT request of a tunnel")
 struct TunnelTests {
     private static let head = RequestHead(
         method: "GET", target: "/path",
         fields: [.host: "a", .userAgent: "agent", .proxyAuthorization: "Basic eQ==", .authorization: "Basic eA=="])
 
     @Test(
-        "names the server and its port",
+        "The request target and Host name the server and its port",
         arguments: [
             ("ws://a/path", "a:80"), ("ws://A:8080/", "a:8080"), ("tcp://[::1]:22", "[::1]:22"), ("wss://a/", "a:443"),
         ])
@@ -107,7 +107,7 @@ struct TunnelTests {
         #expect(request.fields[.host] == authority)
     }
 
-    @Test("carries what concerns the proxy, and nothing else")
+    @Test("CONNECT carries only the fields for the proxy")
     func carriesWhatConcernsTheProxy() throws {
         let tunnel = try #require(Tunnel(to: Origin(scheme: "ws", endpoint: .host("a", port: 80))))
         let request = tunnel.request(for: Self.head)
@@ -115,12 +115,12 @@ struct TunnelTests {
         #expect(request.fields[.proxyAuthorization] == "Basic eQ==")
     }
 
-    @Test("leads to no socket of this machine")
+    @Test("CONNECT is not sent for a Unix-domain socket")
     func leadsToNoLocalSocket() {
         #expect(Tunnel(to: Origin(scheme: "http+unix", endpoint: .unix(path: "/run/a.s"))) == nil)
     }
 
-    @Test("is granted with any status of success", arguments: [(200, true), (204, true), (101, false), (407, false)])
+    @Test("Any status of success opens the tunnel", arguments: [(200, true), (204, true), (101, false), (407, false)])
     func isGranted(status: Int, isOpen: Bool) {
         #expect(Tunnel.isOpen(after: status) == isOpen)
     }

@@ -27,12 +27,12 @@ struct RedirectRuleTests {
         (300, "GET", nil), (304, "GET", nil), (305, "GET", nil), (200, "GET", nil),
     ]
 
-    @Test("Status and method decide about the next method", arguments: methods)
+    @Test("Status and method decide on the next method", arguments: methods)
     func method(status: Int, method: String, expected: String?) throws {
         #expect(try next(status, to: "/y", method: method)?.httpMethod == expected)
     }
 
-    @Test("A body goes with its method")
+    @Test("The body is sent again when the method is kept")
     func body() throws {
         #expect(try next(307, to: "/y", method: "POST")?.httpBody == Data("body".utf8))
         #expect(try next(303, to: "/y", method: "POST")?.httpBody == nil)
@@ -62,7 +62,7 @@ struct RedirectRuleTests {
         ("http+unix://%2Frun%2FA.s/x", "http+unix://%2Frun%2FA.s/y", true),
     ]
 
-    @Test("Credentials stay within an origin", arguments: origins)
+    @Test("Credentials are kept within an origin only", arguments: origins)
     func credentials(from: String, to: String, keepsCredentials: Bool) throws {
         let fields = ["Authorization": "Basic eDp5", "Cookie": "a=b", "Accept": "text/plain"]
         let request = try next(302, from: from, to: to, fields: fields)
@@ -72,7 +72,7 @@ struct RedirectRuleTests {
     }
 
     @Test(
-        "No server may redirect to a local socket, unless it is its own",
+        "A redirect to a Unix-domain socket is refused, except from the same one",
         arguments: ["http://a.example/x", "http+unix://%2Frun%2Fa.s/x"])
     func localSocket(from: String) {
         #expect(throws: TransferFailure.self) { try next(302, from: from, to: "http+unix://%2Frun%2FA.s/y") }

@@ -5,20 +5,25 @@ import Testing
 @testable import PurlHTTP
 
 /// The head that a request becomes, without a connection.
-@Suite("The composition of a request's head")
+@Suite("The head of a request")
 struct RequestCompositionTests {
     private func head(
         _ url: String = "http://a.example/x?q", framing: BodyFraming = .none,
-        _ change: (inout RequestComposer) -> Void = { _ in }
+        with change: (inout RequestComposer) -> Void = { _ in }
     ) throws -> RequestHead {
         var composer = RequestComposer(request: URLRequest(url: URL(string: url)!))
         change(&composer)
         return composer.head(at: try TargetURI(URL(string: url)), framing: framing)
     }
 
+    /// The session's fields that may go with the request.
+    private func additional(_ fields: [String: String], mayCarryCredentials: Bool = true) -> [AdditionalFields.Field] {
+        AdditionalFields(fields).fields(mayCarryCredentials: mayCarryCredentials)
+    }
+
     private func lines(_ head: RequestHead) -> [String] { head.fields.map { "\($0.name): \($0.value)" } }
 
-    @Test("A plain request carries the fields that every request has")
+    @Test("A request has the default fields")
     func plain() throws {
         let head = try head()
         #expect("\(head.method)" == "GET")
@@ -30,27 +35,27 @@ struct RequestCompositionTests {
             ])
     }
 
-    @Test("A proxy receives the whole URL, and only a proxy the fields that are meant for it")
+    @Test("A proxy receives the absolute URL, and only a proxy receives the proxy's fields")
     func proxy() throws {
         let fields = ["Proxy-Authorization": "Basic eDp5"]
         #expect(
             try head {
                 $0.isForProxy = true
-                $0.additionalFields = fields
+                $0.additionalFields = additional(fields)
             }.target == "http://a.example/x?q")
         #expect(
             try head {
                 $0.isForProxy = true
-                $0.additionalFields = fields
+                $0.additionalFields = additional(fields)
             }.fields["Proxy-Authorization"] == "Basic eDp5")
-        #expect(try head { $0.additionalFields = fields }.fields["Proxy-Authorization"] == nil)
+        #expect(try head { $0.additionalFields = additional(fields) }.fields["Proxy-Authorization"] == nil)
     }
 
-    @Test("The request's fields come before the session's, and cookies of the storage before the session's")
+    @Test("The request's fields take precedence over the session's, and stored cookies over the session's Cookie")
     func precedence() throws {
         let head = try head {
             $0.request.setValue("own", forHTTPHeaderField: "X-A")
-            $0.additionalFields = ["X-A": "session", "X-B": "session", "Cookie": "session=1"]
+            $0.additionalFields = additional(["X-A": "session", "X-B": "session", "Cookie": "session=1"])
             $0.cookies = "stored=1"
         }
         #expect(head.fields["X-A"] == "own")
@@ -58,12 +63,11 @@ struct RequestCompositionTests {
         #expect(head.fields["Cookie"] == "stored=1")
     }
 
-    @Test("The session's credentials stay behind once a redirect has left the first origin")
+    @Test("The session's credentials are dropped once a redirect has left the first origin")
     func credentials() throws {
         let fields = ["Authorization": "Basic eDp5", "X-A": "session"]
         let head = try head {
-            $0.additionalFields = fields
-            $0.mayCarryCredentials = false
+            $0.additionalFields = additional(fields, mayCarryCredentials: false)
         }
         #expect(head.fields["Authorization"] == nil)
         #expect(head.fields["X-A"] == "session")
@@ -79,7 +83,7 @@ struct RequestCompositionTests {
         ("POST", .chunked, nil, "chunked"),
     ]
 
-    @Test("The framing decides about the length's fields, not the user", arguments: framings)
+    @Test("The body's framing decides on the length fields, not the request's own", arguments: framings)
     func framing(method: String, framing: BodyFraming, length: String?, coding: String?) throws {
         let head = try head(framing: framing) {
             $0.request.httpMethod = method
@@ -90,7 +94,7 @@ struct RequestCompositionTests {
         #expect(head.fields["Transfer-Encoding"] == coding)
     }
 
-    @Test("A storage asks for the rest by itself, and for plain bytes")
+    @Test("A storage asks for its missing range, and for identity")
     func storage() throws {
         let point = ResumePoint(offset: 7, total: nil, validator: "\"v1\"")
         let resumed = try head {
@@ -103,15 +107,15 @@ struct RequestCompositionTests {
         #expect(try head { $0.storage = .newFile }.fields["Accept-Encoding"] == "identity")
     }
 
-    @Test("Without content a request expects nothing, and Upgrade goes only where a delegate can speak the protocol")
+    @Test("Expect is sent only with content, and Upgrade only where the delegate can become a stream")
     func expectationsAndUpgrades() throws {
         let change = { (composer: inout RequestComposer) in
             composer.request.setValue("100-continue", forHTTPHeaderField: "Expect")
             composer.request.setValue("chat", forHTTPHeaderField: "Upgrade")
         }
-        #expect(try head(change).fields["Expect"] == nil)
-        #expect(try head(framing: .length(4), change).fields["Expect"] == "100-continue")
-        #expect(try head(change).fields["Upgrade"] == nil)
+        #expect(try head(with: change).fields["Expect"] == nil)
+        #expect(try head(framing: .length(4), with: change).fields["Expect"] == "100-continue")
+        #expect(try head(with: change).fields["Upgrade"] == nil)
         let upgrading = try head {
             change(&$0)
             $0.mayUpgrade = true

@@ -6,14 +6,14 @@ import Testing
 @testable import PurlIO
 
 /// What a response means, without a connection.
-@Suite("The decision about a response")
+@Suite("ResponseDecision")
 struct ResponseDecisionTests {
     typealias Circumstances = ResponseDecision.Circumstances
 
     /// A decision in words that can be compared.
     private func decide(
         _ status: Int, _ fields: HeaderFields = [:], framing: BodyFraming = .length(10),
-        _ change: (inout Circumstances) -> Void = { _ in }
+        when change: (inout Circumstances) -> Void = { _ in }
     ) -> String {
         var circumstances = Circumstances(
             request: URLRequest(url: URL(string: "http://a.example/x")!), origin: .server)
@@ -40,12 +40,12 @@ struct ResponseDecisionTests {
 
     // MARK: Expectations and challenges
 
-    @Test("A 417 repeats a request that expects 100, if its body can be sent again")
+    @Test("A 417 repeats a request with an expectation if its body can be sent again")
     func expectation() {
         let expecting = { (circumstances: inout Circumstances) in
             circumstances.request.setValue("100-continue", forHTTPHeaderField: "Expect")
         }
-        #expect(decide(417, expecting) == "send without Expect")
+        #expect(decide(417, when: expecting) == "send without Expect")
         #expect(
             decide(417) {
                 expecting(&$0)
@@ -54,14 +54,14 @@ struct ResponseDecisionTests {
         #expect(decide(417) == "deliver")
     }
 
-    @Test("A 401 is the server's challenge, a 407 only a proxy's, and TRACE carries no credentials")
+    @Test("A 401 is a server's challenge and a 407 a proxy's, and TRACE is not authenticated")
     func challenges() {
         let throughProxy = { (circumstances: inout Circumstances) in
             circumstances.proxy = .proxy(.host("proxy.example", port: 3128))
         }
         #expect(decide(401) == "authenticate to server")
         #expect(decide(407) == "deliver")
-        #expect(decide(407, throughProxy) == "authenticate to proxy")
+        #expect(decide(407, when: throughProxy) == "authenticate to proxy")
         #expect(decide(401) { $0.request.httpMethod = "TRACE" } == "deliver")
         #expect(decide(401) { $0.origin = .cache } == "deliver")
         #expect(decide(401) { $0.origin = .local } == "deliver")
@@ -74,21 +74,21 @@ struct ResponseDecisionTests {
             url: URL(string: "http://a.example/x")!, mimeType: nil, expectedContentLength: 0, textEncodingName: nil),
         data: Data())
 
-    @Test("A 304 confirms the stored response, or describes another; a server error lets a stored one stand in")
+    @Test("A 304 uses a matching stored response, else the request is repeated; a 503 may use a stale response")
     func cache() {
         #expect(decide(304) { $0.cache = .confirmed(Self.stored) } == "use stored, age -1, confirmed true")
         #expect(decide(304) { $0.cache = .mismatched } == "send without conditions")
         #expect(decide(503) { $0.cache = .replaced(Self.stored, age: 7) } == "use stored, age 7, confirmed false")
     }
 
-    @Test("A challenge comes before what the cache makes of the response")
+    @Test("A challenge takes precedence over the cache")
     func order() {
         #expect(decide(401) { $0.cache = .replaced(Self.stored, age: 7) } == "authenticate to server")
     }
 
     // MARK: Redirects
 
-    @Test("A redirect is followed up to the limit, from the server and from the cache, but not from a protocol")
+    @Test("A server's or cached redirect is followed up to the limit, a protocol's is not")
     func redirects() {
         let location: HeaderFields = ["Location": "/y"]
         #expect(decide(302, location) == "redirect to GET http://a.example/y")
@@ -103,15 +103,15 @@ struct ResponseDecisionTests {
                 == "fail \(URLError.Code.redirectToNonExistentLocation.rawValue)")
     }
 
-    @Test("Any response but a switch of protocols is a failure where another protocol was asked for")
+    @Test("A refused upgrade fails, unless it is a redirect or a challenge")
     func refusal() {
         let asking = { (circumstances: inout Circumstances) in
             circumstances.refusal = { .webSocket(.refused(status: $0)) }
         }
-        #expect(decide(200, asking).hasPrefix("fail"))
-        #expect(decide(404, asking).hasPrefix("fail"))
-        #expect(decide(302, ["Location": "/y"], asking) == "redirect to GET http://a.example/y")
-        #expect(decide(401, asking) == "authenticate to server")
+        #expect(decide(200, when: asking).hasPrefix("fail"))
+        #expect(decide(404, when: asking).hasPrefix("fail"))
+        #expect(decide(302, ["Location": "/y"], when: asking) == "redirect to GET http://a.example/y")
+        #expect(decide(401, when: asking) == "authenticate to server")
     }
 
     // MARK: Storage
@@ -123,7 +123,7 @@ struct ResponseDecisionTests {
         (206, false, "fail \(URLError.Code.badServerResponse.rawValue)"),
     ]
 
-    @Test("A download without a file stores any response, but no part that it has not asked for", arguments: ofNewFiles)
+    @Test("A new download stores any response but an unrequested part", arguments: ofNewFiles)
     func newFile(status: Int, asksForRange: Bool, decision: String) {
         let decided = decide(status) {
             $0.storage = .newFile
@@ -149,7 +149,7 @@ struct ResponseDecisionTests {
         (404, [:], false, "deliver"),
     ]
 
-    @Test("The response to a request for the rest", arguments: ofResumedBodies)
+    @Test("A resumed body is appended to, started over or failed by the response", arguments: ofResumedBodies)
     func resumed(status: Int, fields: HeaderFields, isDownload: Bool, decision: String) {
         let decided = decide(status, fields, framing: status == 206 ? .length(6) : .chunked) {
             $0.storage = .open(isDownload: isDownload, point: Self.point, holdsResumeData: isDownload)
@@ -157,7 +157,7 @@ struct ResponseDecisionTests {
         #expect(decided == decision)
     }
 
-    @Test("A 416 that names the length there is completes the body")
+    @Test("A 416 with the body's length completes it")
     func complete() {
         let decided = decide(416, ["Content-Range": "bytes */10"]) {
             $0.storage = .open(
@@ -176,7 +176,9 @@ struct ResponseDecisionTests {
         (206, false, false, "fail \(URLError.Code.badServerResponse.rawValue)"),
     ]
 
-    @Test("What an open storage takes when all of the resource was requested", arguments: ofOpenStorage)
+    @Test(
+        "A response to the request for the whole resource replaces the open storage, is delivered, or fails",
+        arguments: ofOpenStorage)
     func open(status: Int, isDownload: Bool, holdsResumeData: Bool, decision: String) {
         let decided = decide(status) {
             $0.storage = .open(isDownload: isDownload, point: nil, holdsResumeData: holdsResumeData)

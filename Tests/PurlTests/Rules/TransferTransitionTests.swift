@@ -15,7 +15,7 @@ struct TransferTransitionTests {
         (.concluded, nil, nil, nil),
     ]
 
-    @Test("What comes before the first transaction", arguments: beginnings)
+    @Test("The phases before the first transaction follow the table", arguments: beginnings)
     func beginning(phase: TransferPhase, delay: TransferPhase?, ask: TransferPhase?, open: TransferPhase?) {
         #expect(phase.after(.delay) == delay)
         #expect(phase.after(.ask) == ask)
@@ -33,7 +33,7 @@ struct TransferTransitionTests {
         (.concluded, nil, nil, nil),
     ]
 
-    @Test("Loading, success and failure", arguments: ends)
+    @Test("Loading leads to success or failure", arguments: ends)
     func loading(phase: TransferPhase, load: TransferPhase?, finish: TransferPhase?, fail: TransferPhase?) {
         #expect(phase.after(.load) == load)
         #expect(phase.after(.finish) == finish)
@@ -41,8 +41,7 @@ struct TransferTransitionTests {
     }
 
     @Test(
-        "Only a storage that cannot keep the whole body makes a failure of a success", arguments: TransferPhase.allCases
-    )
+        "Only a storage that cannot keep the whole body turns success into failure", arguments: TransferPhase.allCases)
     func failingToStore(phase: TransferPhase) {
         #expect(phase.after(.failToStore) == (phase == .finishing ? .stopping : nil))
     }

@@ -45,7 +45,7 @@ struct StreamDirectionTests {
         input.serve { _ in URLError(.networkConnectionLost) }
     }
 
-    @Test("Reads are answered in order, with as many bytes as they want")
+    @Test("Reads are served in order, each with at least its minimum and at most its maximum")
     func reads() {
         read(2, 3)
         read(1, 9)
@@ -57,7 +57,7 @@ struct StreamDirectionTests {
         #expect(answers.all == ["abc", "de"])
     }
 
-    @Test("The end of the stream answers the rest, and says that it was the last")
+    @Test("The end of the stream serves the remaining reads and is reported")
     func end() {
         read(5, 9)
         read(1, 9)
@@ -68,7 +68,7 @@ struct StreamDirectionTests {
         #expect(input.isOver)
     }
 
-    @Test("A closed direction discards what comes")
+    @Test("A closed direction discards received bytes")
     func closed() {
         read(1, 1)
         input.append(StreamOperation(.close))
@@ -81,7 +81,7 @@ struct StreamDirectionTests {
         #expect(input.takesMore)
     }
 
-    @Test("More is read than the limit only where a read needs it")
+    @Test("No more than the limit is buffered unless a read needs it")
     func limit() {
         receive("12345678")
         #expect(!input.takesMore)
@@ -92,7 +92,7 @@ struct StreamDirectionTests {
         #expect(answers.all == ["123456789"])
     }
 
-    @Test("Writes finish as the system takes their bytes, and not once the direction is lost")
+    @Test("Writes finish when the system takes their bytes, and fail once the direction is lost")
     func writes() {
         let output = StreamOutput()
         for text in ["ab", "cd", "ef"] { output.append(StreamOperation(.write(Data(text.utf8), answers.write(text)))) }
