@@ -76,7 +76,8 @@ extension FuzzTarget {
         } else {
             guard let url = URL(string: choices.line()), let current = URL(string: choices.line()) else { return }
             var item = DownloadItem(
-                url: url, currentURL: current, sha256: choices.optionalLine(), intent: .wanted, order: choices.integer())
+                url: url, currentURL: current, sha256: choices.optionalLine(), intent: .wanted, order: choices.integer()
+            )
             item.totalBytes = choices.flag() ? choices.integer() : nil
             item.serverSHA256 = choices.optionalLine()
             guard let written = try? item.encoded() else { return }
