@@ -15,18 +15,18 @@ final class CacheTransaction {
         var data = Data()
     }
 
-    let cache: URLCache
-    let key: CacheKey
+    private let cache: URLCache
+    private let key: CacheKey
     let policy: URLRequest.CachePolicy
     /// What was found.
-    private(set) var stored: CachedURLResponse?
+    private var stored: CachedURLResponse?
     /// What asks the server whether the stored response is still right.
-    private(set) var conditions: HeaderFields = [:]
+    private var conditions: HeaderFields = [:]
     /// The fields of the request as they went over the wire, the conditions aside.
-    private(set) var sentFields: HeaderFields = [:]
-    private(set) var requestTime: Int64 = 0
+    private var sentFields: HeaderFields = [:]
+    private var requestTime: Int64 = 0
     /// The head of a response has come.
-    private(set) var isAnswered = false
+    private var isAnswered = false
     private var collection: Collection?
 
     /// Seconds since 1970, by the cache's clock.
@@ -51,21 +51,31 @@ final class CacheTransaction {
         for condition in conditions { fields.append(FieldName(condition.name), condition.value) }
     }
 
-    /// A response has arrived: from now on no stored one stands in for a connection that failed.
-    func markAnswered() {
+    /// What the cache makes of the head of a response from the server. From now on no stored response stands in for a
+    /// connection that failed.
+    func judge(_ head: ResponseHead) -> ResponseDecision.CacheJudgement {
         isAnswered = true
+        if head.status == 304, !conditions.isEmpty {
+            return confirmed(by: head.fields).map { .confirmed($0) } ?? .mismatched
+        }
+        if [500, 502, 503, 504].contains(head.status), let (stored, age) = replacement {
+            return .replaced(stored, age: age)
+        }
+        return .irrelevant
     }
 
-    /// The stored response, when it may stand in for a failure (RFC 5861 §4).
-    var replacement: (CachedURLResponse, age: Int64)? {
+    /// The stored response, when it may stand in for a failure before any response (RFC 5861 §4).
+    var replacementForFailure: (CachedURLResponse, age: Int64)? { isAnswered ? nil : replacement }
+
+    private var replacement: (CachedURLResponse, age: Int64)? {
         guard policy == .useProtocolCachePolicy, let stored, let rules = stored.rules,
             rules.mayReplaceError(for: sentFields, at: now)
         else { return nil }
         return (stored, rules.currentAge(at: now))
     }
 
-    /// The stored response, made as fresh as the 304 that speaks of it. `nil` when it speaks of another.
-    func confirmed(by notModified: HeaderFields) -> CachedURLResponse? {
+    /// The stored response, updated by the 304 that confirms it; `nil` when that describes another.
+    private func confirmed(by notModified: HeaderFields) -> CachedURLResponse? {
         guard let stored, let rules = stored.rules, rules.isConfirmed(by: notModified),
             let response = stored.response as? HTTPURLResponse, let url = response.url
         else { return nil }
@@ -81,19 +91,19 @@ final class CacheTransaction {
 
     // MARK: Storing
 
-    /// Begins to collect the content of the answer, if it may be stored and its length does not speak against it.
-    func collect(_ answer: ReceivedResponse) {
-        // Of the end of a body that ends with the connection nobody knows whether it was meant.
-        guard answer.framing != .untilClose, ![401, 407].contains(answer.head.status),
+    /// Begins to collect the content of a response, if it may be stored and is not too long.
+    func collect(_ response: ReceivedResponse) {
+        // Whether a body that ends with the connection is complete cannot be known.
+        guard response.framing != .untilClose, ![401, 407].contains(response.head.status),
             CacheStorage.mayStore(
-                method: .get, requestFields: sentFields, status: answer.head.status, fields: answer.head.fields)
+                method: .get, requestFields: sentFields, status: response.head.status, fields: response.head.fields)
         else { return }
         // A redirect's body is not decoded, since it is seldom wanted.
-        if (300...399).contains(answer.head.status), answer.head.fields.contains(.contentEncoding) { return }
+        if (300...399).contains(response.head.status), response.head.fields.contains(.contentEncoding) { return }
         let limit = cache.store.maximumSize
-        if case .length(let length) = answer.framing, length > limit { return }
+        if case .length(let length) = response.framing, length > limit { return }
         guard limit > 0 else { return }
-        collection = Collection(response: answer.response, responseTime: now, limit: limit)
+        collection = Collection(response: response.response, responseTime: now, limit: limit)
     }
 
     /// Takes more of the content, unless it has become too much.
@@ -106,10 +116,28 @@ final class CacheTransaction {
         }
     }
 
+    /// The whole response has arrived: it is stored, if the delegate does not object.
+    ///
+    /// - Parameters:
+    ///   - content: The content, where it was collected for a handler and so not here.
+    ///   - isFinal: It is the task's result, which the delegate is asked about.
+    func offer(content: Data?, isFinal: Bool, _ calls: DelegateCalls) {
+        guard let proposed = finish(content: content) else { return }
+        guard isFinal, case .delegate = calls.task.consumer else { return store(proposed, calls) }
+        calls.askAboutCaching(proposed) { [cache, key] wanted, dataTask in
+            cache.store(wanted, of: dataTask, for: key)
+        }
+    }
+
+    /// Stores a response that the delegate is not asked about.
+    func store(_ response: CachedURLResponse, _ calls: DelegateCalls) {
+        cache.store(response, of: calls.task, for: key, on: calls.session.queue)
+    }
+
     /// The response as it may be stored; once.
     ///
     /// - Parameter content: What was collected for the user, and so was not collected here.
-    func finish(content: Data?) -> CachedURLResponse? {
+    private func finish(content: Data?) -> CachedURLResponse? {
         guard let collected = collection else { return nil }
         collection = nil
         let data = content ?? collected.data

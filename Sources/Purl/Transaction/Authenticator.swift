@@ -38,12 +38,7 @@ struct Authenticator {
         }
     }
 
-    private let session: URLSession
     private var rounds: [AuthenticationPeer: AuthenticationRound] = [:]
-
-    init(_ session: URLSession) {
-        self.session = session
-    }
 
     /// The round with one peer, as far as it has come.
     func round(with peer: AuthenticationPeer) -> AuthenticationRound { rounds[peer] ?? AuthenticationRound() }
@@ -59,7 +54,8 @@ struct Authenticator {
     ///
     /// - Parameter target: The request's target as it reaches the peer.
     mutating func addCredentials(
-        to head: inout RequestHead, for peer: AuthenticationPeer, target: String, _ users: @autoclosure () -> NamedUsers
+        to head: inout RequestHead, for peer: AuthenticationPeer, target: String, in session: URLSession,
+        _ users: @autoclosure () -> NamedUsers
     ) {
         let field = peer.credentialField
         guard !head.fields.contains(field) else {
@@ -72,7 +68,7 @@ struct Authenticator {
         var round = round(with: peer)
         if let login = round.pending {
             round.carried = .login(login, unasked: false)
-        } else if let login = knownLogin(round.proven, to: peer, target: target, users) {
+        } else if let login = knownLogin(round.proven, to: peer, target: target, in: session, users) {
             round.carried = .login(login, unasked: true)
         } else {
             round.carried = .nothing
@@ -84,10 +80,14 @@ struct Authenticator {
     }
 
     private func knownLogin(
-        _ proven: Login?, to peer: AuthenticationPeer, target: String, _ users: NamedUsers
+        _ proven: Login?, to peer: AuthenticationPeer, target: String, in session: URLSession, _ users: NamedUsers
     ) -> Login? {
-        if let proven, proven.matchingPathLength(for: target) != nil, isStillKnown(proven) { return proven }
-        return session.logins.login(at: peer, target: target) { agrees($0, with: users) && isStillKnown($0) }
+        if let proven, proven.matchingPathLength(for: target) != nil, isStillKnown(proven, in: session) {
+            return proven
+        }
+        return session.logins.login(at: peer, target: target) {
+            agrees($0, with: users) && isStillKnown($0, in: session)
+        }
     }
 
     /// Where a URL names a user, no other user's login is sent.
@@ -98,7 +98,7 @@ struct Authenticator {
     }
 
     /// A credential that has been removed from the storage is not used any more.
-    private func isStillKnown(_ login: Login) -> Bool {
+    private func isStillKnown(_ login: Login, in session: URLSession) -> Bool {
         switch login.source {
         case .url, .delegate:
             return true
@@ -116,7 +116,7 @@ struct Authenticator {
 
     /// The credentials that the request carried were right, except for the peer that asks for more. A failure of the server
     /// itself proves nothing, and a proxy that asks has not asked the server.
-    mutating func concludeRound(_ head: ResponseHead, asking: AuthenticationPeer?) {
+    mutating func concludeRound(_ head: ResponseHead, asking: AuthenticationPeer?, in session: URLSession) {
         guard !rounds.isEmpty, head.status < 500, asking?.role != .proxy else { return }
         for (peer, round) in rounds where peer.role != asking?.role {
             guard case .login(let login, _) = round.carried else { continue }
@@ -141,7 +141,7 @@ struct Authenticator {
     ///   - fields: Those of its response.
     ///   - target: That of the request.
     mutating func answer(
-        _ peer: AuthenticationPeer, fields: HeaderFields, target: String, _ users: NamedUsers
+        _ peer: AuthenticationPeer, fields: HeaderFields, target: String, in session: URLSession, _ users: NamedUsers
     ) -> Step {
         var round = round(with: peer)
         let offers = SupportedChallenge.all(in: fields, from: peer)
@@ -155,7 +155,7 @@ struct Authenticator {
         case .final(let login): session.logins.remove(login)
         }
         let known = round.login(for: offers, from: peer, at: target) { offer in
-            credentials(for: offer, proven: round.proven, from: peer, users)
+            credentials(for: offer, proven: round.proven, from: peer, in: session, users)
         }
         if let known { return .resend(known) }
         return .ask(round.open(offers))
@@ -173,12 +173,14 @@ struct Authenticator {
 
     /// What can be tried without asking: the URL's user comes before those of earlier requests, those before the storage's.
     private func credentials(
-        for offer: SupportedChallenge, proven: Login?, from peer: AuthenticationPeer, _ users: NamedUsers
+        for offer: SupportedChallenge, proven: Login?, from peer: AuthenticationPeer, in session: URLSession,
+        _ users: NamedUsers
     ) -> [(credential: URLCredential, source: Login.Source)] {
         var known: [(credential: URLCredential, source: Login.Source)] = []
         if let named = users.credential(for: peer) { known.append((named, .url)) }
         let logins = session.logins.logins(at: peer).reversed() + (proven.map { [$0] } ?? [])
-        for login in logins where login.space == offer.space && agrees(login, with: users) && isStillKnown(login) {
+        for login in logins
+        where login.space == offer.space && agrees(login, with: users) && isStillKnown(login, in: session) {
             known.append((login.credential, login.source))
         }
         guard let storage = session.settings.urlCredentialStorage else { return known }

@@ -2,35 +2,23 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// A transaction's dealings with the session's cache: answers the request from it, confirms what is stored with a 304,
-/// lets it stand in for a failure, and stores the response (RFC 9111).
+/// Answers a transaction from the session's cache, where policy and rules let it (RFC 9111). What the request has to do with
+/// the cache from then on is in a ``CacheTransaction``, which the transaction keeps.
 @NetworkActor
-final class CacheLoader: TransactionLoader {
-    private let transfer: Transfer
-    private let trustsStored: Bool
-    /// From the look-up to the storing of the response; `nil` while the request has nothing to do with a cache.
-    private(set) var transaction: CacheTransaction?
-
-    /// - Parameter trustsStored: What is stored may be used, if the policy lets it.
-    init(_ transfer: Transfer, trustsStored: Bool) {
-        self.transfer = transfer
-        self.trustsStored = trustsStored
-    }
+struct CacheLoader: TransactionLoader {
+    let transfer: Transfer
+    /// Whether what is stored may be used, if the policy lets it.
+    let trustsStored: Bool
 
     /// The request's own policy, or the session's where it has none.
-    var policy: URLRequest.CachePolicy { policy(of: transfer.request) }
-
-    private func policy(of request: URLRequest) -> URLRequest.CachePolicy {
-        request.cachePolicy == .useProtocolCachePolicy
-            ? transfer.session.settings.requestCachePolicy : request.cachePolicy
+    static func policy(of request: URLRequest, in session: URLSession) -> URLRequest.CachePolicy {
+        request.cachePolicy == .useProtocolCachePolicy ? session.settings.requestCachePolicy : request.cachePolicy
     }
-
-    // MARK: The look-up
 
     /// Looks for a stored response. True when the cache answers, fails the transfer, or will continue the transaction
     /// later; false when the request is to be sent.
     func answers(_ owner: Transaction) -> Bool {
-        let policy = policy(of: owner.request)
+        let policy = Self.policy(of: owner.request, in: transfer.session)
         guard usesCache(owner.request), let cache = transfer.session.settings.urlCache,
             let key = CacheKey(owner.request)
         else {
@@ -39,7 +27,7 @@ final class CacheLoader: TransactionLoader {
             return true
         }
         let transaction = CacheTransaction(cache, key, policy)
-        self.transaction = transaction
+        owner.use(transaction)
         guard policy.looksUp, trustsStored, !owner.request.asksAboutOwnCopy else {
             return carryOut(nil, owner, transaction)
         }
@@ -51,9 +39,8 @@ final class CacheLoader: TransactionLoader {
                 fields = composed
                 return composed
             },
-            completion: { [weak self, weak owner] stored in
-                guard let self, let owner else { return }
-                self.found(stored, for: owner)
+            completion: { [weak owner] stored in
+                if let owner { found(stored, for: owner) }
             })
         switch lookUp {
         case .response(let stored): return carryOut(stored, owner, transaction, fields)
@@ -71,7 +58,7 @@ final class CacheLoader: TransactionLoader {
     }
 
     private func found(_ stored: CachedURLResponse?, for owner: Transaction) {
-        guard owner.awaitsLoader, let transaction else { return }
+        guard owner.awaitsLoader, let transaction = owner.cacheTransaction else { return }
         let fields = owner.fieldsToSend
         let now = CacheProvenance(requestFields: fields, requestTime: transaction.now, responseTime: transaction.now)
         let known = stored.map { $0.provenance == nil ? $0.with(now) : $0 }
@@ -111,50 +98,9 @@ final class CacheLoader: TransactionLoader {
             || transfer.session.settings.additionalFields.contains(.cacheControl)
     }
 
-    // MARK: Requests and responses
-
-    /// Adds the conditions under which the stored response is used to the fields that are about to be sent.
-    func willSend(_ fields: inout HeaderFields) {
-        transaction?.send(&fields)
-    }
-
-    /// What the cache makes of a response's head.
-    func judge(_ head: ResponseHead) -> ResponseDecision.CacheJudgement {
-        guard let transaction else { return .irrelevant }
-        transaction.markAnswered()
-        if head.status == 304, !transaction.conditions.isEmpty {
-            return transaction.confirmed(by: head.fields).map { .confirmed($0) } ?? .mismatched
-        }
-        if [500, 502, 503, 504].contains(head.status), let (stored, age) = transaction.replacement {
-            return .replaced(stored, age: age)
-        }
-        return .irrelevant
-    }
-
-    /// The stored response that may take the place of a failure before any response (RFC 5861 §4).
-    var replacement: (CachedURLResponse, age: Int64)? {
-        guard let transaction, !transaction.isAnswered else { return nil }
-        return transaction.replacement
-    }
-
-    /// Begins to collect a response that may be stored.
-    func collect(_ response: ReceivedResponse) {
-        transaction?.collect(response)
-    }
-
-    /// Collects content of a response that is not delivered.
-    func collect(_ bytes: UnsafeRawBufferPointer) {
-        transaction?.take(bytes)
-    }
-
-    /// The response does not come from the server any more, or is not this task's: it is not stored.
-    func detach() {
-        transaction = nil
-    }
-
     /// RFC 9111 §4.4: what a request has changed is not answered from the cache any more.
-    func invalidate(_ head: ResponseHead, _ request: URLRequest) {
-        guard let cache = transfer.session.settings.urlCache, let url = request.url else { return }
+    static func invalidate(_ head: ResponseHead, to request: URLRequest, in session: URLSession) {
+        guard let cache = session.settings.urlCache, let url = request.url else { return }
         let method = request.method
         if method == .head, head.status == 200 {
             // RFC 9111 §4.3.5: what a HEAD has shown to be out of date is not, either.
@@ -165,28 +111,6 @@ final class CacheLoader: TransactionLoader {
             .compactMap { URL(string: $0, relativeTo: url)?.absoluteURL }
             .filter { url.isSameOrigin(as: $0) }
         for url in [url] + others { cache.removeResponses(to: url) }
-    }
-
-    // MARK: Storing
-
-    /// The whole response has arrived: it is stored, if its delegate does not object.
-    ///
-    /// - Parameters:
-    ///   - content: The content, where it was collected for a handler and so not here.
-    ///   - isFinal: It is the task's result, which the delegate is asked about.
-    func offer(content: Data?, isFinal: Bool) {
-        guard let transaction, let proposed = transaction.finish(content: content) else { return }
-        guard isFinal, case .delegate = transfer.calls.task.consumer else { return store(proposed) }
-        transfer.calls.askAboutCaching(proposed) {
-            [cache = transaction.cache, key = transaction.key] wanted, dataTask in
-            cache.store(wanted, of: dataTask, for: key)
-        }
-    }
-
-    /// Stores a response that the delegate is not asked about.
-    func store(_ response: CachedURLResponse) {
-        guard let transaction else { return }
-        transaction.cache.store(response, of: transfer.calls.task, for: transaction.key, on: transfer.session.queue)
     }
 }
 

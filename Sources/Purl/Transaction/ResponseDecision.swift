@@ -159,10 +159,9 @@ enum ResponseDecision {
     static func challenger(
         of head: ResponseHead, to request: URLRequest, through proxy: AuthenticationPeer?
     ) -> AuthenticationPeer? {
-        guard request.mayCarrySecrets else { return nil }
-        return switch head.status {
-        case 401: (try? TargetURI(request.url)).map { .server($0.origin) }
-        case 407: proxy
+        switch head.status {
+        case 401 where request.mayCarrySecrets: (try? TargetURI(request.url)).map { .server($0.origin) }
+        case 407 where request.mayCarrySecrets: proxy
         default: nil
         }
     }

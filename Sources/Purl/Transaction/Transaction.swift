@@ -60,9 +60,11 @@ final class Transaction: ExchangeClient {
 
     let request: URLRequest
     private let transfer: Transfer
+    private let calls: DelegateCalls
     private let history: TransactionHistory
     private var authenticator: Authenticator
-    private let cache: CacheLoader
+    /// What the request has to do with the cache, where there is one for it.
+    private(set) var cacheTransaction: CacheTransaction?
     private var stage: Stage
     private var phase = Phase.parked
     private var route = Route.direct
@@ -75,9 +77,9 @@ final class Transaction: ExchangeClient {
     init(_ request: URLRequest, of transfer: Transfer, history: TransactionHistory) {
         self.request = request
         self.transfer = transfer
+        calls = transfer.calls
         self.history = history
         authenticator = history.authenticator
-        cache = CacheLoader(transfer, trustsStored: history.trustsCache)
         switch transfer.purpose {
         case .response: stage = .protocols
         case .webSocket: stage = .cache
@@ -86,8 +88,7 @@ final class Transaction: ExchangeClient {
     }
 
     var session: URLSession { transfer.session }
-    private var calls: DelegateCalls { transfer.calls }
-    var task: URLSessionTask { transfer.calls.task }
+    var task: URLSessionTask { calls.task }
 
     // MARK: Messages from the transfer
 
@@ -155,7 +156,9 @@ final class Transaction: ExchangeClient {
 
     /// The stored response takes the place of a failure, if it may (RFC 5861 §4). True when it does.
     func recovers(from failure: TransferFailure) -> Bool {
-        guard failure.isUnreachability, let (stored, age) = cache.replacement else { return false }
+        guard failure.isUnreachability, let (stored, age) = cacheTransaction?.replacementForFailure else {
+            return false
+        }
         abandon()
         deliver(stored, age: age)
         return true
@@ -182,7 +185,7 @@ final class Transaction: ExchangeClient {
         guard let target = findTarget() else { return }
         if case .cache = stage {
             stage = .network
-            if cache.answers(self) { return }
+            if CacheLoader(transfer: transfer, trustsStored: history.trustsCache).answers(self) { return }
         }
         guard findRoute(to: target), let body = preparedBody() else { return }
         lease(body, target)
@@ -235,7 +238,7 @@ final class Transaction: ExchangeClient {
     func begin(_ exchange: LocalExchange) {
         body = nil
         // What an earlier response was to be stored as is not what this one brings.
-        cache.detach()
+        cacheTransaction = nil
         phase = .exchanging(exchange)
         transfer.deadlines.watchProgress(of: request)
         exchange.isPaused = transfer.isHeld
@@ -369,8 +372,8 @@ final class Transaction: ExchangeClient {
         var head = composer.head(at: target, framing: body.framing)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
         if case .proxy(let proxy) = route { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
-        cache.policy.addFields(to: &head.fields)
-        cache.willSend(&head.fields)
+        CacheLoader.policy(of: request, in: session).addFields(to: &head.fields)
+        cacheTransaction?.send(&head.fields)
         if let fault = RequestComposer.fault(in: head, body.framing) {
             return release(connection, failing: .request(fault))
         }
@@ -384,9 +387,10 @@ final class Transaction: ExchangeClient {
     private func start(
         _ head: RequestHead, _ bytes: [UInt8], _ body: OutgoingBody, on connection: HTTPConnection, mayUpgrade: Bool
     ) {
-        calls.currentMetrics?.markRequestStart(on: connection, fields: head.fields)
+        let metrics = calls.currentMetrics
+        metrics?.markRequestStart(on: connection, fields: head.fields)
         connection.start(
-            head, encoded: bytes, body: body, metrics: calls.currentMetrics, mayUpgrade: mayUpgrade, client: self)
+            head, encoded: bytes, body: body, metrics: metrics, mayUpgrade: mayUpgrade, client: self)
     }
 
     /// The head as it goes onto the wire; `nil` when it cannot, and then the transfer has failed.
@@ -467,19 +471,24 @@ final class Transaction: ExchangeClient {
         let response = ReceivedResponse(
             response: accountFor(head, from: url), head: head, framing: framing, source: source)
         var circumstances = circumstances(of: .server)
+        // Only then does it matter, and finding out takes a while.
+        if head.status == 417 { circumstances.canSendBodyAgain = bodyPreparer.canPrepareAgain }
         let peer = ResponseDecision.challenger(of: head, to: request, through: circumstances.proxy)
-        authenticator.concludeRound(head, asking: peer)
+        authenticator.concludeRound(head, asking: peer, in: session)
         if peer == nil {
-            cache.invalidate(head, request)
-            circumstances.cache = cache.judge(head)
+            CacheLoader.invalidate(head, to: request, in: session)
+            if let cacheTransaction { circumstances.cache = cacheTransaction.judge(head) }
         }
         let decision = ResponseDecision(head, framing: framing, in: circumstances)
-        if decision.isOfferedToCache { cache.collect(response) }
+        if decision.isOfferedToCache { cacheTransaction?.collect(response) }
         ResponseHandler(response, to: self, of: transfer).carryOut(decision)
     }
 
     func exchange(_ source: any ResponseSource, didReceive bytes: UnsafeRawBufferPointer) {
-        if case .leaving = phase { return cache.collect(bytes) }
+        if case .leaving = phase {
+            cacheTransaction?.take(bytes)
+            return
+        }
         transfer.receiver?.take(bytes)
     }
 
@@ -490,7 +499,7 @@ final class Transaction: ExchangeClient {
     func exchangeDidFinish(_ source: any ResponseSource) {
         calls.currentMetrics?.markEnd()
         if case .leaving(_, let next) = phase {
-            cache.offer(content: nil, isFinal: false)
+            cacheTransaction?.offer(content: nil, isFinal: false, calls)
             return proceed(to: next)
         }
         phase = .received
@@ -529,8 +538,8 @@ final class Transaction: ExchangeClient {
 
     private func circumstances(of origin: ResponseDecision.Provenance) -> ResponseDecision.Circumstances {
         ResponseDecision.Circumstances(
-            request: request, origin: origin, proxy: route.challenger, canSendBodyAgain: bodyPreparer.canPrepareAgain,
-            redirects: history.redirects, storage: transfer.storageState, refusal: refusal)
+            request: request, origin: origin, proxy: route.challenger, redirects: history.redirects,
+            storage: transfer.storageState, refusal: refusal)
     }
 
     /// Why a response is a failure where another protocol was asked for.
@@ -591,7 +600,7 @@ final class Transaction: ExchangeClient {
     ///
     /// - Parameter content: The content, where the receiver has collected it.
     func bodyDidEnd(content: Data?) {
-        cache.offer(content: content, isFinal: true)
+        cacheTransaction?.offer(content: content, isFinal: true, calls)
     }
 
     // MARK: What follows a response
@@ -633,7 +642,7 @@ final class Transaction: ExchangeClient {
     ///
     /// - Parameter isConfirmed: The server has confirmed it, and so it is stored again.
     func deliver(_ stored: CachedURLResponse, age: Int64?, isConfirmed: Bool, after response: ReceivedResponse) {
-        if isConfirmed { cache.store(stored) }
+        if isConfirmed { cacheTransaction?.store(stored, calls) }
         leave(response, for: .stored(stored, age: age))
     }
 
@@ -679,14 +688,16 @@ final class Transaction: ExchangeClient {
     // MARK: Credentials
 
     private func authenticate(_ head: inout RequestHead, to peer: AuthenticationPeer, target: String) {
-        authenticator.addCredentials(
-            to: &head, for: peer, target: target, history.users(of: request, route))
+        authenticator.addCredentials(to: &head, for: peer, target: target, in: session, users)
     }
 
     /// What follows from a challenge.
     func step(after challenge: ReceivedResponse, from peer: AuthenticationPeer) -> Authenticator.Step {
-        authenticator.answer(
-            peer, fields: challenge.head.fields, target: originForm, history.users(of: request, route))
+        authenticator.answer(peer, fields: challenge.head.fields, target: originForm, in: session, users)
+    }
+
+    private var users: Authenticator.NamedUsers {
+        history.users(of: request, original: task.originalRequest, route)
     }
 
     /// The request's target as its server receives it.
@@ -705,18 +716,20 @@ final class Transaction: ExchangeClient {
     /// Gives the response's connection to a stream task. False when there is none.
     func surrender(_ response: ReceivedResponse) -> (transport: any Transport, surplus: [UInt8])? {
         guard let surrendered = response.source.surrender() else { return nil }
-        cache.detach()
+        cacheTransaction = nil
         phase = .parked
         return surrendered
     }
 
-    /// The response is another task's: it is not stored.
-    func detachCache() {
-        cache.detach()
+    /// The cache is asked about the request.
+    func use(_ cacheTransaction: CacheTransaction) {
+        self.cacheTransaction = cacheTransaction
     }
 
-    /// What may store the response.
-    var cacheTransaction: CacheTransaction? { cache.transaction }
+    /// The response is another task's: it is not stored.
+    func detachCache() {
+        cacheTransaction = nil
+    }
 
     // MARK: Other protocols
 
@@ -783,7 +796,7 @@ final class Transaction: ExchangeClient {
     ) {
         guard let url = request.url else { return transport.close() }
         let response = accountFor(head, from: url)
-        authenticator.concludeRound(head, asking: nil)
+        authenticator.concludeRound(head, asking: nil, in: session)
         do throws(WebSocketHandshakeError) {
             let agreement = try handshake.check(head)
             task.setResponse(response, received: 0, expected: NSURLSessionTransferSizeUnknown)

@@ -14,13 +14,10 @@ struct TransactionHistory {
     private(set) var trustsCache = true
     /// The body of an upload task, for as long as redirects keep it.
     private(set) var upload: RequestBody?
-    /// As the last transaction has left it.
-    private(set) var authenticator: Authenticator
-    private let originalURL: URL?
+    /// How far authentication has come.
+    private(set) var authenticator = Authenticator()
 
-    init(_ session: URLSession, originalURL: URL?, upload: RequestBody?) {
-        authenticator = Authenticator(session)
-        self.originalURL = originalURL
+    init(upload: RequestBody?) {
         self.upload = upload
     }
 
@@ -52,11 +49,11 @@ struct TransactionHistory {
 
     /// Which users the URLs and the configuration name. The URL is that of the request, or of the one that was redirected
     /// within its origin: a server that redirects to another does not decide who is authenticated there.
-    func users(of request: URLRequest, _ route: Route) -> Authenticator.NamedUsers {
+    func users(of request: URLRequest, original: URLRequest?, _ route: Route) -> Authenticator.NamedUsers {
         let url =
             hasLeftOrigin
             ? nil
-            : [request.url, originalURL].lazy.compactMap { $0 }
+            : [request.url, original?.url].lazy.compactMap { $0 }
                 .first { $0.user(percentEncoded: false)?.isEmpty == false }
         return Authenticator.NamedUsers(mayCarrySecrets: request.mayCarrySecrets, url: url, route: route)
     }

@@ -18,8 +18,10 @@ final class Deadlines {
         case progressSince(MonotonicTime)
     }
 
-    private weak var transfer: Transfer?
+    /// The transfer that the deadlines end, until they stop.
+    private var transfer: Transfer?
     private let session: URLSession
+    private let clock: SessionClock
     private var lastProgress: MonotonicTime
     /// When all of `timeoutIntervalForResource` is used; set once the transfer has begun.
     private var end: MonotonicTime?
@@ -33,10 +35,9 @@ final class Deadlines {
 
     init(_ session: URLSession) {
         self.session = session
-        lastProgress = session.settings.clock.now
+        clock = session.settings.clock
+        lastProgress = clock.now
     }
-
-    private var clock: SessionClock { session.settings.clock }
 
     /// Connects the deadlines with the transfer that they end.
     func attach(to transfer: Transfer) {
@@ -70,8 +71,8 @@ final class Deadlines {
     func redial(_ action: @escaping @Sendable @NetworkActor () -> Void) {
         let delay = Self.redialDelay(after: redials)
         redials += 1
-        redial = clock.schedule(after: delay) { [weak self] in
-            self?.redial = nil
+        redial = clock.schedule(after: delay) { [self] in
+            redial = nil
             action()
         }
     }
@@ -114,8 +115,8 @@ final class Deadlines {
     private func startWatch(after delay: Duration) {
         var delay = delay
         if let end { delay = min(delay, end - clock.now) }
-        watch = clock.schedule(after: delay) { [weak self] in
-            self?.check()
+        watch = clock.schedule(after: delay) { [self] in
+            check()
         }
     }
 
@@ -142,6 +143,7 @@ final class Deadlines {
         stopRedialling()
         watch?.cancel()
         watch = nil
+        transfer = nil
     }
 
     /// Seconds as users give them, which may be anything: infinite, not a number, or zero and less for "no limit".

@@ -115,8 +115,7 @@ final class Transfer {
         if source.needsStorage || task is URLSessionDownloadTask {
             storage = BodyStorage(of: self, resumeData: source.resumeData)
         }
-        let history = TransactionHistory(session, originalURL: task.originalRequest?.url, upload: upload)
-        transaction = Transaction(request, of: self, history: history)
+        transaction = Transaction(request, of: self, history: TransactionHistory(upload: upload))
     }
 
     /// The current request.
