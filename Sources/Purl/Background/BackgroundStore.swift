@@ -2,7 +2,7 @@ import Foundation
 internal import PurlIO
 import Synchronization
 
-/// What a background session keeps on disk: its lock, its journal and its partial files, in a folder of its own.
+/// The folder of a background session: its lock, its journal and its partial files.
 ///
 /// Safe from any thread; calls write to the journal before they return.
 final class BackgroundStore: Sendable {
@@ -67,8 +67,8 @@ final class BackgroundStore: Sendable {
         partials.removeUnclaimed(except: Set(restored.compactMap(\.partialName)))
     }
 
-    /// A new folder's names reach the disk before anything in it counts. A disk that cannot do that says so again when
-    /// bytes are made safe.
+    /// Brings a new folder's names to the disk before anything in it counts. A disk that cannot do that fails again
+    /// when bytes are synchronised.
     private static func secureNames(of folder: URL, _ partials: PartialsFolder) {
         try? partials.prepare()
         for place in [folder, folder.deletingLastPathComponent(), partials.url.deletingLastPathComponent()] {
@@ -76,7 +76,7 @@ final class BackgroundStore: Sendable {
         }
     }
 
-    /// The file that stands for the whole folder; `nil` when somebody else holds it.
+    /// Locks the file that stands for the whole folder; `nil` when another session holds it.
     private static func lock(_ url: URL, _ files: any FileLayer) throws(FileFailure) -> (any OpenFile)? {
         do {
             let file = try files.open(url.path, .existingOrNew)
@@ -86,7 +86,7 @@ final class BackgroundStore: Sendable {
         }
     }
 
-    /// The tasks that were not over. A download that goes on from another's resume data takes its partial file over:
+    /// The tasks that were not over. A download that resumes from another's resume data takes over its partial file:
     /// of several that name the same one, the newest has it.
     private static func records(in entries: [JournalEntry]) -> [Int: JournaledTask] {
         var records: [Int: JournaledTask] = [:]
@@ -131,7 +131,7 @@ final class BackgroundStore: Sendable {
 
     /// Forgets a task whose last call has been delivered.
     func remove(_ identifier: Int) {
-        // What cannot be written is told again by the next process: too often rather than never.
+        // If this cannot be written, the next process makes the task's last call again: too often rather than never.
         try? write(durably: false) { records in
             records.removeValue(forKey: identifier).map { _ in .over(identifier) }
         }
@@ -151,7 +151,7 @@ final class BackgroundStore: Sendable {
             state.lastIdentifier = max(state.lastIdentifier, entry.identifier)
             do {
                 try state.journal.append(try entry.encoded(), durably: durably)
-                // The entry is there; a journal that is long for a while does no harm.
+                // The entry is written; a journal that stays long for a while does no harm.
                 try? Self.shorten(&state)
                 return .success(())
             } catch {
@@ -174,11 +174,11 @@ final class BackgroundStore: Sendable {
     }
 }
 
-/// The place where background sessions keep a folder each.
+/// The folder in which background sessions keep a folder each.
 struct BackgroundFolder {
     let url: URL
 
-    /// - Parameter settings: Of the session: its own choice of a folder, else the user's data directory under the name of
+    /// - Parameter settings: The session's. They name a folder, or the user's data directory is used, under the name of
     ///   the shared container or of the program.
     init(_ settings: URLSessionConfiguration.Values) {
         if let chosen = settings.backgroundSessionsDirectory {
@@ -203,9 +203,9 @@ struct BackgroundFolder {
         return folder
     }
 
-    /// The identifier as one path component, different for different identifiers: letters, digits, "-" and "_" stand for
-    /// themselves, "." too unless it comes first, everything else is percent-encoded; what would be too long is named by
-    /// its digest.
+    /// The identifier as one path component, different for different identifiers: letters, digits, "-" and "_" stand
+    /// for themselves, "." too unless it comes first, everything else is percent-encoded; what would be too long is
+    /// named by its digest.
     static func folderName(_ identifier: String) -> String {
         var name = ""
         for byte in identifier.utf8 {
@@ -219,7 +219,7 @@ struct BackgroundFolder {
                 name += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
             }
         }
-        // "%" alone stands for no byte, so these two names are nobody else's.
+        // "%" alone stands for no byte, so no other identifier has these two names.
         if name.isEmpty { return "%" }
         guard name.utf8.count <= 200 else { return "%" + Data(identifier.utf8).sha256 }
         return name

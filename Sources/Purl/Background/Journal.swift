@@ -1,12 +1,12 @@
 import Foundation
 internal import PurlIO
 
-/// A file to which entries are appended, one line each, so that what was known survives the process.
+/// A file to which entries are appended, one line each, so that a session's state survives the process.
 ///
 /// A line is `DIGEST ENTRY`: the first 16 hexadecimal digits of the entry's SHA-256, a space, the entry (JSON, which
 /// holds no line break). A line that does not match its digest was torn by a crash or damaged later; it is passed over,
-/// and the others count. Every entry says all there is to say about its subject, so a lost one makes what is known of it
-/// old, never inconsistent.
+/// and the others count. Every entry holds the whole state of its task, so a lost one makes that state old, never
+/// inconsistent.
 ///
 /// The format's version is in the file's name, which damage to its bytes cannot change.
 struct Journal: Sendable {
@@ -55,7 +55,7 @@ struct Journal: Sendable {
         }
     }
 
-    /// Replaces all there is by `entries`, in one step.
+    /// Replaces all entries by these, in one step.
     mutating func rewrite(_ entries: [Data]) throws(FileFailure) {
         var lines = Data()
         for entry in entries { lines.append(Self.line(entry)) }

@@ -1,23 +1,23 @@
 import Foundation
 
-/// What the journal keeps of one task of a background session: enough to bring it back in another process.
+/// A task of a background session as its journal keeps it: enough to make it again in another process.
 struct JournaledTask: Codable, Sendable, Equatable {
-    /// The whole body, on disk, while the delegate has not been told.
+    /// A download whose whole body is on disk while its completion has not been delivered.
     struct Finished: Codable, Sendable, Equatable {
         var partialName: String
         var length: Int64
         var url: String
         var status: Int
         var headers: [String: String]
-        /// The delegate has been called with the file, so that nobody is surprised when it is gone.
+        /// The delegate has been called with the file, and may have moved it.
         var isHandedOver = false
     }
 
-    /// What the program had told the task when its completion had not been delivered yet.
+    /// How the program ended the task before its completion was delivered.
     enum Ending: String, Codable, Sendable {
-        /// `cancel()`: nothing is to be left.
+        /// With `cancel()`: nothing is to be left.
         case cancelled
-        /// `cancel(byProducingResumeData:)`: the program may hold the resume data already.
+        /// With `cancel(byProducingResumeData:)`: the program may hold the resume data already.
         case stopped
     }
 
@@ -28,28 +28,28 @@ struct JournaledTask: Codable, Sendable, Equatable {
     /// It was resumed, and not suspended since.
     var isRunning = false
     var ending: Ending?
-    /// What it takes to go on; absent until a byte is safe, and when the response cannot be resumed.
+    /// What the download resumes from; absent until a byte is safe, and when the response cannot be resumed.
     var resume: ResumeData?
     var finished: Finished?
-    /// The name of the partial file that was begun. Until there is more to say of it, it is of use to nobody.
+    /// The name of the partial file that was begun; of no use until there is resume data.
     var begun: String?
     /// The path of the file that an upload sends; absent for downloads.
     var uploadedFile: String?
-    /// Before that it does not begin.
+    /// The task does not begin before.
     var earliestBeginDate: Date?
 
-    /// Those that can have been given.
+    /// The identifiers that a task can have.
     static let identifiers = 1..<Int.max / 2
 
-    /// The partial file it speaks of.
+    /// The name of the task's partial file.
     var partialName: String? { finished?.partialName ?? resume?.partialName ?? begun }
 
-    /// A journal is read back from disk, where anything may have happened to it: only what this code would have
-    /// written counts. Resume data that does not pass is dropped, so that the task starts over.
+    /// The task, if this code could have written it: anything may have happened to a journal on disk. Resume data that
+    /// is not sound is dropped, so that the task starts over.
     func checked() -> JournaledTask? {
         guard originalRequest.hasURL else { return nil }
         if let finished, !PartialFile.isName(finished.partialName) || finished.length < 0 { return nil }
-        // A file that was sent leaves nothing to go on from.
+        // An upload leaves nothing to resume from.
         if let uploadedFile,
             !uploadedFile.hasPrefix("/") || uploadedFile.utf8.contains(0) || resume != nil || finished != nil
         {
@@ -70,7 +70,7 @@ extension JournaledTask.Finished {
         }
     }
 
-    /// - Parameter response: The answer to the last request.
+    /// - Parameter response: The response to the last request.
     init(of partial: PartialFile, length: Int64, response: URLResponse?) {
         partialName = partial.name
         self.length = length
@@ -83,7 +83,7 @@ extension JournaledTask.Finished {
 
 /// One line of a background session's journal: `{"task":{…}}` or `{"over":3}`.
 enum JournalEntry: Sendable {
-    /// All there is to say about a task.
+    /// The whole state of a task.
     case task(JournaledTask)
     /// The last call about the task with this identifier has been delivered.
     case over(Int)
@@ -107,7 +107,7 @@ enum JournalEntry: Sendable {
     func encoded() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // A request may have an endless time-out, which JSON has no number for.
+        // A request may have an infinite time-out, for which JSON has no number.
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: Self.infinity, negativeInfinity: Self.negativeInfinity, nan: Self.notANumber)
         return switch self {

@@ -32,6 +32,8 @@
             }
 
             /// The next line that is not empty; `nil` at the end.
+            ///
+            /// - Parameter actor: The caller's.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> String? {
                 while let byte = try await source.next(isolation: actor) {
                     guard endsLine(byte) else { continue }
@@ -105,6 +107,8 @@
             }
 
             /// The next character, once it is certain that no scalar adds to it; `nil` at the end.
+            ///
+            /// - Parameter actor: The caller's.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Character? {
                 while let scalar = try await source.next(isolation: actor) {
                     text.unicodeScalars.append(scalar)
@@ -157,6 +161,8 @@
             }
 
             /// The next scalar; `nil` at the end.
+            ///
+            /// - Parameter actor: The caller's.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> UnicodeScalar? {
                 while true {
                     if let scalar = takeScalar() { return scalar }

@@ -2,19 +2,19 @@ import Foundation
 internal import PurlIO
 import Synchronization
 
-/// Between a transfer and somebody who takes its bytes one after another: the response, then bytes, then the end.
+/// The buffer between a transfer and a consumer that awaits its bytes: the response, then bytes, then the end.
 ///
-/// What was taken counts until more is asked for, so that a consumer who is slow stops the socket from being read.
+/// Bytes that were taken count until more are asked for, so that a slow consumer stops the socket from being read.
 final class ByteStream: Sendable {
     private struct State {
-        /// Who waits for the response.
+        /// Waits for the response.
         var opening: CheckedContinuation<URLResponse, any Error>?
-        /// Who waits for bytes, or for the end.
+        /// Wait for bytes, or for the end.
         var waiters: [CheckedContinuation<Void, Never>] = []
         var mailbox: ByteMailbox
         var end: Result<Void, any Error>?
         var readOn: (@Sendable () -> Void)?
-        /// Nobody wants the rest.
+        /// The consumer has dropped the rest.
         var isDiscarded = false
     }
 
@@ -26,7 +26,7 @@ final class ByteStream: Sendable {
 
     // MARK: The transfer's side
 
-    /// - Parameter readOn: Called when there is room again after `put` has said that there is none. From any thread.
+    /// - Parameter readOn: Called when there is room again after `put` has returned true. From any thread.
     func open(for response: URLResponse, readOn: @escaping @Sendable () -> Void) {
         let opening = state.withLock { state in
             defer { state.opening = nil }
@@ -36,7 +36,7 @@ final class ByteStream: Sendable {
         opening?.resume(returning: response)
     }
 
-    /// True when reading has to stop until there is room.
+    /// Takes bytes. True when reading has to stop until there is room.
     func put(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let (isFull, waiters) = state.withLock { state in
             let receipt = state.mailbox.put(bytes)
@@ -47,7 +47,7 @@ final class ByteStream: Sendable {
         return isFull
     }
 
-    /// The end, after what has been put.
+    /// Takes the end, after what has been put.
     func close(_ error: (any Error)?) {
         let (opening, waiters) = state.withLock { state in
             defer {
@@ -64,7 +64,9 @@ final class ByteStream: Sendable {
 
     // MARK: The consumer's side
 
-    /// Waits for the response. `begin` starts the transfer, unless it was over before: cancelled, as it can only be.
+    /// Waits for the response.
+    ///
+    /// - Parameter begin: Starts the transfer. Not called when it was cancelled before.
     func response(_ begin: () -> Void) async throws -> URLResponse {
         let response = try await withCheckedThrowingContinuation { continuation in
             let end = state.withLock { state in
@@ -77,16 +79,16 @@ final class ByteStream: Sendable {
             case .failure(let error): continuation.resume(throwing: error)
             }
         }
-        // It is often there before anybody waits. Then the thread sanitizer sees no hand-over of the continuation's, but sees
-        // the lock's.
+        // The response often arrives before the consumer waits. The thread sanitizer then does not see the continuation
+        // hand it over, but sees the lock do it.
         state.withLock { _ in }
         return response
     }
 
-    /// What has come since the last call, at least one byte; `nil` at the end of the body.
+    /// The bytes that have arrived since the last call, at least one; `nil` at the end of the body.
     ///
     /// - Parameters:
-    ///   - count: How many bytes of earlier calls are done with.
+    ///   - count: How many bytes of earlier calls the consumer is done with.
     ///   - cancel: Ends the transfer; called when the surrounding `Task` is cancelled.
     func next(
         after count: Int, isolation: isolated (any Actor)?, cancel: @escaping @Sendable () -> Void
@@ -106,12 +108,12 @@ final class ByteStream: Sendable {
         readOn?()
     }
 
-    /// No bytes at the end; `nil` when there is something to wait for.
+    /// No bytes at the end; `nil` while there is more to wait for.
     private func take() throws -> [UInt8]? {
         let (data, end, isDiscarded) = state.withLock { ($0.mailbox.take(), $0.end, $0.isDiscarded) }
         if let data { return [UInt8](data) }
         guard let end else { return nil }
-        // A transfer that was quicker than its cancellation has left bytes behind that are missing here.
+        // The transfer ended before it was cancelled, and `discard` has dropped bytes that are missing here.
         if isDiscarded, case .success = end { throw TransferFailure.cancelled.urlError(for: nil) }
         try end.get()
         return []

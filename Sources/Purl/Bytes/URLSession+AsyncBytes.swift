@@ -10,35 +10,35 @@ extension URLSession {
     /// for try await line in bytes.lines { print(line) }
     /// ```
     ///
-    /// The socket is read only as far ahead as ``URLSessionConfiguration/maximumBufferedBytesPerTask`` allows: whoever
-    /// takes bytes slowly makes the server wait. The transfer ends with the sequence: when the surrounding `Task` is
-    /// cancelled, or nobody holds the sequence or an iterator of it any more. The body can be gone through once; two
-    /// iterators share it.
+    /// The socket is read only as far ahead as ``URLSessionConfiguration/maximumBufferedBytesPerTask`` allows: a slow
+    /// consumer makes the server wait. The transfer ends with the sequence: when the surrounding `Task` is cancelled,
+    /// or the last reference to the sequence and its iterators is gone. The body can be iterated once; two iterators
+    /// share it.
     public struct AsyncBytes: AsyncSequence, Sendable {
         public typealias Element = UInt8
 
-        private let hold: TransferHold
+        private let transfer: ByteTransfer
 
-        init(_ hold: TransferHold) {
-            self.hold = hold
+        init(_ transfer: ByteTransfer) {
+            self.transfer = transfer
         }
 
         /// The task behind it.
-        public var task: URLSessionDataTask { hold.task }
+        public var task: URLSessionDataTask { transfer.task }
 
         public func makeAsyncIterator() -> Iterator {
-            Iterator(hold)
+            Iterator(transfer)
         }
 
-        /// Hands out bytes that have arrived, and waits for more only when there are none left.
+        /// Returns bytes that have arrived, and waits for more only when there are none left.
         public struct Iterator: AsyncIteratorProtocol {
             @usableFromInline var bytes: [UInt8] = []
             @usableFromInline var position = 0
-            private let hold: TransferHold
+            private let transfer: ByteTransfer
             private var isOver = false
 
-            fileprivate init(_ hold: TransferHold) {
-                self.hold = hold
+            fileprivate init(_ transfer: ByteTransfer) {
+                self.transfer = transfer
             }
 
             /// The next byte; `nil` at the end of the body.
@@ -49,7 +49,9 @@ extension URLSession {
                 try await next(isolation: nil)
             }
 
-            /// The next byte; `nil` at the end of the body. Whoever calls it stays where he is.
+            /// The next byte; `nil` at the end of the body. It runs on the caller's actor.
+            ///
+            /// - Parameter actor: The caller's.
             @inlinable @inline(__always)
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> UInt8? {
                 if position < bytes.count {
@@ -65,9 +67,9 @@ extension URLSession {
                 let count = bytes.count
                 bytes = []
                 position = 0
-                // Whatever happens now, there is nothing after it.
+                // Unless bytes follow, nothing does.
                 isOver = true
-                guard let next = try await hold.next(after: count, isolation: actor) else { return nil }
+                guard let next = try await transfer.next(after: count, isolation: actor) else { return nil }
                 isOver = false
                 bytes = next
                 position = 1
@@ -78,25 +80,29 @@ extension URLSession {
 
     /// Loads the body as a sequence of bytes, and returns as soon as the head of the response is there.
     ///
-    /// - Parameter delegate: Hears of redirects, challenges and metrics, for this task alone.
+    /// - Parameters:
+    ///   - request: What to load.
+    ///   - delegate: The delegate of this task alone.
     public func bytes(
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
         let stream = ByteStream(limit: settings.maximumBufferedBytesPerTask)
         let task = makeDataTask(request, .request, .bytes(stream), delegate)
-        let hold = TransferHold(task, stream)
+        let transfer = ByteTransfer(task, stream)
         let response = try await withTaskCancellationHandler {
             try await stream.response { task.resume() }
         } onCancel: {
-            hold.cancel()
+            transfer.cancel()
         }
-        return (AsyncBytes(hold), response)
+        return (AsyncBytes(transfer), response)
     }
 
     /// Loads the body as a sequence of bytes, and returns as soon as the head of the response is there.
     ///
-    /// - Parameter delegate: Hears of redirects, challenges and metrics, for this task alone.
+    /// - Parameters:
+    ///   - url: What to load.
+    ///   - delegate: The delegate of this task alone.
     public func bytes(
         from url: URL,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -104,8 +110,8 @@ extension URLSession {
         try await bytes(for: makeRequest(url), delegate: delegate)
     }
 
-    /// Keeps a transfer going for as long as somebody could want its bytes.
-    final class TransferHold: Sendable {
+    /// The transfer behind a sequence of bytes, which is cancelled when the last reference to it is gone.
+    final class ByteTransfer: Sendable {
         let task: URLSessionDataTask
         private let stream: ByteStream
 
@@ -118,7 +124,7 @@ extension URLSession {
             cancel()
         }
 
-        /// What arrived before is not handed out any more.
+        /// Cancels the task. Bytes that arrived before are not returned any more.
         func cancel() {
             task.cancel()
             stream.discard()

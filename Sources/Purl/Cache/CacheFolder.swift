@@ -4,10 +4,10 @@ internal import PurlIO
 
 /// The folder in which a cache keeps its files, one for each response.
 ///
-/// A file's name says what it answers and when it was stored, so that no file need be opened to know what is there; its
-/// date says when it was used last. Other files in the folder are left alone. All calls block.
+/// A file's name holds its slot and the time it was stored, so that no file need be opened to list the responses; its
+/// modification date is the time of its last use. Other files in the folder are left alone. All calls block.
 struct CacheFolder: Sendable {
-    /// A file by what its name says.
+    /// What a file's name holds.
     struct Name: Hashable, Sendable {
         let slot: CacheSlot
         /// Milliseconds since 1970.
@@ -27,14 +27,14 @@ struct CacheFolder: Sendable {
     let url: URL
     let files: any FileLayer
 
-    /// The program's own.
+    /// The folder of the program.
     static var program: URL {
         UserDirectories.caches
             .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
             .appendingPathComponent("URLCache", isDirectory: true)
     }
 
-    /// What is there, in the order in which it was used. What an interrupted write has left is removed.
+    /// The files, in the order of their last use. Removes what an interrupted write has left.
     func scan() -> [Finding] {
         let keys: Set<URLResourceKey> = [.fileSizeKey, .contentModificationDateKey]
         let items =
@@ -63,8 +63,8 @@ struct CacheFolder: Sendable {
         return try? file.read(Int(size), at: 0)
     }
 
-    /// Writes a file under a name for the time being, then gives it its own. It is not brought to the disk by force: what
-    /// a power loss makes of it does not match its digest, and can be had again.
+    /// Writes a file under a temporary name, then renames it. It is not synchronised: a file that a power loss has
+    /// damaged does not match its digest, and its response can be loaded again.
     func write(_ bytes: Data, to name: Name) throws {
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -79,8 +79,8 @@ struct CacheFolder: Sendable {
         }
     }
 
-    /// Notes that a file was used.
-    func use(_ name: Name, at date: Date) {
+    /// Sets the time of a file's last use.
+    func touch(_ name: Name, at date: Date) {
         try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path(name))
     }
 
@@ -97,7 +97,7 @@ extension CacheFolder.Name {
     /// Two numbers of 16 hexadecimal digits, and one of decimal digits.
     var text: String { "\(Self.hexadecimal(slot.number))-\(Self.hexadecimal(slot.variant))-\(stored)" }
 
-    /// `nil` when it is not the name of a cache's file.
+    /// `nil` when it is not the name of a stored response's file.
     init?(_ text: Substring) {
         let parts = text.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].utf8.count == 16, parts[1].utf8.count == 16,
@@ -114,15 +114,15 @@ extension CacheFolder.Name {
     }
 }
 
-/// A stored response as it lies on disk: the SHA-256 of all that follows the first line, a line of JSON, the body.
+/// The format of a stored response's file: the SHA-256 of all that follows the first line, a line of JSON, the body.
 ///
-/// Of the request only the fields named by `Vary` are kept. What does not match its digest is no stored response.
+/// Of the request only the fields named by `Vary` are kept. A file that does not match its digest is not used.
 enum CacheFile {
     /// The line of JSON.
     private struct Head: Codable {
         static let version = 1
         var version = Head.version
-        /// The key's.
+        /// The URL of the key.
         var url: String
         var policy: UInt
         var userInfo: Data?
@@ -147,7 +147,7 @@ enum CacheFile {
         }
     }
 
-    /// `nil` for a response that no transfer has got and nobody has said to have asked for, and for one without a URL.
+    /// `nil` for a response without a provenance or without a URL.
     static func encode(_ cached: CachedURLResponse, for key: CacheKey) -> Data? {
         let response = cached.response
         guard let provenance = cached.provenance, let url = response.url?.absoluteString else { return nil }
@@ -174,7 +174,7 @@ enum CacheFile {
         return Data(rest.sha256.utf8) + [UInt8(ascii: "\n")] + rest
     }
 
-    /// `nil` for what is damaged, and what answers something else.
+    /// `nil` for a damaged file, and for one with the response to another key.
     static func decode(_ file: Data, for key: CacheKey) -> CachedURLResponse? {
         guard let digestEnd = file.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let rest = Data(file[(digestEnd + 1)...])

@@ -1,15 +1,17 @@
 import Foundation
 
-/// What a cache holds, in memory and on disk, and what has to go to make room: whatever has not been used for the
-/// longest time. It touches no file; it says which are to be removed.
+/// The index of a cache's responses, in memory and on disk. Those that have not been used for the longest time make
+/// room.
+///
+/// It touches no file; it lists those that are to be removed.
 struct CacheIndex: Sendable {
     /// One response, in one place or in both.
     struct Entry: Sendable {
-        /// When it was stored, in milliseconds since 1970, as its file's name says it.
+        /// When it was stored, in milliseconds since 1970, as in its file's name.
         var milliseconds: Int64
-        /// The key's; not known of a file that has not been read.
+        /// The URL of the key; `nil` for a file that has not been read.
         var url: String?
-        /// In memory.
+        /// The response, if it is in memory.
         var response: CachedURLResponse?
         var file: File = .none
         var fileSize = 0
@@ -29,7 +31,7 @@ struct CacheIndex: Sendable {
     private var variants: [UInt64: Set<UInt64>] = [:]
     private var memoryOrder = RecencyList<CacheSlot>()
     private var diskOrder = RecencyList<CacheSlot>()
-    /// Files that nobody may read any more, for whoever removes them.
+    /// Files that are no longer part of the index, and are still to be removed.
     private var discarded: [CacheFolder.Name] = []
 
     static func milliseconds(_ date: Date) -> Int64 {
@@ -47,7 +49,7 @@ struct CacheIndex: Sendable {
             .sorted { (entries[$0]?.milliseconds ?? 0) > (entries[$1]?.milliseconds ?? 0) }
     }
 
-    /// The slots of what was stored at that moment or later.
+    /// The slots of the responses that were stored at `date` or later.
     func slots(since date: Date) -> [CacheSlot] {
         let limit = Self.milliseconds(date)
         return entries.filter { $0.value.milliseconds >= limit }.map(\.key)
@@ -83,7 +85,7 @@ struct CacheIndex: Sendable {
         setFile(.written, size: finding.size, slot)
     }
 
-    /// A response that is on disk is in memory, too.
+    /// Keeps a response that is on disk in memory, too.
     mutating func keepInMemory(_ response: CachedURLResponse, _ slot: CacheSlot, for key: CacheKey) {
         guard let entry = entries[slot], entry.response == nil else { return }
         entries[slot]?.response = response
@@ -92,8 +94,8 @@ struct CacheIndex: Sendable {
         memoryOrder.touch(slot)
     }
 
-    /// What waited has been written, and takes so many bytes.
-    mutating func wrote(_ slot: CacheSlot, size: Int) {
+    /// A waiting response has been written to a file of `size` bytes.
+    mutating func didWrite(_ slot: CacheSlot, size: Int) {
         setFile(.written, size: size, slot)
     }
 
@@ -108,7 +110,7 @@ struct CacheIndex: Sendable {
         removeFromDisk(slot)
     }
 
-    /// Makes room until no more is kept than may be.
+    /// Removes responses until no more bytes are kept than given.
     mutating func trim(memory: Int, disk: Int) {
         while memoryUsage > max(0, memory), let oldest = memoryOrder.oldest { removeFromMemory(oldest) }
         while diskUsage > max(0, disk), let oldest = diskOrder.oldest { removeFromDisk(oldest) }
@@ -165,7 +167,7 @@ extension CacheIndex.File {
     }
 }
 
-/// In which order things have been used last, whatever their number: each change takes the same short time.
+/// Elements in the order of their last use. Each change takes the same time, however many there are.
 struct RecencyList<Element: Hashable & Sendable>: Sendable {
     private struct Link: Sendable {
         var older: Element?
@@ -173,7 +175,7 @@ struct RecencyList<Element: Hashable & Sendable>: Sendable {
     }
 
     private var links: [Element: Link] = [:]
-    /// What has not been used for the longest time.
+    /// The element that has not been used for the longest time.
     private(set) var oldest: Element?
     private var newest: Element?
 

@@ -1,26 +1,26 @@
 import Foundation
 internal import PurlHTTP
 
-/// What a stored response answers: GET, and the URL without its fragment.
+/// The key of a stored response: GET, and the URL without its fragment.
 struct CacheKey: Hashable, Sendable {
-    /// The URL as it is compared.
+    /// The URL, normalised.
     let url: String
-    /// Stands for it in the names of files. Two URLs may have the same number: whoever reads a file looks at its URL.
+    /// A hash of the URL for the names of files. Two URLs may have the same number, so the URL in a file is compared.
     let number: UInt64
 
     init(_ url: URL) {
         let text = url.absoluteString
-        // Most URLs are written so from the start, and this runs once a request.
+        // Most URLs are normalised already, and this runs once a request.
         self.init(text: Self.isNormal(text.utf8.span) ? text : Self.normal(text.prefix { $0 != "#" }))
     }
 
-    /// `nil` for a request that no stored response answers: another method than GET.
+    /// `nil` for a request with another method than GET, which no stored response answers.
     init?(_ request: URLRequest) {
         guard let url = request.url, request.method == .get else { return nil }
         self.init(url)
     }
 
-    // RFC 9110 §4.2.3: capitals in scheme and host, the scheme's own port and an empty path make no other URL.
+    // RFC 9110 §4.2.3: capitals in scheme and host, the scheme's default port and an empty path make no other URL.
     private static func normal(_ text: Substring) -> String {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://"),
             text[..<colon].lowercased() == "http"
@@ -35,7 +35,7 @@ struct CacheKey: Hashable, Sendable {
         return "http://\(authority)\(hasPath ? "" : "/")\(text[end...])"
     }
 
-    /// Nothing would change; when in doubt, no.
+    /// Whether normalising would change nothing; false when in doubt.
     private static func isNormal(_ text: Span<UInt8>) -> Bool {
         var position = 0
         for byte in "http://".utf8 {
@@ -65,9 +65,9 @@ struct CacheKey: Hashable, Sendable {
     }
 }
 
-/// One of the responses to a key: which, `Vary` and the fields of its request decide (RFC 9111 §4.1).
+/// The place of one of the responses to a key, which `Vary` and the fields of its request decide (RFC 9111 §4.1).
 struct CacheSlot: Hashable, Sendable {
-    /// The key's.
+    /// The number of the key.
     let number: UInt64
     /// 0 without `Vary`.
     let variant: UInt64
@@ -97,7 +97,7 @@ struct CacheSlot: Hashable, Sendable {
 private struct StableHash {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    /// Takes in the text and where it ends.
+    /// Adds a text and its end.
     mutating func combine(_ text: String) {
         let bytes = text.utf8.span
         for index in 0..<bytes.count { combine(bytes[index]) }

@@ -3,16 +3,16 @@ internal import PurlHTTP
 internal import PurlIO
 import Synchronization
 
-/// A cache's memory, and its folder behind it. Any thread.
+/// The responses of a cache, in memory and in its folder. Safe from any thread.
 ///
-/// Files are written on a queue of the store's own, a moment after they have been stored, so that what is replaced at
-/// once is never written. Until then they are read from memory.
+/// Files are written on a queue of the store's own, a second after the response was stored, so that a response that is
+/// replaced at once is never written. Until then it is read from memory.
 final class CacheStore: Sendable {
-    /// Which of a key's responses is meant (RFC 9111 §4.1).
+    /// Which of a key's responses is looked for (RFC 9111 §4.1).
     enum Choice: Sendable {
         /// The one to a request with these fields.
         case sent(HeaderFields)
-        /// The one to a request that sets these itself; what it does not set may have been anything.
+        /// The one to a request that sets these fields itself; those it does not set may have had any value.
         case asked(HeaderFields)
     }
 
@@ -29,10 +29,10 @@ final class CacheStore: Sendable {
         var diskCapacity: Int
         var waiting: Set<CacheSlot> = []
         var isWriteDue = false
-        /// What an earlier process has left is known.
+        /// The files of an earlier process are in the index.
         var isScanned = false
 
-        /// All there is for a key is in the index.
+        /// The index has every response, also those on disk.
         var isComplete: Bool { isScanned || diskCapacity <= 0 }
     }
 
@@ -43,11 +43,11 @@ final class CacheStore: Sendable {
     private let folder: CacheFolder
     private let clock: @Sendable () -> Date
     private let state: Mutex<State>
-    /// Held by whoever looks through the folder.
+    /// Held while the folder is scanned.
     private let scanning = Mutex(())
     private let queue = DispatchQueue(label: "purl.cache", qos: .utility)
 
-    /// - Parameter folder: `nil`: the program's own.
+    /// - Parameter folder: `nil` means the program's own.
     init(
         memoryCapacity: Int, diskCapacity: Int, folder: URL?, files: any FileLayer = SystemFiles(),
         clock: @escaping @Sendable () -> Date = { Date() }
@@ -57,7 +57,7 @@ final class CacheStore: Sendable {
         state = Mutex(State(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity))
     }
 
-    /// The moment, by the store's clock.
+    /// The current date, by the store's clock.
     var now: Date { clock() }
 
     // MARK: Capacity
@@ -70,7 +70,7 @@ final class CacheStore: Sendable {
     var diskCapacity: Int {
         get { state.withLock { $0.diskCapacity } }
         set {
-            // What an earlier process left there has to shrink as well.
+            // The files of an earlier process have to fit as well.
             scan()
             change { $0.diskCapacity = newValue }
         }
@@ -147,7 +147,7 @@ final class CacheStore: Sendable {
             }
             return nil
         }
-        folder.use(name, at: clock())
+        folder.touch(name, at: clock())
         change { state in
             guard read.cost <= state.memoryCapacity, state.index[slot]?.milliseconds == entry.milliseconds else {
                 return
@@ -159,7 +159,7 @@ final class CacheStore: Sendable {
 
     // MARK: Changes
 
-    /// Keeps a response as its policy says, unless it is too large.
+    /// Keeps a response where its policy allows, unless it is too large.
     func store(_ response: CachedURLResponse, _ provenance: CacheProvenance, for key: CacheKey) {
         guard response.storagePolicy != .notAllowed else { return }
         let fields = (response.response as? HTTPURLResponse)?.fields ?? HeaderFields()
@@ -179,7 +179,7 @@ final class CacheStore: Sendable {
         }
     }
 
-    /// Forgets all responses to a key.
+    /// Removes all responses to a key.
     func remove(_ key: CacheKey) {
         scan()
         change { state in
@@ -196,22 +196,24 @@ final class CacheStore: Sendable {
         queue.async { self.remove(key) }
     }
 
-    /// Forgets those responses to a key that are no longer right, at once where they are in memory and soon where they
-    /// have to be read first.
-    func removeSoon(_ key: CacheKey, where isOver: @escaping @Sendable (CachedURLResponse) -> Bool) {
+    /// Removes those responses to a key that are out of date, at once where they are in memory and soon where they have
+    /// to be read first.
+    func removeSoon(_ key: CacheKey, where isOutOfDate: @escaping @Sendable (CachedURLResponse) -> Bool) {
         change { state in
             for slot in state.index.slots(of: key.number) {
-                if let known = Self.inMemory(slot, state.index, for: key), isOver(known) { state.index.remove(slot) }
+                if let known = Self.inMemory(slot, state.index, for: key), isOutOfDate(known) {
+                    state.index.remove(slot)
+                }
             }
         }
         guard state.withLock({ !$0.isComplete || !$0.index.slots(of: key.number).isEmpty }) else { return }
-        queue.async { self.removeRead(key, where: isOver) }
+        queue.async { self.removeRead(key, where: isOutOfDate) }
     }
 
-    private func removeRead(_ key: CacheKey, where isOver: (CachedURLResponse) -> Bool) {
+    private func removeRead(_ key: CacheKey, where isOutOfDate: (CachedURLResponse) -> Bool) {
         scan()
         for slot in state.withLock({ $0.index.slots(of: key.number) }) {
-            guard let found = response(in: slot, for: key), isOver(found) else { continue }
+            guard let found = response(in: slot, for: key), isOutOfDate(found) else { continue }
             change { state in
                 // Unless it has been replaced meanwhile.
                 if let known = Self.inMemory(slot, state.index, for: key), known !== found { return }
@@ -224,7 +226,7 @@ final class CacheStore: Sendable {
         remove { $0.all }
     }
 
-    /// Forgets what was stored at that moment or later.
+    /// Removes the responses that were stored at `date` or later.
     func remove(since date: Date) {
         remove { $0.slots(since: date) }
     }
@@ -236,7 +238,7 @@ final class CacheStore: Sendable {
         }
     }
 
-    /// Changes something, makes room, and sees to it that the files follow.
+    /// Changes the state, makes room, and has the files follow.
     private func change(_ body: (inout State) -> Void) {
         let (discarded, writes) = state.withLock { state in
             body(&state)
@@ -256,7 +258,7 @@ final class CacheStore: Sendable {
 
     // MARK: Files
 
-    /// Finds out what an earlier process has left, once.
+    /// Takes the files of an earlier process into the index, once.
     private func scan() {
         guard !state.withLock({ $0.isComplete }) else { return }
         scanning.withLock { _ in
@@ -303,7 +305,7 @@ final class CacheStore: Sendable {
         let size = bytes.flatMap { bytes in (try? folder.write(bytes, to: name)).map { bytes.count } }
         change { state in
             guard state.index[slot]?.milliseconds == entry.milliseconds else { return }
-            if let size { state.index.wrote(slot, size: size) } else { state.index.removeFromDisk(slot) }
+            if let size { state.index.didWrite(slot, size: size) } else { state.index.removeFromDisk(slot) }
         }
         // It may have been replaced or removed while it was being written.
         let isWanted = state.withLock { state in
@@ -338,7 +340,7 @@ final class CacheStore: Sendable {
 }
 
 extension CacheStore.Choice {
-    /// Whether it means this response: to that URL, and to such a request.
+    /// Whether it accepts a response: one to that URL, and to such a request.
     fileprivate func accepts(_ response: CachedURLResponse, for key: CacheKey) -> Bool {
         guard let rules = response.rules else { return true }
         guard case .fields(let names) = VaryList(rules.fields) else { return false }

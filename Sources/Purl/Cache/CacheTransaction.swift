@@ -2,30 +2,30 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// What one request has to do with the cache, from the look-up to the storing of its response.
+/// The dealings of one request with the cache, from the look-up to the storing of its response (RFC 9111).
 @NetworkActor
 final class CacheTransaction {
-    /// A response that is worth storing.
+    /// A response that is being collected to be stored.
     private struct Collection {
         let response: URLResponse
         let responseTime: Int64
-        /// More would not be stored.
+        /// A longer content is not stored.
         let limit: Int
-        /// The content so far, where it is not collected for the user anyway.
+        /// The content so far, where it is not collected for a handler anyway.
         var data = Data()
     }
 
     private let cache: URLCache
     private let key: CacheKey
     let policy: URLRequest.CachePolicy
-    /// What was found.
+    /// The response that was found.
     private var stored: CachedURLResponse?
-    /// What asks the server whether the stored response is still right.
+    /// The fields that ask the server whether the stored response is still right.
     private var conditions: HeaderFields = [:]
-    /// The fields of the request as they went over the wire, the conditions aside.
+    /// The fields of the request as they were sent, without the conditions.
     private var sentFields: HeaderFields = [:]
     private var requestTime: Int64 = 0
-    /// The head of a response has come.
+    /// The head of a response has arrived.
     private var isAnswered = false
     private var collection: Collection?
 
@@ -38,13 +38,17 @@ final class CacheTransaction {
         self.policy = policy
     }
 
-    /// The request goes out.
+    /// The request is sent.
+    ///
+    /// - Parameters:
+    ///   - stored: What may be confirmed, or stand in for a failure.
+    ///   - conditions: What asks the server to confirm it.
     func forward(_ stored: CachedURLResponse?, asking conditions: HeaderFields = [:]) {
         self.stored = stored
         self.conditions = conditions
     }
 
-    /// Puts the question into the head that is about to be sent.
+    /// Adds the conditions to the fields that are about to be sent.
     func send(_ fields: inout HeaderFields) {
         sentFields = fields
         requestTime = now
@@ -106,7 +110,7 @@ final class CacheTransaction {
         collection = Collection(response: response.response, responseTime: now, limit: limit)
     }
 
-    /// Takes more of the content, unless it has become too much.
+    /// Adds content, or stops collecting when it becomes too long.
     func take(_ bytes: UnsafeRawBufferPointer) {
         guard let collected = collection else { return }
         if collected.data.count + bytes.count > collected.limit {
@@ -136,7 +140,7 @@ final class CacheTransaction {
 
     /// The response as it may be stored; once.
     ///
-    /// - Parameter content: What was collected for the user, and so was not collected here.
+    /// - Parameter content: The content where it was collected for a handler, and so not here.
     private func finish(content: Data?) -> CachedURLResponse? {
         guard let collected = collection else { return nil }
         collection = nil
@@ -149,22 +153,22 @@ final class CacheTransaction {
     }
 }
 
-/// What becomes of a request, after a look at what is stored: the request's policy first, then RFC 9111.
+/// What happens to a request, given what is stored: the request's policy decides first, then RFC 9111.
 enum CacheDecision {
-    /// The stored response answers it. `age` seconds is what `Age` has to say.
+    /// The stored response answers it, with `age` seconds in its `Age` field.
     case use(CachedURLResponse, age: Int64?)
     /// The server is asked whether it is still right.
     case validate(CachedURLResponse, HeaderFields)
-    /// The request goes out as it is. The stored response may stand in for a failure.
+    /// The request is sent as it is. The stored response may stand in for a failure.
     case forward(CachedURLResponse?)
-    /// The request wants nothing that is not stored (RFC 9111 §5.2.1.7): status 504.
+    /// The request accepts only what is stored (RFC 9111 §5.2.1.7), and nothing is: status 504.
     case unsatisfiable
-    /// The policy wants nothing that is not stored.
+    /// The policy accepts only what is stored, and nothing is.
     case refuse
 
     /// - Parameters:
     ///   - stored: What is stored for a request with the same fields.
-    ///   - fields: Those of the request, as they would go over the wire.
+    ///   - fields: The request's, as they would be sent.
     ///   - now: Seconds since 1970.
     init(_ policy: URLRequest.CachePolicy, _ stored: CachedURLResponse?, for fields: HeaderFields, at now: Int64) {
         let rules = stored?.rules
@@ -197,7 +201,7 @@ enum CacheDecision {
 }
 
 extension URLRequest.CachePolicy {
-    /// Whether it lets a stored response be looked for.
+    /// Whether a stored response is looked for.
     var looksUp: Bool {
         switch self {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: false
@@ -207,16 +211,16 @@ extension URLRequest.CachePolicy {
         }
     }
 
-    /// What it tells the caches on the way, unless the request speaks to them itself.
+    /// Adds the directives for the caches on the way, unless the request has its own.
     func addFields(to fields: inout HeaderFields) {
         guard !fields.contains(.cacheControl) else { return }
         switch self {
         case .reloadIgnoringLocalAndRemoteCacheData:
             fields.append(.cacheControl, "no-cache")
-            // RFC 9111 §5.4: for those that know HTTP/1.0 only.
+            // RFC 9111 §5.4: for caches that know HTTP/1.0 only.
             if !fields.contains(.pragma) { fields.append(.pragma, "no-cache") }
         case .reloadRevalidatingCacheData:
-            // The origin is to confirm it, not a cache that is no wiser.
+            // The origin server is to confirm it, not another cache.
             fields.append(.cacheControl, "max-age=0")
         case .useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
             .returnCacheDataDontLoad:

@@ -9,12 +9,16 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     private let content: Data
     private let info: [AnyHashable: Any]?
     private let policy: URLCache.StoragePolicy
-    /// How it was got, when a transfer has got it.
+    /// How it was received, when a transfer has received it.
     let provenance: CacheProvenance?
-    /// What the rules of RFC 9111 look at. `nil` for what is not HTTP, for which they say nothing.
+    /// What the rules of RFC 9111 apply to; `nil` for a response that is not HTTP.
     let rules: CachedResponse?
 
-    /// A response that may be kept in memory and on disk.
+    /// Makes a response that may be kept in memory and on disk.
+    ///
+    /// - Parameters:
+    ///   - response: The head.
+    ///   - data: The body without content coding.
     public init(response: URLResponse, data: Data) {
         head = response
         content = data
@@ -24,9 +28,10 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         rules = nil
     }
 
-    /// A response with what its user wants to keep with it.
+    /// Makes a response with data of the program's own.
     ///
     /// - Parameters:
+    ///   - response: The head.
     ///   - data: The body without content coding.
     ///   - userInfo: Kept on disk too if it is a property list, else only as long as the response is in memory.
     ///   - storagePolicy: Where it may be kept.
@@ -66,7 +71,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     open var response: URLResponse { head }
     /// The whole body, without content coding.
     open var data: Data { content }
-    /// What its user wants to keep with it.
+    /// Data of the program's own that is kept with the response.
     open var userInfo: [AnyHashable: Any]? { info }
     /// Where it may be kept.
     open var storagePolicy: URLCache.StoragePolicy { policy }
@@ -101,6 +106,8 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
     open override func copy() -> Any { copy(with: nil) }
 
     /// Returns the response itself: it never changes.
+    ///
+    /// - Parameter zone: Ignored.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override func isEqual(_ value: Any?) -> Bool {
@@ -120,7 +127,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
 
     // MARK: For the cache
 
-    /// The user's part as a property list, if it is one.
+    /// ``userInfo`` as a property list, if it is one.
     var userInfoData: Data? {
         guard let userInfo, PropertyListSerialization.propertyList(userInfo, isValidFor: .binary) else { return nil }
         return try? PropertyListSerialization.data(fromPropertyList: userInfo, format: .binary, options: 0)
@@ -130,24 +137,24 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
         try? PropertyListSerialization.propertyList(from: data, format: nil) as? [AnyHashable: Any]
     }
 
-    /// The bytes it takes, the head's about.
+    /// The bytes that the response takes up; those of the head are estimated.
     var cost: Int {
         let fields = (response as? HTTPURLResponse)?.fields.byteCount ?? 0
         return data.count + fields + 256
     }
 
-    /// The same with another story of how it was got.
+    /// The same response with another provenance.
     func with(_ provenance: CacheProvenance) -> CachedURLResponse {
         CachedURLResponse(response, data, userInfo, storagePolicy, provenance)
     }
 }
 
-/// How a stored response was got; times in seconds since 1970.
+/// The request that a stored response was received for, and when; times in seconds since 1970.
 struct CacheProvenance: Sendable, Equatable {
     /// The fields of the request as they went over the wire.
     var requestFields: HeaderFields
     /// When the request was sent.
     var requestTime: Int64
-    /// When the head of the response came.
+    /// When the head of the response arrived.
     var responseTime: Int64
 }

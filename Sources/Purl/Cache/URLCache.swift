@@ -3,11 +3,11 @@ internal import PurlHTTP
 internal import PurlIO
 import Synchronization
 
-/// Keeps responses to GET requests, in memory and on disk, and knows which requests they answer.
+/// A store of responses to GET requests, in memory and on disk.
 ///
 /// Sessions store in it and answer from it by the rules of RFC 9111 for a private cache, as far as a request's
-/// ``URLRequest/CachePolicy`` says so; see <doc:Caching>. No response takes more than 5 % of the disk capacity, or of the
-/// memory capacity where there is no disk; those that have not been used for the longest time make room.
+/// ``URLRequest/CachePolicy`` allows; see <doc:Caching>. No response takes more than 5 % of the disk capacity, or of
+/// the memory capacity where there is no disk; those that have not been used for the longest time make room.
 ///
 /// Safe from any thread. The calls that return responses may read a file; changes are written on a queue of the cache's
 /// own, within seconds, and when the process ends in an orderly way.
@@ -52,26 +52,26 @@ open class URLCache: NSObject, @unchecked Sendable {
     /// - Parameters:
     ///   - memoryCapacity: In bytes; 0 keeps nothing in memory.
     ///   - diskCapacity: In bytes; 0 keeps nothing on disk.
-    ///   - directoryURL: The folder for its files, made when it is first needed; `nil`: the program's own, in the user's
-    ///     cache directory. What an earlier cache has left in it is found again.
+    ///   - directoryURL: The folder for its files, made when it is first needed; `nil`: the program's own, in the
+    ///     user's cache directory. What an earlier cache has left in it is found again.
     public init(memoryCapacity: Int, diskCapacity: Int, directory directoryURL: URL? = nil) {
         store = CacheStore(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, folder: directoryURL)
     }
 
-    /// A cache with files and a clock of somebody's own.
+    /// A cache with a store that has files and a clock of its own.
     init(_ store: CacheStore) {
         self.store = store
     }
 
     // MARK: Capacity
 
-    /// How many bytes may be kept in memory. What is too much when it becomes smaller is forgotten at once.
+    /// How many bytes may be kept in memory. Responses that exceed a smaller value are removed at once.
     open var memoryCapacity: Int {
         get { store.memoryCapacity }
         set { store.memoryCapacity = newValue }
     }
 
-    /// How many bytes may be kept on disk. What is too much when it becomes smaller is removed.
+    /// How many bytes may be kept on disk. Responses that exceed a smaller value are removed.
     open var diskCapacity: Int {
         get { store.diskCapacity }
         set { store.diskCapacity = newValue }
@@ -87,6 +87,8 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     /// The stored response to the request, however old it is; the newest, when several depend on header fields that the
     /// request does not set itself.
+    ///
+    /// - Parameter request: The request.
     open func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
         guard let key = CacheKey(request) else { return nil }
         return store.find(key, .asked(request.ownFields))
@@ -94,12 +96,18 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     /// Stores a response to a GET request, in place of the one it had. Nothing is stored that is too large, or whose
     /// policy is `.notAllowed`.
+    ///
+    /// - Parameters:
+    ///   - cachedResponse: The response.
+    ///   - request: The request.
     open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
         guard let key = CacheKey(request) else { return }
         store.store(cachedResponse, cachedResponse.provenance ?? provenance(of: request), for: key)
     }
 
     /// Removes the responses to the request, whatever header fields they depend on.
+    ///
+    /// - Parameter request: The request.
     open func removeCachedResponse(for request: URLRequest) {
         guard let key = CacheKey(request) else { return }
         store.remove(key)
@@ -111,6 +119,8 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     /// Removes the responses that have been stored since `date`.
+    ///
+    /// - Parameter date: The date.
     open func removeCachedResponses(since date: Date) {
         store.remove(since: date)
     }
@@ -118,6 +128,10 @@ open class URLCache: NSObject, @unchecked Sendable {
     // MARK: Responses of tasks
 
     /// Stores the response to the task's current request. Sessions store with this method.
+    ///
+    /// - Parameters:
+    ///   - cachedResponse: The response.
+    ///   - dataTask: The task.
     open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {
         guard let request = dataTask.currentRequest else { return }
         storeCachedResponse(cachedResponse, for: request)
@@ -125,6 +139,10 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     /// Calls the handler, on a queue of the system's, with the stored response to the task's current request. Sessions
     /// look up with this method where a subclass overrides it.
+    ///
+    /// - Parameters:
+    ///   - dataTask: The task.
+    ///   - completionHandler: The handler.
     open func getCachedResponse(
         for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
@@ -135,6 +153,8 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     /// Removes the responses to the task's current request.
+    ///
+    /// - Parameter dataTask: The task.
     open func removeCachedResponse(for dataTask: URLSessionDataTask) {
         guard let request = dataTask.currentRequest else { return }
         removeCachedResponse(for: request)
@@ -217,8 +237,8 @@ open class URLCache: NSObject, @unchecked Sendable {
         Worker.shared.run(on: .userCode, call)
     }
 
-    /// What a response that a user stores is taken to be: one that has come just now, to the request as a session sends
-    /// it.
+    /// The provenance of a response that the program stores: it counts as received now, for the request as a session
+    /// would send it.
     private func provenance(of request: URLRequest) -> CacheProvenance {
         let now = Int64(store.now.timeIntervalSince1970)
         var fields = request.ownFields
@@ -232,6 +252,8 @@ open class URLCache: NSObject, @unchecked Sendable {
 
 extension URLCache {
     /// The stored response to the task's current request.
+    ///
+    /// - Parameter dataTask: The task.
     public func cachedResponse(for dataTask: URLSessionDataTask) async -> CachedURLResponse? {
         await withCheckedContinuation { continuation in
             getCachedResponse(for: dataTask) { continuation.resume(returning: $0) }

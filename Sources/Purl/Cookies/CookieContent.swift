@@ -1,14 +1,14 @@
 import Foundation
 internal import PurlHTTP
 
-/// All that a cookie says.
+/// A cookie's name, value and attributes.
 struct CookieContent: Hashable, Codable, Sendable {
     var name: String
     var value: String
     /// In lower case. A leading dot means the hosts below it as well.
     var domain: String
     var path: String
-    /// `nil`: until the session ends.
+    /// `nil`: when the session ends.
     var expires: Date?
     var isSecure = false
     var isHTTPOnly = false
@@ -20,8 +20,8 @@ struct CookieContent: Hashable, Codable, Sendable {
     /// `nil`: all of them.
     var ports: [Int]?
 
-    /// Whether it can stand in a `Cookie` field and be read there as it is meant: no controls, no ";" anywhere, and no
-    /// "=" in the name.
+    /// Whether a `Cookie` field with it is read as it is meant: no control characters, no ";" anywhere, and no "=" in
+    /// the name.
     var isSound: Bool {
         Self.isPlain(name) && Self.isPlain(value) && Self.isPlain(domain) && Self.isPlain(path)
             && !name.utf8.contains(UInt8(ascii: "=")) && !(name.isEmpty && value.isEmpty) && !domain.isEmpty
@@ -31,7 +31,7 @@ struct CookieContent: Hashable, Codable, Sendable {
         text.utf8.allSatisfy { ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F && $0 != UInt8(ascii: ";") }
     }
 
-    /// How the cookie stands in a `Cookie` field (RFC 6265bis §5.8.3 step 4).
+    /// The cookie's part of a `Cookie` field (RFC 6265bis §5.8.3 step 4).
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
     /// The end of the year 9999: no cookie is kept longer, and every calendar can write it.
@@ -44,11 +44,11 @@ struct CookieContent: Hashable, Codable, Sendable {
 }
 
 extension CookieContent {
-    /// What a server's `Set-Cookie` field comes to; `nil` when the field breaks a rule that needs no storage to be
-    /// known.
+    /// The cookie of a server's `Set-Cookie` field; `nil` when the field breaks a rule that does not depend on a
+    /// storage.
     ///
     /// - Parameters:
-    ///   - target: What the response answers.
+    ///   - target: The URL of the request.
     ///   - longest: How long, in seconds, the cookie may live at most.
     init?(_ field: SetCookie, from target: CookieURL, at now: Date, longest: TimeInterval = .infinity) {
         name = field.name
@@ -63,7 +63,7 @@ extension CookieContent {
         isHTTPOnly = field.isHTTPOnly
         switch field.lifetime {
         case .session: expires = nil
-        // §5.6.2: nothing and less means the earliest time there is.
+        // §5.6.2: zero and less mean the earliest time there is.
         case .seconds(...0): expires = .distantPast
         case .seconds(let seconds): expires = Self.date(min(TimeInterval(seconds), longest), after: now)
         case .until(let date):
@@ -85,9 +85,9 @@ extension CookieContent {
     }
 }
 
-/// A cookie as the dictionary that users make one from and get.
+/// A cookie as the dictionary of `HTTPCookie.properties`.
 extension CookieContent {
-    /// `nil` when something needed is missing, or something known has a value that means nothing.
+    /// `nil` when a required attribute is missing, or a known one has an invalid value.
     init?(properties: [HTTPCookiePropertyKey: Any], at now: Date) {
         guard let name = Self.text(properties[.name]), let value = Self.text(properties[.value]),
             let path = Self.text(properties[.path]),
@@ -120,8 +120,8 @@ extension CookieContent {
         return true
     }
 
-    /// An age is of version 1 alone. Without one, a version 1 cookie is over with its session unless the dictionary
-    /// says that it is not, as ``properties`` does.
+    /// Only version 1 has a maximum age. Without one, a version 1 cookie ends with its session unless the dictionary
+    /// has `discard` false, as ``properties`` has.
     private mutating func takeLifetime(_ properties: [HTTPCookiePropertyKey: Any], at now: Date) -> Bool {
         let discard = properties[.discard].map(Self.isTrue)
         if version == 1, let age = Self.text(properties[.maximumAge]) {
@@ -140,7 +140,7 @@ extension CookieContent {
         return true
     }
 
-    /// What makes an equal cookie again.
+    /// The dictionary that makes an equal cookie.
     var properties: [HTTPCookiePropertyKey: Any] {
         var properties: [HTTPCookiePropertyKey: Any] = [
             .name: name, .value: value, .domain: domain, .path: path, .version: String(version),
@@ -176,7 +176,7 @@ extension CookieContent {
     }
 }
 
-/// What makes two cookies the same one (RFC 6265bis §5.7 step 23). A new one takes the place of the old.
+/// The identity of a cookie in a storage (RFC 6265bis §5.7 step 23): a new cookie with the same key replaces the old.
 struct CookieKey: Hashable, Sendable {
     let name: String
     /// Without its leading dot.
@@ -194,14 +194,14 @@ struct CookieKey: Hashable, Sendable {
     }
 }
 
-/// What of a URL decides about cookies.
+/// The parts of a URL that decide which cookies it sets and receives.
 struct CookieURL: Sendable {
     /// In lower case, an IPv6 address without brackets.
     let host: String
     /// Percent-encoded, "/" at least.
     let path: String
     let port: Int
-    /// Whether nobody on the way can read along.
+    /// Whether its connections are secure.
     let isSecure: Bool
 
     /// `nil` for a URL without a host.

@@ -4,13 +4,12 @@ import Synchronization
 
 /// The file in which a storage keeps its cookies.
 ///
-/// Changes are written on a queue of the file's own; those that come while others are being written are written
-/// together. Every write makes a new file, brings it to the disk and puts it in the old one's place, so that a crash
-/// leaves one or the other. Several processes may have the file: each reads it again under a lock and puts its own
-/// changes in.
+/// Changes are written on a queue of the file's own; those that arrive while others are being written are written
+/// together. Every write makes a new file, synchronises it and moves it to the old one's place, so that a crash leaves
+/// one or the other. Several processes may use the file: each reads it again under a lock and adds its own changes.
 ///
 /// The file is text: the SHA-256 of all that follows its first line, and JSON. One that does not match its digest is
-/// moved aside before the next write, and counts as empty. It is readable by its owner only.
+/// moved aside before the next write, and counts as empty. Only its owner can read it.
 final class CookieFile: Sendable {
     /// The name of a file in this format.
     static let fileName = "cookies.v1"
@@ -23,7 +22,7 @@ final class CookieFile: Sendable {
         var cookies: [StoredCookie]
     }
 
-    /// What lies where the file should be.
+    /// What is at the file's path.
     private enum Finding {
         case nothing
         case cookies([StoredCookie])
@@ -55,7 +54,7 @@ final class CookieFile: Sendable {
         return stored
     }
 
-    /// Takes changes to be written soon. What cannot be written is tried again with the next change.
+    /// Takes changes to be written soon. If they cannot be written, they are tried again with the next change.
     func save(_ changes: [CookieChange]) {
         let isFirst = pending.withLock { pending in
             for change in changes { pending.changes[change.key] = change }
@@ -137,7 +136,7 @@ final class CookieFile: Sendable {
         } catch {
             switch error.code {
             case ENOENT: return .nothing
-            // A link, a folder, a device, another's file: not what was put there.
+            // A link, a folder, a device, another user's file: not a file of this format.
             case ELOOP, EISDIR, EINVAL, ENXIO, EACCES, EPERM: return .damaged
             default: throw error
             }
@@ -150,7 +149,7 @@ final class CookieFile: Sendable {
     // MARK: Format
 
     private static func encode(_ stored: [StoredCookie]) throws -> Data {
-        // Dates are seconds since 2001, which is what they are made of: they come back exactly.
+        // Dates are encoded as seconds since 2001, which is what they hold: they are decoded exactly.
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let json = try encoder.encode(Contents(cookies: stored))
@@ -183,14 +182,14 @@ final class CookieFile: Sendable {
     }
 }
 
-/// The folder in which a program, or several that share a name, keep their cookies.
+/// The folder in which a program, or several with one group identifier, keep their cookies.
 struct CookieFolder {
     let url: URL
 
-    /// The program's own.
+    /// The folder of the program.
     static var program: CookieFolder { CookieFolder(owner: ProcessInfo.processInfo.processName) }
 
-    /// That of the programs that know the identifier.
+    /// The folder of the programs with a group identifier.
     static func group(_ identifier: String) -> CookieFolder {
         CookieFolder(owner: BackgroundFolder.folderName(identifier))
     }

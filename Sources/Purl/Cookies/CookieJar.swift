@@ -1,11 +1,11 @@
 import Foundation
 internal import PurlHTTP
 
-/// The cookies of a storage and the rules by which they come, go and are found (RFC 6265bis §5.7 and §5.8).
+/// The cookies of a storage, and the rules by which they are stored and retrieved (RFC 6265bis §5.7 and §5.8).
 struct CookieJar: Sendable {
     /// How many cookies one domain may have.
     static let limitPerDomain = 50
-    /// How many there may be in all.
+    /// How many cookies a jar may have.
     static let limit = 3000
 
     private struct Entry {
@@ -14,10 +14,10 @@ struct CookieJar: Sendable {
         let set: Date
         /// Counts up with every new cookie. One that takes another's place has its number (RFC 6265bis §5.7 step 23).
         let order: UInt64
-        /// The moment of the last use, in numbers of ``CookieJar/moment``.
+        /// The ``CookieJar/moment`` of the last use.
         var lastUse: UInt64
 
-        func isOver(at now: Date) -> Bool { cookie.content.expires.map { $0 <= now } ?? false }
+        func hasExpired(at now: Date) -> Bool { cookie.content.expires.map { $0 <= now } ?? false }
         var age: (UInt64, UInt64) { (lastUse, order) }
     }
 
@@ -25,12 +25,12 @@ struct CookieJar: Sendable {
     private(set) var count = 0
     private var secureCount = 0
     private var moment: UInt64 = 0
-    /// What has been changed since it was last asked for; `nil` when nobody is going to.
+    /// The cookies that have changed since the last ``takeChanges()``; `nil` when changes are not tracked.
     private var changed: Set<CookieKey>?
 
     init() {}
 
-    /// A jar with what was kept; what is over by now, or too much, is left out.
+    /// A jar with stored cookies. Those that have expired, and those that exceed a limit, are left out.
     ///
     /// - Parameter tracksChanges: Whether ``takeChanges()`` is going to be called.
     init(_ stored: [StoredCookie], at now: Date, tracksChanges: Bool) {
@@ -38,7 +38,7 @@ struct CookieJar: Sendable {
         if tracksChanges { changed = [] }
     }
 
-    // MARK: Coming and going
+    // MARK: Storing
 
     /// Whether a server may set the cookie, in answer to a request for `target`.
     func admits(_ cookie: HTTPCookie, from target: CookieURL) -> Bool {
@@ -50,7 +50,7 @@ struct CookieJar: Sendable {
     }
 
     private func hidesSecureCookie(_ cookie: HTTPCookie) -> Bool {
-        // Most jars that talk over plain connections have none, and this looks at all there is.
+        // Most jars that are used over plain connections have none, and this looks at all cookies.
         guard secureCount > 0 else { return false }
         let key = cookie.key
         for entry in domains.values.joined() where entry.cookie.content.isSecure {
@@ -63,8 +63,8 @@ struct CookieJar: Sendable {
         return false
     }
 
-    /// Puts a cookie in, in place of the one with the same key. A cookie that is over removes that one; one that is too
-    /// large or breaks the promise of its name does nothing.
+    /// Stores a cookie, in place of the one with the same key. A cookie that has expired removes that one; one that is
+    /// too large, or does not satisfy the prefix of its name, is ignored.
     ///
     /// - Returns: Whether anything has changed.
     @discardableResult
@@ -79,7 +79,7 @@ struct CookieJar: Sendable {
         moment += 1
         let old = take(key)
         let entry = Entry(cookie: cookie, set: set, order: old?.order ?? moment, lastUse: moment)
-        if entry.isOver(at: now) { return old != nil }
+        if entry.hasExpired(at: now) { return old != nil }
         markChanged(cookie)
         domains[key.domain, default: []].append(entry)
         count += 1
@@ -88,13 +88,13 @@ struct CookieJar: Sendable {
         return true
     }
 
-    /// Takes a cookie out. False when there is none.
+    /// Removes a cookie. False when there is none.
     @discardableResult
     mutating func remove(_ key: CookieKey) -> Bool {
         take(key) != nil
     }
 
-    /// Takes out what was set after `date`. False when that is nothing.
+    /// Removes the cookies that were set after `date`. False when there are none.
     mutating func removeAll(since date: Date) -> Bool {
         removeAll { $0.set > date } > 0
     }
@@ -120,11 +120,11 @@ struct CookieJar: Sendable {
         return unwanted.count
     }
 
-    /// RFC 6265bis §5.7, the end: what is over goes first; of a domain that has too many, what is not secure; then
-    /// what has not been used for the longest time.
+    /// RFC 6265bis §5.7, the end: cookies that have expired are removed first; of a domain that has too many, those
+    /// that are not secure; then those that have not been used for the longest time.
     private mutating func makeRoom(in domain: String, at now: Date) {
         if domains[domain, default: []].count > Self.limitPerDomain || count > Self.limit {
-            removeAll { $0.isOver(at: now) }
+            removeAll { $0.hasExpired(at: now) }
         }
         while let entries = domains[domain], entries.count > Self.limitPerDomain {
             let plain = entries.filter { !$0.cookie.content.isSecure }
@@ -136,10 +136,10 @@ struct CookieJar: Sendable {
         }
     }
 
-    // MARK: Finding
+    // MARK: Retrieving
 
-    /// What goes with a request for `target`, in the order in which it is sent: longer paths first, then older cookies
-    /// (RFC 6265bis §5.8.3).
+    /// The cookies for a request to `target`, in the order in which they are sent: longer paths first, then older
+    /// cookies (RFC 6265bis §5.8.3).
     mutating func cookies(for target: CookieURL, at now: Date) -> [HTTPCookie] {
         guard count > 0 else { return [] }
         moment += 1
@@ -162,7 +162,7 @@ struct CookieJar: Sendable {
         guard let entries = domains[domain] else { return }
         for (index, entry) in entries.enumerated() {
             let content = entry.cookie.content
-            guard !entry.isOver(at: now), domain == target.host || !entry.cookie.key.isHostOnly,
+            guard !entry.hasExpired(at: now), domain == target.host || !entry.cookie.key.isHostOnly,
                 target.isSecure || !content.isSecure, content.ports?.contains(target.port) ?? true,
                 CookiePath.covers(content.path, request: target.path)
             else { continue }
@@ -171,20 +171,20 @@ struct CookieJar: Sendable {
         }
     }
 
-    /// All that are not over, oldest first.
+    /// All cookies that have not expired, oldest first.
     mutating func all(at now: Date) -> [HTTPCookie] {
-        removeAll { $0.isOver(at: now) }
+        removeAll { $0.hasExpired(at: now) }
         return domains.values.joined().sorted { $0.order < $1.order }.map(\.cookie)
     }
 
-    // MARK: Keeping
+    // MARK: On disk
 
-    /// What is to be kept on disk, oldest first.
+    /// The cookies to be kept on disk, oldest first.
     var storedCookies: [StoredCookie] {
         domains.values.joined().sorted { $0.order < $1.order }.compactMap(Self.stored)
     }
 
-    /// What has changed since the last call, oldest first.
+    /// The changes since the last call, oldest first.
     mutating func takeChanges() -> [CookieChange] {
         guard let keys = changed, !keys.isEmpty else { return [] }
         changed = []
@@ -194,7 +194,7 @@ struct CookieJar: Sendable {
         }.sorted { $0.order < $1.order }
     }
 
-    /// What ends with the session is nothing to the disk.
+    /// Cookies that end with the session are not kept on disk.
     private mutating func markChanged(_ cookie: HTTPCookie) {
         if cookie.content.expires != nil { changed?.insert(cookie.key) }
     }
@@ -204,17 +204,17 @@ struct CookieJar: Sendable {
     }
 }
 
-/// A cookie as it lies on disk.
+/// A cookie as it is kept on disk.
 struct StoredCookie: Hashable, Codable, Sendable {
     var content: CookieContent
     /// When it was set last.
     var set: Date
 }
 
-/// What has happened to a cookie.
+/// A change of a cookie on disk.
 struct CookieChange: Sendable {
     let key: CookieKey
-    /// What is to be kept of it; `nil`: nothing.
+    /// The cookie to keep; `nil`: none.
     let stored: StoredCookie?
     /// Its place among all cookies of the jar, by age.
     let order: UInt64

@@ -1,20 +1,21 @@
 import Foundation
 internal import PurlHTTP
 
-/// A cookie: a name and a value that a server wants back, and where and for how long it goes back.
+/// A cookie: a name and a value that a server sets, and which requests carry them, for how long.
 ///
-/// Immutable. Two cookies are equal when they say the same. A ``domain`` with a leading dot covers the hosts below it
-/// as well, one without covers that host alone. `@unchecked Sendable` because the class is open; it has no state that
-/// changes.
+/// Immutable. Two cookies are equal when all of their attributes are. A ``domain`` with a leading dot covers the hosts
+/// below it as well, one without covers that host alone. `@unchecked Sendable` because the class is open; it has no
+/// state that changes.
 open class HTTPCookie: NSObject, @unchecked Sendable {
     let content: CookieContent
     let key: CookieKey
 
     /// Makes a cookie from a dictionary of attributes; see ``HTTPCookiePropertyKey`` for what each may be.
     ///
-    /// Name, value, path, and a domain or an origin URL are needed. `nil` also for a value that means nothing, and for
-    /// names and values that cannot stand in a header field. An empty name makes a cookie that is sent as its value
-    /// alone.
+    /// Name, value, path, and a domain or an origin URL are required. `nil` also for an invalid value, and for names
+    /// and values that cannot be part of a header field. An empty name makes a cookie that is sent as its value alone.
+    ///
+    /// - Parameter properties: The attributes.
     public init?(properties: [HTTPCookiePropertyKey: Any]) {
         guard let content = CookieContent(properties: properties, at: Date()) else { return nil }
         self.content = content
@@ -27,6 +28,8 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     }
 
     /// The `Cookie` header field that sends these cookies; empty when there are none.
+    ///
+    /// - Parameter cookies: The cookies, in the order in which they are sent.
     open class func requestHeaderFields(with cookies: [HTTPCookie]) -> [String: String] {
         cookies.isEmpty ? [:] : ["Cookie": cookies.map(\.content.pair).joined(separator: "; ")]
     }
@@ -37,7 +40,9 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     /// URL's server may set a cookie for its domain, or a secure one, is decided when it is stored with
     /// ``HTTPCookieStorage/setCookies(_:for:mainDocumentURL:)``.
     ///
-    /// - Parameter URL: What the response answers. A cookie that names no domain or path has those of the URL.
+    /// - Parameters:
+    ///   - headerFields: The fields of the response.
+    ///   - URL: The URL of the request. A cookie that names no domain or path has those of the URL.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     open class func cookies(
         withResponseHeaderFields headerFields: [String: String], for URL: URL
@@ -64,10 +69,10 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     /// The value.
     open var value: String { content.value }
 
-    /// When the cookie is over; `nil` when that is the end of the session.
+    /// When the cookie expires; `nil` when that is the end of the session.
     open var expiresDate: Date? { content.expires }
 
-    /// Whether the cookie is over when the session ends; storages do not write it to disk.
+    /// Whether the cookie ends with the session; storages do not write it to disk.
     open var isSessionOnly: Bool { content.expires == nil }
 
     /// The host the cookie goes to, in lower case. With a leading dot, hosts below it get the cookie as well; that
@@ -80,16 +85,16 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     /// Whether the cookie is sent over secure connections alone.
     open var isSecure: Bool { content.isSecure }
 
-    /// Whether the server wants the cookie kept from scripts. Nothing here runs any.
+    /// Whether the server wants the cookie kept from scripts. Purl runs none.
     open var isHTTPOnly: Bool { content.isHTTPOnly }
 
     /// The `SameSite` attribute; `nil` for none. Kept: a session does not know which site causes a request.
     open var sameSitePolicy: HTTPCookieStringPolicy? { content.sameSite.map { HTTPCookieStringPolicy(rawValue: $0) } }
 
-    /// What the cookie is for, to be shown to people.
+    /// What the cookie is for, in words for people.
     open var comment: String? { content.comment }
 
-    /// Where more about that is told.
+    /// Where to read more about that.
     open var commentURL: URL? { content.commentURL.flatMap { URL(string: $0) } }
 
     /// The ports the cookie goes to; `nil` means all.
@@ -113,9 +118,9 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 }
 
 extension HTTPCookie {
-    /// Which cookies a storage takes from servers.
+    /// Which cookies a storage accepts from servers.
     public enum AcceptPolicy: UInt, Sendable {
-        /// All that their server may set.
+        /// All that the server may set.
         case always
         /// None.
         case never
@@ -141,9 +146,9 @@ public struct HTTPCookiePropertyKey: RawRepresentable, Equatable, Hashable, Send
 }
 
 extension HTTPCookiePropertyKey {
-    /// The cookie's name. Needed.
+    /// The cookie's name. Required.
     public static let name = HTTPCookiePropertyKey("Name")
-    /// The cookie's value. Needed.
+    /// The cookie's value. Required.
     public static let value = HTTPCookiePropertyKey("Value")
     /// The URL that set the cookie, as `URL` or text. It stands in for a missing ``domain``.
     public static let originURL = HTTPCookiePropertyKey("OriginURL")
@@ -151,17 +156,17 @@ extension HTTPCookiePropertyKey {
     public static let version = HTTPCookiePropertyKey("Version")
     /// The host the cookie goes to; with a leading dot, the hosts below it as well.
     public static let domain = HTTPCookiePropertyKey("Domain")
-    /// The path below which the cookie is sent. Needed.
+    /// The path below which the cookie is sent. Required.
     public static let path = HTTPCookiePropertyKey("Path")
     /// "TRUE" for a cookie that is sent over secure connections alone.
     public static let secure = HTTPCookiePropertyKey("Secure")
-    /// When the cookie is over, as `Date` or text. Of version 1 cookies `maximumAge` decides where there is one.
+    /// When the cookie expires, as `Date` or text. Of version 1 cookies `maximumAge` decides where there is one.
     public static let expires = HTTPCookiePropertyKey("Expires")
-    /// What the cookie is for, to be shown to people.
+    /// What the cookie is for, in words for people.
     public static let comment = HTTPCookiePropertyKey("Comment")
-    /// Where more about that is told, as `URL` or text.
+    /// Where to read more about that, as `URL` or text.
     public static let commentURL = HTTPCookiePropertyKey("CommentURL")
-    /// "TRUE" for a cookie that is over with its session.
+    /// "TRUE" for a cookie that ends with its session.
     public static let discard = HTTPCookiePropertyKey("Discard")
     /// How long the cookie is kept, in seconds, as text. Version 1 only.
     public static let maximumAge = HTTPCookiePropertyKey("Max-Age")
@@ -174,7 +179,7 @@ extension HTTPCookiePropertyKey {
     static let httpOnly = HTTPCookiePropertyKey("HttpOnly")
 }
 
-/// Whether a cookie wants to go with requests that other sites cause.
+/// Whether a cookie is to be sent with requests that other sites cause.
 public struct HTTPCookieStringPolicy: RawRepresentable, Equatable, Hashable, Sendable {
     public private(set) var rawValue: String
 

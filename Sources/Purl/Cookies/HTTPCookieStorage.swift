@@ -2,7 +2,7 @@ import Foundation
 internal import PurlHTTP
 import Synchronization
 
-/// Keeps cookies and knows which go where (RFC 6265bis §5.7, §5.8).
+/// A store of cookies, with the rules for which requests carry them (RFC 6265bis §5.7, §5.8).
 ///
 /// ``shared`` keeps those with an expiry date in `$XDG_DATA_HOME`, under the program's name, readable by the user
 /// only; the others, and all in a storage that is made with `init()`, live in memory. A domain has 50 cookies at most
@@ -27,13 +27,15 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
     private static let standard = kept(in: .program)
     private static let groups = Mutex<[String: HTTPCookieStorage]>([:])
-    static let announcements = DispatchQueue(label: "purl.cookies.announcements", qos: .utility)
+    private static let announcements = DispatchQueue(label: "purl.cookies.announcements", qos: .utility)
 
     /// The program's cookies, kept from one run to the next. A second process of the same program gets what has been
     /// written when it starts, and both write what they change.
     open class var shared: HTTPCookieStorage { standard }
 
-    /// The cookies of all programs of this user that know the identifier; the same object for the same identifier.
+    /// The cookies of all programs of this user with the group identifier; the same object for the same identifier.
+    ///
+    /// - Parameter identifier: The name the programs share.
     open class func sharedCookieStorage(
         forGroupContainerIdentifier identifier: String
     ) -> HTTPCookieStorage {
@@ -51,7 +53,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         return HTTPCookieStorage(file: file)
     }
 
-    /// Makes an empty storage in memory, for a session that shares its cookies with nobody.
+    /// Makes an empty storage in memory, for a session with cookies of its own.
     public override init() {
         file = nil
         clock = { Date() }
@@ -65,10 +67,11 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         state = Mutex(State(jar: file == nil ? CookieJar() : nil))
     }
 
-    /// All cookies that are not over, oldest first.
+    /// All cookies that have not expired, oldest first.
     open var cookies: [HTTPCookie]? { withJar { $0.all(at: $1) } }
 
-    /// Which cookies are taken from servers, and whether any are. A session's configuration has its own word on that.
+    /// Which cookies are accepted from servers. The session's configuration has a policy of its own, which counts as
+    /// well.
     open var cookieAcceptPolicy: HTTPCookie.AcceptPolicy {
         get { state.withLock { $0.policy } }
         set {
@@ -81,36 +84,46 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Keeps a cookie, in place of the one with the same name, domain and path. One that is over removes that one.
+    /// Stores a cookie, in place of the one with the same name, domain and path. One that has expired removes that one.
     ///
-    /// Nothing happens when the policy is `.never`, and for a cookie of more than 4096 bytes or one whose name promises
-    /// what it does not keep (`__Secure-`, `__Host-`).
+    /// Nothing happens when the policy is `.never`, and for a cookie of more than 4096 bytes or one that does not
+    /// satisfy the prefix of its name (`__Secure-`, `__Host-`).
+    ///
+    /// - Parameter cookie: The cookie.
     open func setCookie(_ cookie: HTTPCookie) {
         guard cookieAcceptPolicy != .never else { return }
         announce(withJar { $0.insert(cookie, set: $1, at: $1) })
     }
 
     /// Removes the cookie with this one's name, domain and path.
+    ///
+    /// - Parameter cookie: The cookie.
     open func deleteCookie(_ cookie: HTTPCookie) {
         announce(withJar { jar, _ in jar.remove(cookie.key) })
     }
 
-    /// Removes all cookies that have been set after `date`.
+    /// Removes all cookies that have been set after a date.
+    ///
+    /// - Parameter date: The date.
     open func removeCookies(since date: Date) {
         announce(withJar { jar, _ in jar.removeAll(since: date) })
     }
 
-    /// The cookies that go with a request for the URL, in the order in which they are sent: longer paths first, then
-    /// older cookies. `nil` for a URL without a host.
+    /// The cookies for a request to the URL, in the order in which they are sent: longer paths first, then older
+    /// cookies. `nil` for a URL without a host.
+    ///
+    /// - Parameter url: The URL of the request.
     open func cookies(for url: URL) -> [HTTPCookie]? {
         CookieURL(url).map { cookies(at: $0) }
     }
 
-    /// Keeps those of the cookies that the URL's server may set: for its own host or a domain above it, secure ones
+    /// Stores those of the cookies that the URL's server may set: for its own host or a domain above it, secure ones
     /// only over a secure connection.
     ///
-    /// - Parameter mainDocumentURL: What `.onlyFromMainDocumentDomain` compares the URL with; `nil` means the URL
-    ///   itself.
+    /// - Parameters:
+    ///   - cookies: The cookies.
+    ///   - url: The URL of the request whose response sets them.
+    ///   - mainDocumentURL: What `.onlyFromMainDocumentDomain` compares the URL with; `nil` means the URL itself.
     open func setCookies(_ cookies: [HTTPCookie], for url: URL?, mainDocumentURL: URL?) {
         guard Self.mayAccept(from: url, mainDocumentURL: mainDocumentURL, policy: cookieAcceptPolicy),
             let target = CookieURL(url)
@@ -118,20 +131,30 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         announce(admit(cookies, from: target))
     }
 
-    /// Keeps those of the cookies that the server of the task's current request may set.
+    /// Stores those of the cookies that the server of the task's current request may set.
+    ///
+    /// - Parameters:
+    ///   - cookies: The cookies.
+    ///   - task: The task.
     open func storeCookies(_ cookies: [HTTPCookie], for task: URLSessionTask) {
         let request = task.currentRequest
         setCookies(cookies, for: request?.url, mainDocumentURL: request?.mainDocumentURL)
     }
 
-    /// Calls the handler, at once, with the cookies that go with the task's current request.
+    /// Calls the handler, at once, with the cookies for the task's current request.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - completionHandler: Receives the cookies; `nil` for a request without a host.
     open func getCookiesFor(
         _ task: URLSessionTask, completionHandler: @escaping @Sendable ([HTTPCookie]?) -> Void
     ) {
         completionHandler(task.currentRequest?.url.flatMap { cookies(for: $0) })
     }
 
-    /// All cookies that are not over, in the order that the descriptors say.
+    /// All cookies that have not expired, in the order of the descriptors.
+    ///
+    /// - Parameter sortOrder: The descriptors, the most significant first.
     open func sortedCookies(using sortOrder: [NSSortDescriptor]) -> [HTTPCookie] {
         (cookies ?? []).sorted { one, other in
             for descriptor in sortOrder {
@@ -151,12 +174,12 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
     // MARK: The jar
 
-    /// Does something with the cookies, and has the file written if that changes what it should hold.
+    /// Runs `body` with the cookies, and has the file written if that changes its contents.
     private func withJar<Result: Sendable>(_ body: (inout CookieJar, _ now: Date) -> Result) -> Result {
         let now = clock()
         return state.withLock { state in
             var jar = state.jar ?? CookieJar(file?.load() ?? [], at: now, tracksChanges: true)
-            // One owner: a second would have every change copy all there is.
+            // Only one owner: with a second, every change would copy all cookies.
             state.jar = CookieJar()
             defer { state.jar = jar }
             let result = body(&jar, now)
@@ -166,16 +189,16 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Whether there is nothing to look for.
-    var isEmpty: Bool { withJar { jar, _ in jar.count == 0 } }
+    /// Whether there are no cookies.
+    private var isEmpty: Bool { withJar { jar, _ in jar.count == 0 } }
 
-    /// What goes with a request for the target, in the order in which it is sent.
-    func cookies(at target: CookieURL) -> [HTTPCookie] {
+    /// The cookies for a request to the target, in the order in which they are sent.
+    private func cookies(at target: CookieURL) -> [HTTPCookie] {
         withJar { $0.cookies(for: target, at: $1) }
     }
 
-    /// Keeps what the target's server may set. False when that is nothing.
-    func admit(_ cookies: [HTTPCookie], from target: CookieURL) -> Bool {
+    /// Stores the cookies that the target's server may set. False when there are none.
+    private func admit(_ cookies: [HTTPCookie], from target: CookieURL) -> Bool {
         withJar { jar, now in
             var hasChanged = false
             for cookie in cookies where jar.admits(cookie, from: target) {
@@ -185,8 +208,8 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The moment, by the storage's clock.
-    var now: Date { clock() }
+    /// The current date, by the storage's clock.
+    private var now: Date { clock() }
 
     private func announce(_ hasChanged: Bool) {
         if hasChanged { NotificationCenter.default.post(name: .NSHTTPCookieManagerCookiesChanged, object: self) }
@@ -194,7 +217,9 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 }
 
 extension HTTPCookieStorage {
-    /// The cookies that go with the task's current request.
+    /// The cookies for the task's current request.
+    ///
+    /// - Parameter task: The task.
     public func cookies(for task: URLSessionTask) async -> [HTTPCookie]? {
         await withCheckedContinuation { continuation in
             getCookiesFor(task) { continuation.resume(returning: $0) }
@@ -214,42 +239,44 @@ extension NSNotification.Name {
         "NSHTTPCookieManagerAcceptPolicyChangedNotification")
 }
 
-/// What a transfer asks of its session's storage.
+/// The interface for a session's transfers.
 extension HTTPCookieStorage {
     /// No cookie that a server sets lives longer: 400 days (RFC 6265bis §5.6.1, §5.6.2), in seconds.
     static let longestLife: TimeInterval = 400 * 24 * 60 * 60
 
-    /// The value of the `Cookie` field for a request; `nil` when no cookie goes with it, and when the request has a
-    /// `Cookie` field of the user's own.
+    /// A subclass is asked through the methods that it may override.
+    private var isSubclass: Bool { type(of: self) != HTTPCookieStorage.self }
+
+    /// The value of the `Cookie` field for a request; `nil` when there is no cookie for it, and when the request has a
+    /// `Cookie` field of its own.
     ///
     /// To be called whenever a head is composed, so that a redirect gets what belongs to its own URL, and a cookie
     /// that the redirecting response has set. The field is the head's only; it does not become part of the
     /// `URLRequest`. Not to be called when the session (`httpShouldSetCookies`) or the request
-    /// (`httpShouldHandleCookies`) says no.
+    /// (`httpShouldHandleCookies`) does not allow it.
     ///
     /// A subclass is asked with `cookies(for:)`. On the network thread.
     func cookieHeader(for request: URLRequest) -> String? {
-        let isPlain = type(of: self) == HTTPCookieStorage.self
-        if isPlain, isEmpty { return nil }
+        if !isSubclass, isEmpty { return nil }
         guard let url = request.url, request.value(forHTTPHeaderField: "Cookie") == nil,
-            let target = CookieURL(url), let cookies = isPlain ? cookies(at: target) : cookies(for: url)
+            let target = CookieURL(url), let cookies = isSubclass ? cookies(for: url) : cookies(at: target)
         else { return nil }
-        // A subclass may have let a secure one slip in.
+        // A subclass may have returned a secure one.
         let pairs = cookies.filter { target.isSecure || !$0.content.isSecure }.map(\.content.pair)
         return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
     }
 
-    /// Keeps what the `Set-Cookie` lines of a response say, as far as its server may say it.
+    /// Stores the cookies of a response's `Set-Cookie` fields, as far as its server may set them.
     ///
     /// To be called once with the head of every response but interim ones and what a proxy answers itself (407): of a
-    /// redirect before its target's head is composed, and before the delegate hears of the response. Not to be called
+    /// redirect before its target's head is composed, and before the delegate receives the response. Not to be called
     /// when the request's `httpShouldHandleCookies` is false.
     ///
-    /// A subclass is told with `setCookies(_:for:mainDocumentURL:)`. On the network thread; the change is announced on
-    /// a queue of its own, since observers are the user's code.
+    /// A subclass receives them in `setCookies(_:for:mainDocumentURL:)`. On the network thread; the change is announced
+    /// on a queue of its own, since observers are user code.
     ///
     /// - Parameters:
-    ///   - url: What the response answers: the URL of that hop.
+    ///   - url: The URL of the request that the response is for.
     ///   - mainDocumentURL: The request's.
     ///   - policy: The configuration's `httpCookieAcceptPolicy`; the storage's own counts as well.
     func storeCookies(
@@ -265,7 +292,7 @@ extension HTTPCookieStorage {
             CookieContent($0, from: target, at: moment, longest: Self.longestLife).map { HTTPCookie($0) }
         }
         guard !cookies.isEmpty else { return }
-        guard type(of: self) == HTTPCookieStorage.self else {
+        if isSubclass {
             return setCookies(cookies, for: url, mainDocumentURL: mainDocumentURL)
         }
         guard admit(cookies, from: target) else { return }

@@ -2,7 +2,7 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// Who asks for credentials: the server of a request, or a proxy on the way to it.
+/// A server, or a proxy on the way to it, that a client authenticates with.
 struct AuthenticationPeer: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case server
@@ -13,19 +13,19 @@ struct AuthenticationPeer: Hashable, Sendable {
     let scheme: String
     let endpoint: Endpoint
 
-    /// The server that answers for an origin.
+    /// The server of an origin.
     static func server(_ origin: Origin) -> AuthenticationPeer {
-        // It asks for its handshakes as for anything else.
+        // A WebSocket handshake is authenticated like any other request.
         AuthenticationPeer(
             role: .server, scheme: origin.isWebSocket ? "http" : origin.scheme, endpoint: origin.endpoint)
     }
 
-    /// The proxy that is spoken to in HTTP at an endpoint.
+    /// The HTTP proxy at an endpoint.
     static func proxy(_ endpoint: Endpoint) -> AuthenticationPeer {
         AuthenticationPeer(role: .proxy, scheme: NSURLProtectionSpaceHTTPProxy, endpoint: endpoint)
     }
 
-    /// The status that asks for credentials.
+    /// The status of its challenges.
     var status: Int {
         switch role {
         case .server: 401
@@ -33,7 +33,7 @@ struct AuthenticationPeer: Hashable, Sendable {
         }
     }
 
-    /// The field that says which.
+    /// The field with its challenges.
     var challengeField: FieldName {
         switch role {
         case .server: .wwwAuthenticate
@@ -41,7 +41,7 @@ struct AuthenticationPeer: Hashable, Sendable {
         }
     }
 
-    /// The field that brings them.
+    /// The request's field with the credentials.
     var credentialField: FieldName {
         switch role {
         case .server: .authorization
@@ -49,7 +49,7 @@ struct AuthenticationPeer: Hashable, Sendable {
         }
     }
 
-    /// The field of a response to a request that brought them.
+    /// The field of a response to a request with credentials.
     var infoField: FieldName {
         switch role {
         case .server: .authenticationInfo
@@ -57,7 +57,7 @@ struct AuthenticationPeer: Hashable, Sendable {
         }
     }
 
-    /// A part of it as users see it.
+    /// One of its protection spaces.
     func space(realm: String?, method: String) -> URLProtectionSpace {
         let (host, port) =
             switch endpoint {
@@ -73,7 +73,7 @@ struct AuthenticationPeer: Hashable, Sendable {
     }
 }
 
-/// A challenge that can be answered here: what a server takes as proof.
+/// A challenge in a scheme that Purl can answer: Basic or Digest.
 struct SupportedChallenge: Sendable {
     enum Scheme: Sendable {
         case basic
@@ -82,16 +82,19 @@ struct SupportedChallenge: Sendable {
 
     let scheme: Scheme
     let space: URLProtectionSpace
-    /// Where the proof is good too: paths that begin with one of these.
+    /// The protection space covers paths that begin with one of these; `nil` when the server does not name any.
     let paths: [String]?
 
-    /// What a response offers, the safest first, one for each protection space.
+    /// The challenges of a response, the safest first, one for each protection space.
     static func all(in fields: HeaderFields, from peer: AuthenticationPeer) -> [SupportedChallenge] {
-        let offers = Challenge.all(in: fields, peer.challengeField).compactMap { SupportedChallenge($0, from: peer) }
+        let challenges = Challenge.all(in: fields, peer.challengeField).compactMap {
+            SupportedChallenge($0, from: peer)
+        }
         var best: [SupportedChallenge] = []
         for strength in Strength.allCases {
-            for offer in offers where offer.strength == strength && !best.contains(where: { $0.space == offer.space }) {
-                best.append(offer)
+            for challenge in challenges
+            where challenge.strength == strength && !best.contains(where: { $0.space == challenge.space }) {
+                best.append(challenge)
             }
         }
         return best
@@ -113,10 +116,10 @@ struct SupportedChallenge: Sendable {
         }
     }
 
-    /// A proxy has one protection space for all that is behind it (RFC 9110 §11.7.3). Every target begins with nothing.
+    /// A proxy has one protection space for all targets (RFC 9110 §11.7.3). Each begins with the empty text.
     private static let everywhere = [""]
 
-    /// RFC 7616 §3.3: a list of URIs with blanks between; those of other servers are not for us to trust.
+    /// RFC 7616 §3.3: a list of URIs with spaces between; those of other servers cannot be trusted.
     private static func paths(in domain: String) -> [String] {
         let paths = domain.split(separator: " ").filter { $0.hasPrefix("/") && !$0.hasPrefix("//") }
         return paths.prefix(Login.maximumPaths).map { String($0) }

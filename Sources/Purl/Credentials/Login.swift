@@ -1,8 +1,8 @@
 internal import PurlHTTP
 internal import PurlIO
 
-/// One user at one protection space, and the proof that goes with each request. Tasks of a session share it, so that no
-/// two requests count a nonce alike.
+/// One user's credential for one protection space, and the proof that each request carries. The tasks of a session
+/// share it, so that no two requests use the same nonce count.
 @NetworkActor
 final class Login {
     /// Where the credential came from.
@@ -18,7 +18,7 @@ final class Login {
         case digest(DigestResponse)
     }
 
-    /// A server that names more gets proof for the first of them unasked.
+    /// Of a server that names more paths, requests to these carry the proof unasked.
     nonisolated static let maximumPaths = 16
 
     let peer: AuthenticationPeer
@@ -27,27 +27,27 @@ final class Login {
     let userAndPassword: UserAndPassword
     private(set) var source: Source
     private var proof: Proof
-    /// Paths below which the server is known to want this login.
+    /// Paths below which the server is known to require this login.
     private(set) var paths: [String]
 
-    /// `nil` when the credential cannot be sent in the scheme of the offer.
+    /// `nil` when the credential cannot be sent in the scheme of the challenge.
     ///
-    /// - Parameter target: What the request that was refused had asked for.
+    /// - Parameter target: The target of the request that was challenged.
     init?(
-        _ offer: SupportedChallenge, from peer: AuthenticationPeer, _ credential: URLCredential, _ source: Source,
+        _ challenge: SupportedChallenge, from peer: AuthenticationPeer, _ credential: URLCredential, _ source: Source,
         at target: String
     ) {
         guard let userAndPassword = credential.userAndPassword,
-            let proof = Self.prove(userAndPassword, to: offer.scheme)
+            let proof = Self.prove(userAndPassword, to: challenge.scheme)
         else { return nil }
         self.peer = peer
-        space = offer.space
+        space = challenge.space
         self.credential = credential
         self.userAndPassword = userAndPassword
         self.source = source
         self.proof = proof
-        // RFC 7617 §2.2: what lies in the same folder, or below it, is taken to be in the same space.
-        paths = offer.paths ?? [Self.folder(of: target)]
+        // RFC 7617 §2.2: paths in the same folder, or below it, are taken to be in the same space.
+        paths = challenge.paths ?? [Self.folder(of: target)]
     }
 
     private static func prove(_ userAndPassword: UserAndPassword, to scheme: SupportedChallenge.Scheme) -> Proof? {
@@ -61,7 +61,7 @@ final class Login {
         }
     }
 
-    /// The value of the field for one request, which counts it.
+    /// The value of the credentials' field for one request, which counts as a use of the nonce.
     func proof(method: RequestMethod, target: String) -> String {
         switch proof {
         case .basic(let value):
@@ -78,24 +78,25 @@ final class Login {
         source = .storage
     }
 
-    /// The nonce had become too old.
+    /// Begins with a new nonce: the last one was stale.
     func renew(_ challenge: DigestChallenge) {
         proof = .digest(DigestResponse(challenge, user: userAndPassword.user, password: userAndPassword.password))
     }
 
-    /// The server has named the nonce of the next request.
+    /// Uses the nonce that the server has named for the next request.
     func use(nextNonce: String) {
         guard case .digest(var response) = proof else { return }
         response.use(nextNonce: nextNonce)
         proof = .digest(response)
     }
 
-    /// Whether the server is known to want it there, and how exactly it is known: the length of the path that says so.
+    /// The length of the longest path of the login that begins `target`; `nil` when the server is not known to require
+    /// it there.
     func matchingPathLength(for target: String) -> Int? {
         paths.lazy.filter { target.hasPrefix($0) }.map(\.utf8.count).max()
     }
 
-    /// Takes over where another login to the same space was wanted.
+    /// Adds the paths at which another login to the same space was required.
     func addPaths(of other: Login) {
         for path in other.paths where paths.count < Self.maximumPaths && matchingPathLength(for: path) == nil {
             paths.append(path)
@@ -107,7 +108,7 @@ final class Login {
         return path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
     }
 
-    /// 128 bits that nobody can guess.
+    /// 128 random bits.
     private static func makeNonce() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<2).map { _ in
@@ -117,13 +118,13 @@ final class Login {
     }
 }
 
-/// What a session knows of its servers: who has been let in, and where. Later requests there carry the proof unasked.
+/// The logins that a session's servers have accepted. Later requests below their paths carry the proof unasked.
 @NetworkActor
 final class LoginCache {
-    /// A server that invents realms makes a session remember so many, and no more.
-    private static let maximumPerChallenger = 16
+    /// Bounds what a server that invents realms makes a session remember.
+    private static let maximumPerPeer = 16
 
-    /// The latest last.
+    /// Of each peer, the latest last.
     private var logins: [AuthenticationPeer: [Login]] = [:]
 
     nonisolated init() {}
@@ -132,21 +133,22 @@ final class LoginCache {
 
     func logins(at peer: AuthenticationPeer) -> [Login] { logins[peer] ?? [] }
 
-    /// The login that a request for `target` needs, as far as is known; the longest path knows best, then the latest.
+    /// The login that a request for `target` is known to need: the one with the longest path, then the latest.
     func login(
         at peer: AuthenticationPeer, target: String, where isUsable: (Login) -> Bool
     ) -> Login? {
-        var best: (login: Login, reach: Int)?
+        var best: (login: Login, length: Int)?
         for login in logins(at: peer) {
-            guard let reach = login.matchingPathLength(for: target), reach >= best?.reach ?? 0, isUsable(login) else {
+            guard let length = login.matchingPathLength(for: target), length >= best?.length ?? 0, isUsable(login)
+            else {
                 continue
             }
-            best = (login, reach)
+            best = (login, length)
         }
         return best?.login
     }
 
-    /// Remembers a login that was let in, in place of an older one to the same space.
+    /// Stores a login that was accepted, in place of an older one to the same space.
     func store(_ login: Login) {
         var known = logins(at: login.peer)
         if known.last === login { return }
@@ -157,10 +159,10 @@ final class LoginCache {
             known.remove(at: place)
         }
         known.append(login)
-        logins[login.peer] = known.suffix(Self.maximumPerChallenger)
+        logins[login.peer] = known.suffix(Self.maximumPerPeer)
     }
 
-    /// Forgets a login that was refused, or whose user has gone.
+    /// Removes a login that was refused, or whose credential is no longer in the storage.
     func remove(_ login: Login) {
         logins[login.peer]?.removeAll { $0 === login }
         if logins[login.peer]?.isEmpty == true { logins[login.peer] = nil }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A server or proxy wants to know who is asking.
+/// A server's or proxy's demand for credentials.
 ///
 /// `@unchecked Sendable` because the class is open; it is immutable.
 open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Sendable {
-    /// What the credential is to open.
+    /// The protection space that requires a credential.
     public let protectionSpace: URLProtectionSpace
     /// The credential that was refused last; `nil` when none has been tried. What the URL and the credential storage
     /// have is tried before a delegate is asked.
@@ -19,6 +19,14 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
     public let sender: (any URLAuthenticationChallengeSender)?
 
     /// Makes a challenge.
+    ///
+    /// - Parameters:
+    ///   - space: The protection space that requires a credential.
+    ///   - credential: The credential that was refused last.
+    ///   - previousFailureCount: How many credentials have been refused.
+    ///   - response: The response that asks for a credential.
+    ///   - error: Why the last attempt failed, where that was more than a refusal.
+    ///   - sender: Takes the answer.
     public init(
         protectionSpace space: URLProtectionSpace, proposedCredential credential: URLCredential?,
         previousFailureCount: Int, failureResponse response: URLResponse?, error: (any Error)?,
@@ -32,7 +40,11 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
         self.sender = sender
     }
 
-    /// The same challenge with another sender.
+    /// Makes the same challenge with another sender.
+    ///
+    /// - Parameters:
+    ///   - challenge: The challenge.
+    ///   - sender: Takes the answer.
     public init(
         authenticationChallenge challenge: URLAuthenticationChallenge, sender: any URLAuthenticationChallengeSender
     ) {
@@ -49,7 +61,9 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
     /// Challenges may be archived.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Reads a challenge from an archive. It has no sender: nobody waits for its answer any more.
+    /// Reads a challenge from an archive. It has no sender, since no task waits for its answer.
+    ///
+    /// - Parameter aDecoder: The archive.
     public required init?(coder aDecoder: NSCoder) {
         guard let space = aDecoder.decodeObject(of: URLProtectionSpace.self, forKey: "protectionSpace") else {
             return nil
@@ -75,6 +89,8 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
 
     /// Writes the challenge to an archive, the proposed credential's password as it is, and of the error its domain,
     /// code and sentence.
+    ///
+    /// - Parameter aCoder: The archive.
     open func encode(with aCoder: NSCoder) {
         aCoder.encode(protectionSpace, forKey: "protectionSpace")
         aCoder.encode(proposedCredential, forKey: "proposedCredential")
@@ -91,25 +107,37 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
     }
 }
 
-/// Who takes the answer to a challenge. Any thread may answer.
+/// Takes the answer to a challenge. Its methods may be called from any thread; the first call counts.
 public protocol URLAuthenticationChallengeSender: NSObjectProtocol, Sendable {
-    /// Go on with this credential.
+    /// Sends the request again with a credential.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - challenge: The challenge it answers.
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge)
 
-    /// Go on without one: the response that asked for it is the result.
+    /// Continues without a credential: the response that asked for it is the result.
+    ///
+    /// - Parameter challenge: The challenge it answers.
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge)
 
-    /// End the task.
+    /// Ends the task with `URLError.cancelled`.
+    ///
+    /// - Parameter challenge: The challenge it answers.
     func cancel(_ challenge: URLAuthenticationChallenge)
 
-    /// Do what happens when nobody is asked.
+    /// Does what happens without a delegate: the response that asked is the result.
+    ///
+    /// - Parameter challenge: The challenge it answers.
     func performDefaultHandling(for challenge: URLAuthenticationChallenge)
 
-    /// Ask for the next protection space, if the response names another.
+    /// Has the delegate asked about the next protection space, if the response names another.
+    ///
+    /// - Parameter challenge: The challenge it answers.
     func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge)
 }
 
-/// Takes the answer to one challenge, whichever way it is given.
+/// Passes the answer to one challenge on to its transfer, from the sender's methods or the completion handler.
 final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
     typealias Decision = (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?)
 

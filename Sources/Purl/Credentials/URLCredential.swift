@@ -1,12 +1,12 @@
 import Foundation
 
-/// A user and a password, and how long they are to be kept.
+/// A user and a password, and how long they are kept.
 ///
 /// `@unchecked Sendable` because the class is open; it is immutable.
 open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     /// How long a credential is kept after it has been used.
     public enum Persistence: UInt, Sendable {
-        /// For the task that used it, and no longer.
+        /// For the task that uses it, and no longer.
         case none
         /// For as long as the session's ``URLCredentialStorage`` lives.
         case forSession
@@ -23,12 +23,19 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     public let persistence: Persistence
 
     /// Makes a credential.
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - password: The password.
+    ///   - persistence: How long it is kept.
     public init(user: String, password: String, persistence: URLCredential.Persistence) {
         contents = UserAndPassword(user: user, password: password)
         self.persistence = persistence
     }
 
     /// Reads a credential from an archive; `nil` when it holds none.
+    ///
+    /// - Parameter aDecoder: The archive.
     public required init?(coder aDecoder: NSCoder) {
         guard let user = aDecoder.decodeObject(of: NSString.self, forKey: "user"),
             let password = aDecoder.decodeObject(of: NSString.self, forKey: "password"),
@@ -40,6 +47,8 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     }
 
     /// Writes the credential to an archive, the password as it is.
+    ///
+    /// - Parameter aCoder: The archive.
     open func encode(with aCoder: NSCoder) {
         aCoder.encode(NSString(string: contents.user), forKey: "user")
         aCoder.encode(NSString(string: contents.password), forKey: "password")
@@ -52,6 +61,8 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     open override func copy() -> Any { copy(with: nil) }
 
     /// Returns the credential itself: it never changes.
+    ///
+    /// - Parameter zone: Ignored.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// The user.
@@ -64,6 +75,8 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     open var hasPassword: Bool { true }
 
     /// Equal credentials have the same user, password and persistence.
+    ///
+    /// - Parameter object: Another object.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? URLCredential else { return false }
         return contents == other.contents && persistence == other.persistence
@@ -77,14 +90,14 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     }
 }
 
-/// A user and a password: what a server takes or refuses.
+/// A user and a password, which a server accepts or refuses.
 struct UserAndPassword: Hashable, Sendable {
     let user: String
     let password: String
 }
 
 extension URLCredential {
-    /// What there is to prove; `nil` for a subclass that has no user or no password.
+    /// Both, if there are both: a subclass may lack one.
     var userAndPassword: UserAndPassword? {
         guard let user, let password else { return nil }
         return UserAndPassword(user: user, password: password)

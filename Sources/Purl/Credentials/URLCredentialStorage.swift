@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// The credentials a program knows, by protection space: in memory, for as long as the storage lives.
+/// The credentials of a program, by protection space: in memory, for as long as the storage lives.
 ///
-/// A session looks here before it asks its delegate, and puts here what its delegate's credential opened, unless its
-/// persistence is `.none`. Removing a credential logs its user out: no session sends it any more by itself.
+/// A session looks here before it asks its delegate, and stores here the delegate's credential once the server has
+/// accepted it, unless its persistence is `.none`. Removing a credential logs its user out: no session sends it any
+/// more by itself.
 ///
 /// Any thread may use a storage. `@unchecked Sendable` because the class is open; its only state is `spaces`, behind a
 /// `Mutex`.
@@ -25,6 +26,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     public override init() {}
 
     /// The credentials of a space by user; `nil` when there are none.
+    ///
+    /// - Parameter space: The protection space.
     open func credentials(for space: URLProtectionSpace) -> [String: URLCredential]? {
         spaces.withLock { $0[space]?.credentials }
     }
@@ -36,17 +39,30 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
     /// Adds a credential, in place of the one its user had. The first of a space is its default.
     ///
-    /// One that is to be kept for nobody (`.none`) is not added.
+    /// One with the persistence `.none` is not added.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - space: The protection space it is for.
     open func set(_ credential: URLCredential, for space: URLProtectionSpace) {
         add(credential, for: space, asDefault: false)
     }
 
     /// Removes a credential, if the space has it.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - space: The protection space it is for.
     open func remove(_ credential: URLCredential, for space: URLProtectionSpace) {
         remove(credential, for: space, options: nil)
     }
 
-    /// Removes a credential, if the space has it. No option means anything here.
+    /// Removes a credential, if the space has it.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - space: The protection space it is for.
+    ///   - options: Ignored.
     open func remove(
         _ credential: URLCredential, for space: URLProtectionSpace, options: [String: AnyObject]? = [:]
     ) {
@@ -61,6 +77,8 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
 
     /// The credential a session tries by itself.
+    ///
+    /// - Parameter space: The protection space.
     open func defaultCredential(for space: URLProtectionSpace) -> URLCredential? {
         spaces.withLock { spaces in
             guard let users = spaces[space], let user = users.defaultUser else { return nil }
@@ -69,6 +87,10 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
 
     /// Adds a credential and makes it the one that a session tries by itself.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - space: The protection space it is for.
     open func setDefaultCredential(_ credential: URLCredential, for space: URLProtectionSpace) {
         add(credential, for: space, asDefault: true)
     }
@@ -105,6 +127,11 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
 extension URLCredentialStorage {
     /// Calls the handler, at once, with the credentials of a space.
+    ///
+    /// - Parameters:
+    ///   - protectionSpace: The protection space.
+    ///   - task: Ignored.
+    ///   - completionHandler: Receives the credentials by user; `nil` when there are none.
     public func getCredentials(
         for protectionSpace: URLProtectionSpace, task: URLSessionTask,
         completionHandler: ([String: URLCredential]?) -> Void
@@ -113,11 +140,22 @@ extension URLCredentialStorage {
     }
 
     /// Adds a credential; see ``set(_:for:)``.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - protectionSpace: The protection space it is for.
+    ///   - task: Ignored.
     public func set(_ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask) {
         set(credential, for: protectionSpace)
     }
 
     /// Removes a credential; see ``remove(_:for:options:)``.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - protectionSpace: The protection space it is for.
+    ///   - options: Ignored.
+    ///   - task: Ignored.
     public func remove(
         _ credential: URLCredential, for protectionSpace: URLProtectionSpace, options: [String: AnyObject]? = [:],
         task: URLSessionTask
@@ -126,6 +164,11 @@ extension URLCredentialStorage {
     }
 
     /// Calls the handler, at once, with the credential a session tries by itself.
+    ///
+    /// - Parameters:
+    ///   - space: The protection space.
+    ///   - task: Ignored.
+    ///   - completionHandler: Receives the credential; `nil` when there is none.
     public func getDefaultCredential(
         for space: URLProtectionSpace, task: URLSessionTask, completionHandler: (URLCredential?) -> Void
     ) {
@@ -133,6 +176,11 @@ extension URLCredentialStorage {
     }
 
     /// Adds a default credential; see ``setDefaultCredential(_:for:)``.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - protectionSpace: The protection space it is for.
+    ///   - task: Ignored.
     public func setDefaultCredential(
         _ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask
     ) {

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A server or a proxy, or the part of it that one user and password open: its realm.
+/// A server or a proxy, or a part of it with credentials of its own: a realm.
 ///
 /// `@unchecked Sendable` because the class is open; it is immutable.
 open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
@@ -18,28 +18,28 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
         let method: String
     }
 
-    /// A protection space of a server.
+    /// Makes a protection space of a server.
     ///
     /// - Parameters:
     ///   - host: The host's name or address; the case of letters does not matter.
     ///   - port: Its port.
     ///   - protocol: The scheme, ``NSURLProtectionSpaceHTTP`` for instance.
     ///   - realm: The name the server gave the space.
-    ///   - authenticationMethod: How to prove who one is; `nil` means ``NSURLAuthenticationMethodDefault``.
+    ///   - authenticationMethod: How a client authenticates; `nil` means ``NSURLAuthenticationMethodDefault``.
     public init(host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?) {
         values = Values(
             host: host.lowercased(), port: port, scheme: `protocol`, proxyType: nil, isProxy: false, realm: realm,
             method: authenticationMethod ?? NSURLAuthenticationMethodDefault)
     }
 
-    /// A protection space of a proxy.
+    /// Makes a protection space of a proxy.
     ///
     /// - Parameters:
     ///   - host: The proxy's name or address; the case of letters does not matter.
     ///   - port: Its port.
-    ///   - type: What it speaks, ``NSURLProtectionSpaceHTTPProxy`` for instance.
+    ///   - type: Its protocol, ``NSURLProtectionSpaceHTTPProxy`` for instance.
     ///   - realm: The name the proxy gave the space.
-    ///   - authenticationMethod: How to prove who one is; `nil` means ``NSURLAuthenticationMethodDefault``.
+    ///   - authenticationMethod: How a client authenticates; `nil` means ``NSURLAuthenticationMethodDefault``.
     public init(proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?) {
         values = Values(
             host: host.lowercased(), port: port, scheme: nil, proxyType: type, isProxy: true, realm: realm,
@@ -73,6 +73,8 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     open override func copy() -> Any { copy(with: nil) }
 
     /// Returns the space itself: it never changes.
+    ///
+    /// - Parameter zone: Ignored.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// The name of the space within its server.
@@ -89,19 +91,21 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     /// The port.
     open var port: Int { values.port }
 
-    /// What a proxy speaks; `nil` for a server.
+    /// The protocol of a proxy; `nil` for a server.
     open var proxyType: String? { values.proxyType }
 
     /// The scheme of a server; `nil` for a proxy.
     open var `protocol`: String? { values.scheme }
 
-    /// How to prove who one is.
+    /// How a client authenticates.
     open var authenticationMethod: String { values.method }
 
     /// Whether this is the space of a proxy.
     open override func isProxy() -> Bool { values.isProxy }
 
     /// Equal spaces agree in everything.
+    ///
+    /// - Parameter object: Another object.
     open override func isEqual(_ object: Any?) -> Bool {
         (object as? URLProtectionSpace)?.values == values
     }
@@ -115,11 +119,11 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 }
 
 extension URLProtectionSpace {
-    /// Whose certificates a server takes: never known here.
+    /// Which certificate authorities a server accepts: always `nil`.
     @available(*, deprecated, message: "There is no authentication by certificate without TLS.")
     public var distinguishedNames: [Data]? { nil }
 
-    /// The same space for whoever did not care how one proves who one is.
+    /// The same space with the default authentication method, under which a program may have stored a credential.
     var withDefaultMethod: URLProtectionSpace {
         isProxy()
             ? URLProtectionSpace(proxyHost: host, port: port, type: proxyType, realm: realm, authenticationMethod: nil)
@@ -145,7 +149,7 @@ public let NSURLProtectionSpaceFTPProxy = "ftp"
 /// The type of a SOCKS proxy.
 public let NSURLProtectionSpaceSOCKSProxy = "SOCKS"
 
-/// Whatever method the server asks for.
+/// The method that the server asks for.
 public let NSURLAuthenticationMethodDefault = "NSURLAuthenticationMethodDefault"
 /// The password as it is (RFC 7617).
 public let NSURLAuthenticationMethodHTTPBasic = "NSURLAuthenticationMethodHTTPBasic"

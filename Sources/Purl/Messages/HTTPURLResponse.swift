@@ -3,17 +3,23 @@ internal import PurlHTTP
 
 /// The head of an HTTP response: status and header fields.
 ///
-/// Immutable after initialisation. The header fields stay as the bytes the server sent until somebody asks for one.
+/// Immutable after initialisation. The header fields stay as the bytes the server sent until one is read.
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// The three-digit status code (RFC 9110 §15).
     public let statusCode: Int
     private let version: String?
     /// The header fields, in the bytes the server sent.
     let fields: HeaderFields
-    /// The body is handed on without its content coding, and `Content-Length` is the length with it.
+    /// Whether the body is delivered without its content coding, so that `Content-Length` is not its length.
     private let isDecoded: Bool
 
-    /// Makes a response by hand, for tests and stand-ins.
+    /// Makes a response, for tests and for protocols that load without a server.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the request.
+    ///   - statusCode: The status code.
+    ///   - httpVersion: "HTTP/1.1", for instance.
+    ///   - headerFields: The header fields.
     public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
         self.statusCode = statusCode
         version = httpVersion
@@ -26,7 +32,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
-    /// The response whose head came over the wire.
+    /// A response with the head that a server sent.
     init(url: URL, head: ResponseHead) {
         statusCode = head.status
         version = head.version == .http1_0 ? "HTTP/1.0" : "HTTP/1.1"
@@ -35,7 +41,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
-    /// What came over the wire, or would have.
+    /// The head as a server sends it.
     var head: ResponseHead {
         ResponseHead(version: version == "HTTP/1.0" ? .http1_0 : .http1_1, status: statusCode, fields: fields)
     }
@@ -43,10 +49,10 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// All header fields; the values of a repeated field are joined with ", " (RFC 9110 §5.3).
     ///
     /// The keys of common fields have their standard spelling, `Content-Length` for a `content-length`; all others that
-    /// of the server. ``value(forHTTPHeaderField:)`` does not mind the case.
+    /// of the server. ``value(forHTTPHeaderField:)`` ignores the case.
     public var allHeaderFields: [AnyHashable: Any] { stringFields }
 
-    /// The same, as the strings they are.
+    /// ``allHeaderFields`` as strings.
     var stringFields: [String: String] {
         var dictionary: [String: String] = [:]
         var spelling: [FieldName: String] = [:]
@@ -59,11 +65,15 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     /// The value of a header field; names compare without regard to case.
+    ///
+    /// - Parameter field: The field's name.
     public func value(forHTTPHeaderField field: String) -> String? {
         fields[FieldName(field)]
     }
 
     /// The reason phrase of RFC 9110 §15 for a status code, else what its first digit means.
+    ///
+    /// - Parameter statusCode: The status code.
     open class func localizedString(forStatusCode statusCode: Int) -> String {
         let reason = ResponseHead.standardReason(for: statusCode)
         if !reason.isEmpty { return reason }
@@ -143,13 +153,13 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 }
 
-/// The length that stands for "the server did not say": −1.
+/// The length of a body when it is not known: −1.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionTransferSizeUnknown: Int64 = -1
 
-/// How the keys of `allHeaderFields` are spelled: fields that everybody knows in their standard form, so that a
-/// `content-length` is found as `Content-Length`; all others as the server spelled them.
-enum FieldSpelling {
+/// The spelling of the keys of `allHeaderFields`: common fields have the standard spelling, so that a `content-length`
+/// is found as `Content-Length`; all others that of the server.
+private enum FieldSpelling {
     private static let known: Set<FieldName> = [
         .acceptRanges, .age, .allow, .authenticationInfo, .cacheControl, .connection, .contentDisposition,
         .contentEncoding, .contentLanguage, .contentLength, .contentLocation, .contentRange, .contentType, .date, .etag,
@@ -158,7 +168,7 @@ enum FieldSpelling {
         .wwwAuthenticate,
     ]
 
-    /// The standard spelling of a name; the name itself when it has none.
+    /// The standard spelling of a name; the name itself if it is no common one.
     static func standard(_ name: String) -> String {
         known.firstIndex(of: FieldName(name)).map { known[$0].text } ?? name
     }

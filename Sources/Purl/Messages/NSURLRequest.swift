@@ -1,26 +1,34 @@
 import Foundation
 
-/// A request as an object, for code that has not moved to ``URLRequest``. ``URLRequest/init(referencing:)`` gives the value.
+/// A request as an object, for code that has not moved to ``URLRequest``. ``URLRequest/init(referencing:)`` gives the
+/// value.
 ///
 /// Like ``URLRequest`` it is not changed once made; ``NSMutableURLRequest`` can be.
 open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
     public typealias CachePolicy = URLRequest.CachePolicy
     public typealias NetworkServiceType = URLRequest.NetworkServiceType
 
-    /// What it is. Only ``NSMutableURLRequest`` changes it.
-    final var value: URLRequest
+    /// The request as a value. Only ``NSMutableURLRequest`` changes it.
+    final fileprivate(set) var value: URLRequest
 
-    /// The same request as an object.
+    /// Makes an object of a request.
+    ///
+    /// - Parameter request: The request.
     public init(_ request: URLRequest) { value = request }
 
-    /// Makes a GET request for `url` with the policy and the time-out that a ``URLRequest`` has by itself.
+    /// Makes a GET request for `url` with the policy and the time-out that a ``URLRequest`` has by default.
+    ///
+    /// - Parameter url: The URL to load.
     public convenience init(url: URL) {
         self.init(url: url, cachePolicy: .useProtocolCachePolicy, timeoutInterval: URLRequest.defaultTimeoutInterval)
     }
 
     /// Makes a GET request for `url`.
     ///
-    /// - Parameter timeoutInterval: The longest time without progress, in seconds.
+    /// - Parameters:
+    ///   - url: The URL to load.
+    ///   - cachePolicy: What a cache may answer.
+    ///   - timeoutInterval: The longest time without progress, in seconds.
     public init(url: URL, cachePolicy: NSURLRequest.CachePolicy, timeoutInterval: TimeInterval) {
         value = URLRequest(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
     }
@@ -87,6 +95,8 @@ open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
     }
 
     /// The value of a header field; names compare without regard to case (RFC 9110 §5.1).
+    ///
+    /// - Parameter field: The field's name.
     open func value(forHTTPHeaderField field: String) -> String? { value.value(forHTTPHeaderField: field) }
 
     open override var description: String { "<\(type(of: self))> \(value)" }
@@ -95,7 +105,9 @@ open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
 
     open class var supportsSecureCoding: Bool { true }
 
-    /// Nil for what is no archive of a request.
+    /// Reads a request from an archive; `nil` when it holds none.
+    ///
+    /// - Parameter aDecoder: The archive.
     public required init?(coder aDecoder: NSCoder) {
         guard let blob = aDecoder.decodeObject(of: NSData.self, forKey: "request"),
             let stored = try? PropertyListDecoder().decode(StoredRequest.self, from: blob as Data)
@@ -103,7 +115,9 @@ open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
         value = stored.request ?? .unreadable
     }
 
-    /// All but a body stream, which cannot be kept.
+    /// Writes the request to an archive, without a body stream, which cannot be kept.
+    ///
+    /// - Parameter aCoder: The archive.
     open func encode(with aCoder: NSCoder) {
         guard let blob = try? PropertyListEncoder().encode(StoredRequest(value)) else { return }
         aCoder.encode(blob as NSData, forKey: "request")
@@ -114,11 +128,15 @@ open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
     open override func copy() -> Any { copy(with: nil) }
 
     /// A request that does not change: this one, unless it can be changed.
+    ///
+    /// - Parameter zone: Ignored.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override func mutableCopy() -> Any { mutableCopy(with: nil) }
 
     /// An equal ``NSMutableURLRequest``.
+    ///
+    /// - Parameter zone: Ignored.
     open func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableURLRequest(value) }
 
     // MARK: Equality
@@ -131,14 +149,17 @@ open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
     open override var hash: Int { value.hashValue }
 }
 
-/// One that can be changed is one of them, and nothing guards it.
+/// A mutable request is a subclass, and nothing guards its state.
 @available(*, unavailable)
 extension NSURLRequest: @unchecked Sendable {}
 
 extension URLRequest: ReferenceConvertible {
     public typealias ReferenceType = NSURLRequest
 
-    /// What `request` is at this moment. (`request as URLRequest` is for types of Foundation's own only.)
+    /// Makes a value of a request object's current state. (`request as URLRequest` works with Foundation's own types
+    /// only.)
+    ///
+    /// - Parameter request: The object.
     public init(referencing request: NSURLRequest) { self = request.value }
 
     public func _bridgeToObjectiveC() -> NSURLRequest { NSURLRequest(self) }
@@ -159,8 +180,8 @@ extension URLRequest: ReferenceConvertible {
 
 /// A request as an object that can be changed, for code that has not moved to ``URLRequest``.
 ///
-/// A task takes a ``URLRequest``: `session.dataTask(with: URLRequest(referencing: request))`. What is changed afterwards
-/// changes nothing for the task. One thread at a time may use it.
+/// A task takes a ``URLRequest``: `session.dataTask(with: URLRequest(referencing: request))`. Later changes of the
+/// object do not reach the task. One thread at a time may use it.
 open class NSMutableURLRequest: NSURLRequest {
     public override init(_ request: URLRequest) { super.init(request) }
 
@@ -223,16 +244,31 @@ open class NSMutableURLRequest: NSURLRequest {
         set { super.httpShouldUsePipelining = newValue }
     }
 
-    /// Sets a header field, replacing what it had; `nil` removes it.
+    /// Sets a header field, replacing its value; `nil` removes it.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - field: The field's name.
     open func setValue(_ value: String?, forHTTPHeaderField field: String) {
         self.value.setValue(value, forHTTPHeaderField: field)
     }
 
-    /// Adds to a header field: a value that is there already is kept, with a comma between (RFC 9110 §5.3).
+    /// Adds to a header field: an existing value is kept, with a comma between (RFC 9110 §5.3).
+    ///
+    /// - Parameters:
+    ///   - value: The value to add.
+    ///   - field: The field's name.
     open func addValue(_ value: String, forHTTPHeaderField field: String) {
         self.value.addValue(value, forHTTPHeaderField: field)
     }
 
+    /// Changes the request as a value.
+    func change(_ body: (inout URLRequest) -> Void) {
+        body(&value)
+    }
+
     /// An equal ``NSURLRequest``, which does not change.
+    ///
+    /// - Parameter zone: Ignored.
     open override func copy(with zone: NSZone? = nil) -> Any { NSURLRequest(value) }
 }

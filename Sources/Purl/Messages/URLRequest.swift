@@ -1,25 +1,25 @@
 import Foundation
 internal import PurlHTTP
 
-/// A request to load a URL: where to, how, with which header fields and body.
+/// A request to load a URL: its method, header fields, body and cache policy.
 ///
-/// A value type: a task keeps its own copy, so changing a request after the task was made changes nothing.
+/// A value type: a task keeps its own copy, so later changes do not reach the task.
 public struct URLRequest: Hashable, Sendable {
-    /// What a cache may answer. It counts for data tasks of sessions with a ``URLSessionConfiguration/urlCache``; others
-    /// load, except with `returnCacheDataDontLoad`, with which they fail.
+    /// How a request uses the cache. It counts for data tasks of sessions with a ``URLSessionConfiguration/urlCache``;
+    /// other tasks load, except with `returnCacheDataDontLoad`, with which they fail.
     public enum CachePolicy: UInt, Sendable {
-        /// What HTTP says (RFC 9111). A request with this policy has its session's
+        /// The rules of HTTP (RFC 9111). A request with this policy has its session's
         /// ``URLSessionConfiguration/requestCachePolicy``.
         case useProtocolCachePolicy = 0
-        /// Nothing: the response comes from the server, and takes the place of what is stored.
+        /// The response is loaded from the server, and replaces the stored one.
         case reloadIgnoringLocalCacheData = 1
-        /// Whatever is stored, however old; what is not stored is loaded.
+        /// A stored response is used, however old; without one the request is loaded.
         case returnCacheDataElseLoad = 2
-        /// Whatever is stored, however old; what is not stored fails with `URLError.resourceUnavailable`.
+        /// A stored response is used, however old; without one the task fails with `URLError.resourceUnavailable`.
         case returnCacheDataDontLoad = 3
-        /// Nothing, and the caches on the way are told to answer nothing either (`Cache-Control: no-cache`).
+        /// The response is loaded from the server, past the caches on the way (`Cache-Control: no-cache`).
         case reloadIgnoringLocalAndRemoteCacheData = 4
-        /// What is stored, once the server has confirmed it; without validators it is loaded.
+        /// A stored response is used once the server has confirmed it; one without validators is loaded again.
         case reloadRevalidatingCacheData = 5
 
         /// The older name of ``reloadIgnoringLocalCacheData``.
@@ -39,7 +39,7 @@ public struct URLRequest: Hashable, Sendable {
         public static var callSignaling: NetworkServiceType { .networkServiceTypeCallSignaling }
     }
 
-    /// The time-out a request has when nobody chose one, in seconds.
+    /// The default time-out of a request, in seconds.
     static let defaultTimeoutInterval: TimeInterval = 60
 
     /// The URL to load.
@@ -47,13 +47,13 @@ public struct URLRequest: Hashable, Sendable {
         get { content.values.url }
         set { change { $0.url = newValue } }
     }
-    /// What a cache may answer.
+    /// How the request uses the cache.
     public var cachePolicy: CachePolicy {
         get { content.values.cachePolicy }
         set { change { $0.cachePolicy = newValue } }
     }
     /// How long, in seconds, the transfer may make no progress before it fails with `URLError.timedOut`.
-    /// At its default of 60 the session's `timeoutIntervalForRequest` rules instead. Zero means no limit.
+    /// At its default of 60 the session's `timeoutIntervalForRequest` counts instead. Zero means no limit.
     public var timeoutInterval: TimeInterval {
         get { content.values.timeoutInterval }
         set { change { $0.timeoutInterval = newValue } }
@@ -68,23 +68,24 @@ public struct URLRequest: Hashable, Sendable {
         get { content.values.networkServiceType }
         set { change { $0.networkServiceType = newValue } }
     }
-    /// Whether a cellular interface may be used. Kept; a socket on Linux does not tell interfaces apart.
+    /// Whether a cellular interface may be used. Kept without effect; a socket on Linux does not know its interface.
     public var allowsCellularAccess: Bool {
         get { content.values.allowsCellularAccess }
         set { change { $0.allowsCellularAccess = newValue } }
     }
-    /// Whether cookies are sent with the request and taken from its response. `true` by default.
+    /// Whether cookies are sent with the request and stored from its response. `true` by default.
     public var httpShouldHandleCookies: Bool {
         get { content.values.httpShouldHandleCookies }
         set { change { $0.httpShouldHandleCookies = newValue } }
     }
-    /// Whether the request may be sent before the answers to earlier ones. Kept; nothing is pipelined.
+    /// Whether the request may be sent before the responses to earlier ones. Kept without effect; Purl does not
+    /// pipeline.
     public var httpShouldUsePipelining: Bool {
         get { content.values.httpShouldUsePipelining }
         set { change { $0.httpShouldUsePipelining = newValue } }
     }
 
-    /// What ``URLProtocol/setProperty(_:forKey:in:)`` keeps here; not a part of the request's identity.
+    /// The properties of ``URLProtocol/setProperty(_:forKey:in:)``; no part of the request's identity.
     var properties: [String: any Sendable] {
         get { content.values.properties }
         set { change { $0.properties = newValue } }
@@ -116,7 +117,7 @@ public struct URLRequest: Hashable, Sendable {
         }
     }
 
-    /// The values are shared until one changes: a request is copied far more often than it is changed.
+    /// The values, which copies share until one changes: a request is copied far more often than it is changed.
     private final class Content: Sendable {
         let values: Values
 
@@ -152,7 +153,7 @@ public struct URLRequest: Hashable, Sendable {
         case stream(BodyStream)
     }
 
-    /// One header field as the user wrote it.
+    /// One header field in the program's spelling.
     private struct HeaderLine: Hashable, Sendable {
         var name: String
         var value: String
@@ -165,8 +166,8 @@ public struct URLRequest: Hashable, Sendable {
     /// Makes a GET request for `url`.
     ///
     /// - Parameters:
-    ///   - url: What to load.
-    ///   - cachePolicy: What a cache may answer.
+    ///   - url: The URL to load.
+    ///   - cachePolicy: How the request uses the cache.
     ///   - timeoutInterval: The longest time without progress, in seconds.
     public init(
         url: URL,
@@ -176,7 +177,7 @@ public struct URLRequest: Hashable, Sendable {
         content = Content(Values(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval))
     }
 
-    /// A request without a URL, which stands for one that could not be read.
+    /// A request without a URL, in place of one that could not be read.
     static var unreadable: URLRequest {
         var request = URLRequest(url: URL(fileURLWithPath: "/"))
         request.url = nil
@@ -185,8 +186,8 @@ public struct URLRequest: Hashable, Sendable {
 
     /// The request method, "GET" unless set. `nil` sets it back to "GET".
     ///
-    /// Methods are case-sensitive (RFC 9110 §9.1), but "get", "head", "post", "put", "delete" and "connect" can only be
-    /// meant in capitals, and are kept so.
+    /// Methods are case-sensitive (RFC 9110 §9.1), but "get", "head", "post", "put", "delete" and "connect" are
+    /// converted to capitals.
     public var httpMethod: String? {
         get { method.name }
         set {
@@ -208,24 +209,24 @@ public struct URLRequest: Hashable, Sendable {
 
     /// A stream to read the body from while it is sent. Setting it, also to `nil`, removes ``httpBody``.
     ///
-    /// The transfer opens the stream if need be, reads it to its end on a thread of its own, as fast as the server takes
-    /// it, and closes it. Nobody else may use it meanwhile, and no other task can send it again; when it is needed once
-    /// more, after a redirect say, the delegate is asked for a new one with
+    /// The transfer opens the stream if need be, reads it to its end on a thread of its own, as fast as the server
+    /// accepts it, and closes it. The program may not use it meanwhile, and no other task can send it again. If the
+    /// body is needed once more, after a redirect for instance, the delegate is asked for a new stream with
     /// `urlSession(_:task:needNewBodyStream:)`.
     ///
     /// A `Content-Length` of the request's own is taken for the stream's length: a stream that has more or less fails
-    /// with `URLError.dataLengthExceedsMaximum` or `.requestBodyStreamExhausted`. Without one the body is sent in chunks
-    /// (RFC 9112 §7.1).
+    /// with `URLError.dataLengthExceedsMaximum` or `.requestBodyStreamExhausted`. Without one the body is sent in
+    /// chunks (RFC 9112 §7.1).
     public var httpBodyStream: InputStream? {
         get { bodyStream?.stream }
         set {
-            // The same stream stays what it is: read from, or not.
+            // The same stream keeps its state: read from, or not.
             if let newValue, newValue === bodyStream?.stream { return }
             body = newValue.map { .stream(BodyStream($0)) }
         }
     }
 
-    /// The stream, with its history.
+    /// The stream, with whether it has been read from.
     var bodyStream: BodyStream? {
         guard case .stream(let stream) = body else { return nil }
         return stream
@@ -246,16 +247,26 @@ public struct URLRequest: Hashable, Sendable {
     }
 
     /// The value of a header field; names compare without regard to case (RFC 9110 §5.1).
+    ///
+    /// - Parameter field: The field's name.
     public func value(forHTTPHeaderField field: String) -> String? {
         fields.first { $0.isNamed(field) }?.value
     }
 
-    /// Sets a header field, replacing what it had; `nil` removes it.
+    /// Sets a header field, replacing its value; `nil` removes it.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - field: The field's name.
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
         change { $0.set(value, for: field) }
     }
 
-    /// Adds to a header field: a value that is there already is kept, with a comma between (RFC 9110 §5.3).
+    /// Adds to a header field: an existing value is kept, with a comma between (RFC 9110 §5.3).
+    ///
+    /// - Parameters:
+    ///   - value: The value to add.
+    ///   - field: The field's name.
     public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
         change { values in
             if let position = values.position(of: field) {
@@ -266,7 +277,7 @@ public struct URLRequest: Hashable, Sendable {
         }
     }
 
-    /// Puts the fields of a message in place of the user's.
+    /// Replaces all fields by those of a message.
     mutating func replaceFields(with sent: HeaderFields) {
         fields = sent.map { HeaderLine(name: $0.name, value: $0.value) }
     }
@@ -303,7 +314,7 @@ extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
     public var debugDescription: String { description }
 
-    /// What is asked for and how, for descriptions of tasks.
+    /// The method and the URL, for descriptions of tasks.
     var summary: String { "\(method) \(description)" }
 
     public var customMirror: Mirror {

@@ -1,7 +1,7 @@
 import Foundation
 internal import PurlHTTP
 
-/// What is known of an answer before its body: where it came from, of what kind it is and how long.
+/// The head of a response: its URL, its media type and the length of its body.
 ///
 /// Immutable after initialisation, which is what makes `@unchecked Sendable` true for the class itself.
 open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
@@ -13,10 +13,10 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     /// Makes a response.
     ///
     /// - Parameters:
-    ///   - url: The URL it answers.
+    ///   - url: The URL of the request.
     ///   - mimeType: The media type without parameters.
     ///   - length: The length of the body in bytes; −1 when unknown.
-    ///   - name: The name of the text encoding, as the server calls it.
+    ///   - name: The name of the text encoding, as the server sent it.
     public init(url: URL, mimeType: String?, expectedContentLength length: Int, textEncodingName name: String?) {
         responseURL = url
         mediaType = mimeType
@@ -24,16 +24,16 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
         encoding = name
     }
 
-    /// The URL that answered: after redirects, the last one.
+    /// The URL of the request: after redirects, of the last one.
     open var url: URL? { responseURL }
     /// The media type in lower case, without parameters.
     open var mimeType: String? { mediaType }
-    /// The length of the body in bytes, or −1 (`NSURLSessionTransferSizeUnknown`) when the server did not say.
+    /// The length of the body in bytes, or −1 (`NSURLSessionTransferSizeUnknown`) when the server did not send it.
     open var expectedContentLength: Int64 { length }
-    /// The character encoding's name as the server wrote it.
+    /// The character encoding's name as the server sent it.
     open var textEncodingName: String? { encoding }
 
-    /// A name under which the body may be saved: always a single path component, whatever the server wrote.
+    /// A name under which the body may be saved: always a single path component, whatever the server sent.
     ///
     /// Taken from `Content-Disposition` (RFC 6266), else the URL's last path component, else its host, else "Unknown".
     open var suggestedFilename: String? {
@@ -61,6 +61,8 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     open override func copy() -> Any { copy(with: nil) }
 
     /// Returns the response itself: it never changes.
+    ///
+    /// - Parameter zone: Ignored.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override func isEqual(_ value: Any?) -> Bool {
@@ -84,10 +86,10 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     }
 }
 
-/// Chooses the name under which a body may be saved.
+/// The name under which a body may be saved.
 ///
-/// The server's word is untrusted (RFC 6266 §4.3): whatever it says, the result is one path component, without
-/// separators, control characters or a meaning of its own ("." and "..").
+/// What the server sends is untrusted (RFC 6266 §4.3): the result is always one path component, without separators and
+/// control characters, and is neither "." nor "..".
 enum SuggestedFilename {
     static func choose(contentDisposition: String?, url: URL?) -> String {
         let offered = [
@@ -101,9 +103,9 @@ enum SuggestedFilename {
         return "Unknown"
     }
 
-    /// The part of `name` that can stand as one path component, nil when nothing is left.
+    /// The part of `name` that can be one path component; `nil` when nothing is left.
     private static func singleComponent(_ name: String) -> String? {
-        // A backslash separates on other systems, and a server that runs there may send a whole path.
+        // A backslash separates on other systems, and a server there may send a whole path.
         let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
         let scalars = last.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
         var text = String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)

@@ -2,18 +2,18 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// The requests of one task, in the order in which they were made. Kept only where a delegate may want to hear.
+/// Collects the metrics of a task's transactions, in their order. A task without a delegate has none.
 @NetworkActor
 final class TaskMetricsCollector {
     private var earlier: [TransactionMetricsCollector] = []
-    /// The request of the moment.
+    /// The current transaction's.
     private(set) var current: TransactionMetricsCollector
 
     init(_ request: URLRequest) {
         current = TransactionMetricsCollector(request)
     }
 
-    /// A request is about to be made: a new record, unless the last one's has not gone out yet.
+    /// Begins a transaction for a request, unless the last one's request has not been sent yet.
     func begin(_ request: URLRequest) {
         guard current.hasBegun else { return }
         current.markEnd()
@@ -21,24 +21,24 @@ final class TaskMetricsCollector {
         current = TransactionMetricsCollector(request)
     }
 
-    /// All of them, at the task's end.
+    /// The metrics of all transactions, at the task's end.
     func finish() -> [TransactionMetricsCollector.Values] {
         current.markEnd()
         return (earlier + [current]).map(\.values)
     }
 }
 
-/// What is taken down of one request while it is under way: moments of the loop's clock and counts, nothing that costs
-/// anything. Dates are made of them when somebody is told.
+/// Collects the metrics of one transaction: times of the loop's clock and counts, which cost next to nothing. They
+/// become dates in `URLSessionTaskMetrics`.
 @NetworkActor
 final class TransactionMetricsCollector {
     struct Values: Sendable {
-        /// Once it has been sent, its fields are those of the wire.
+        /// Once it has been sent, with the fields that were sent.
         var request: URLRequest
         var response: URLResponse?
         var source = URLSessionTaskMetrics.ResourceFetchType.networkLoad
         var fetchStart: MonotonicTime
-        /// Absent on a connection that was there already.
+        /// `nil` on a reused connection.
         var dial: DialTimes?
         var requestStart: MonotonicTime?
         var requestEnd: MonotonicTime?
@@ -54,7 +54,7 @@ final class TransactionMetricsCollector {
         var isProxied = false
         var local: SocketAddress?
         var remote: SocketAddress?
-        /// It went over a connection.
+        /// Whether it went over a connection.
         var wasSent = false
     }
 
@@ -64,14 +64,14 @@ final class TransactionMetricsCollector {
         values = Values(request: request, fetchStart: EventLoop.shared.now)
     }
 
-    /// It has been sent, or answered without.
+    /// Whether it has been sent, or answered without a connection.
     var hasBegun: Bool { values.requestStart != nil }
 
-    // MARK: What the transfer notes
+    // MARK: From the transfer
 
-    /// The connection is there; the request goes out now.
+    /// The request is being sent now.
     ///
-    /// - Parameter fields: Those of the request; `nil` where something else than a request goes out.
+    /// - Parameter fields: The request's; `nil` where no request is sent.
     func markRequestStart(on connection: HTTPConnection, fields: HeaderFields?) {
         if let fields { values.request.replaceFields(with: fields) }
         values.requestStart = EventLoop.shared.now
@@ -83,6 +83,8 @@ final class TransactionMetricsCollector {
     }
 
     /// No connection was made.
+    ///
+    /// - Parameter times: When the attempts began.
     func markFailedDial(_ times: DialTimes?) {
         values.dial = times
     }
@@ -91,25 +93,25 @@ final class TransactionMetricsCollector {
         values.response = response
     }
 
-    /// Bytes of the body as the user gets them.
+    /// Adds bytes of the body as they are delivered.
     func addContentBytes(_ count: Int) {
         values.responseContentBytes += Int64(count)
     }
 
-    /// Bytes of a stream came.
+    /// Adds bytes that a stream has received.
     func addStreamBytesReceived(_ count: Int) {
         if values.responseStart == nil { values.responseStart = EventLoop.shared.now }
         values.responseBodyBytes += Int64(count)
         values.responseContentBytes += Int64(count)
     }
 
-    /// Bytes of a stream went out.
+    /// Adds bytes that a stream has sent.
     func addStreamBytesSent(_ count: Int) {
         values.requestBodyBytes += Int64(count)
         values.requestContentBytes += Int64(count)
     }
 
-    /// The answer was here all the time.
+    /// The response did not need a connection.
     func setLocalResponse(_ response: URLResponse, from source: URLSessionTaskMetrics.ResourceFetchType) {
         let now = EventLoop.shared.now
         values.response = response
@@ -119,7 +121,7 @@ final class TransactionMetricsCollector {
         values.responseStart = now
     }
 
-    // MARK: What the connection notes
+    // MARK: From the connection
 
     func setSent(_ message: OutgoingMessage, content: Int) {
         values.requestHeadBytes = Int64(message.headSent)
@@ -134,7 +136,7 @@ final class TransactionMetricsCollector {
         if values.responseStart == nil { values.responseStart = EventLoop.shared.now }
     }
 
-    /// What came was not the response yet.
+    /// The bytes so far were an interim response.
     func restartResponse() {
         values.responseStart = nil
     }
@@ -143,7 +145,7 @@ final class TransactionMetricsCollector {
         values.responseBodyBytes += Int64(count)
     }
 
-    /// The exchange is over, however it ended.
+    /// The exchange has ended.
     func markEnd() {
         if values.responseStart != nil, values.responseEnd == nil { values.responseEnd = EventLoop.shared.now }
     }

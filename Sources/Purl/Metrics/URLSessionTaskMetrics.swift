@@ -1,14 +1,14 @@
 import Foundation
 internal import PurlIO
 
-/// How a task went: its requests, one after another, and how long it all took.
+/// The metrics of a task: its requests, one after another, and how long the task took.
 ///
-/// Handed to `urlSession(_:task:didFinishCollecting:)` right before the task's last call. Immutable, which is what makes
-/// `@unchecked Sendable` true for the class itself.
+/// The delegate receives them in `urlSession(_:task:didFinishCollecting:)` right before the task's last call.
+/// Immutable, which is what makes `@unchecked Sendable` true for the class itself.
 open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
     /// Where a response came from.
     public enum ResourceFetchType: Int, Sendable {
-        /// From a place that does not say.
+        /// From a ``URLProtocol``, for instance.
         case unknown = 0
         /// From a server.
         case networkLoad = 1
@@ -21,18 +21,22 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
 
     /// How a name was looked up.
     public enum DomainResolutionProtocol: Int, Sendable {
-        /// The system's resolver does not say. Always the case here.
+        /// Unknown. Always the case here: the system's resolver does not report it.
         case unknown = 0
+        /// Over UDP.
         case udp = 1
+        /// Over TCP.
         case tcp = 2
+        /// Over TLS.
         case tls = 3
+        /// Over HTTPS.
         case https = 4
     }
 
     /// One for each request, in order: redirects that were followed, requests sent again with credentials or because an
-    /// idle connection had died, and the last one. An answer of the cache has one, too.
+    /// idle connection had been closed, and the last one. A response from the cache has one, too.
     public let transactionMetrics: [URLSessionTaskTransactionMetrics]
-    /// From the making of the task to its end.
+    /// From the creation of the task to its end.
     public let taskInterval: DateInterval
     /// How many redirects were followed.
     public let redirectCount: Int
@@ -54,12 +58,12 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
     }
 }
 
-/// How one request went, and its response.
+/// The metrics of one request and its response.
 ///
-/// The dates that are there are in the order in which they are declared. A connection that was there already was not
-/// looked up and not connected: then those four are `nil`. What did not come about, because the transfer failed before,
-/// is `nil` as well. The counts are what went over the wire. Immutable, which is what makes `@unchecked Sendable` true
-/// for the class itself.
+/// The dates that are not `nil` are in the order in which they are declared. For a reused connection there was no
+/// look-up and no connecting: those four are `nil`. So are the dates of what did not happen because the transfer failed
+/// before. The counts are what went over the wire. Immutable, which is what makes `@unchecked Sendable` true for the
+/// class itself.
 open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     private let values: TransactionMetricsCollector.Values
 
@@ -68,11 +72,11 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     /// The response; `nil` when none came.
     public let response: URLResponse?
 
-    /// The request's turn came: a connection for it was asked for.
+    /// A connection was requested.
     public let fetchStartDate: Date?
     /// The look-up of the host began. For an address in digits it ended at once.
     public let domainLookupStartDate: Date?
-    /// The addresses were there.
+    /// The look-up of the host ended.
     public let domainLookupEndDate: Date?
     /// The first attempt to connect began.
     public let connectStartDate: Date?
@@ -80,22 +84,22 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     public let secureConnectionStartDate: Date?
     /// Always `nil`: there is no TLS.
     public let secureConnectionEndDate: Date?
-    /// The connection was made.
+    /// The connection was established.
     public let connectEndDate: Date?
-    /// The request began to go out.
+    /// The first byte of the request was sent.
     public let requestStartDate: Date?
     /// The last byte of the request was handed to the system, or the response began before it was.
     public let requestEndDate: Date?
-    /// The first byte of the response was here; interim responses do not count.
+    /// The first byte of the response arrived; interim responses do not count.
     public let responseStartDate: Date?
-    /// The last byte of the response was here, or the connection was lost.
+    /// The last byte of the response arrived, or the connection was lost.
     public let responseEndDate: Date?
 
     init(_ values: TransactionMetricsCollector.Values, notBefore created: MonotonicTime, _ clock: WallClock) {
         self.values = values
         request = values.request
         response = values.response
-        // The loop's clock stands still while it runs callbacks, so a moment may seem to lie before the task was made.
+        // The loop's clock stands still while it runs callbacks, so a time may seem to be before the task was created.
         var latest = created
         func next(_ moment: MonotonicTime?) -> Date? {
             guard let moment else { return nil }
@@ -116,14 +120,14 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
         responseEndDate = next(values.responseEnd)
     }
 
-    /// The body's bytes, before chunks were made of them.
+    /// The body's bytes, without chunk framing.
     public var countOfRequestBodyBytesBeforeEncoding: Int64 { values.requestContentBytes }
     /// The body's bytes on the wire, chunk framing included.
     public var countOfRequestBodyBytesSent: Int64 { values.requestBodyBytes }
     /// The head's bytes on the wire.
     public var countOfRequestHeaderBytesSent: Int64 { values.requestHeadBytes }
-    /// The body's bytes as they were handed on: without chunk framing and content coding. Zero for a response that
-    /// nobody was given, as that of a redirect that was followed.
+    /// The body's bytes as they were delivered: without chunk framing and content coding. Zero for a response that was
+    /// not delivered, such as that of a redirect that was followed.
     public var countOfResponseBodyBytesAfterDecoding: Int64 { values.responseContentBytes }
     /// The body's bytes on the wire, chunk framing and content coding included.
     public var countOfResponseBodyBytesReceived: Int64 { values.responseBodyBytes }
@@ -147,11 +151,11 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     /// Always `nil`: there is no TLS.
     public var negotiatedTLSProtocolVersion: tls_protocol_version_t? { nil }
 
-    /// Always false: a socket does not tell what it runs over.
+    /// Always false: a socket does not know what it runs over.
     public var isCellular: Bool { false }
-    /// Always false: a socket does not tell what it runs over.
+    /// Always false: a socket does not know what it runs over.
     public var isExpensive: Bool { false }
-    /// Always false: a socket does not tell what it runs over.
+    /// Always false: a socket does not know what it runs over.
     public var isConstrained: Bool { false }
     /// The request went to a proxy.
     public var isProxyConnection: Bool { values.isProxied }
@@ -161,7 +165,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     public var isMultipath: Bool { false }
     /// Where the response came from.
     public var resourceFetchType: URLSessionTaskMetrics.ResourceFetchType { values.source }
-    /// Always unknown: the system's resolver does not say.
+    /// Always unknown: the system's resolver does not report it.
     public var domainResolutionProtocol: URLSessionTaskMetrics.DomainResolutionProtocol { .unknown }
 
     open override var description: String {
@@ -174,8 +178,8 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     }
 }
 
-/// Dates for moments of the monotonic clock. All dates of one task are made with one of these, so that a clock that is
-/// set meanwhile does not tear them apart.
+/// Converts times of the monotonic clock to dates. All dates of one task are made with one of these, so that setting
+/// the system's clock meanwhile does not change their distances.
 struct WallClock: Sendable {
     private let date: Date
     private let moment: MonotonicTime

@@ -83,7 +83,7 @@ open class URLProtocol: NSObject {
 
     /// Keeps something in a request that is an object. Its copies have it, too, as a ``URLRequest`` or not.
     open class func setProperty(_ value: any Sendable, forKey key: String, in request: NSMutableURLRequest) {
-        setProperty(value, forKey: key, in: &request.value)
+        request.change { setProperty(value, forKey: key, in: &$0) }
     }
 
     /// Keeps nothing in a request under a key any more.
@@ -93,7 +93,7 @@ open class URLProtocol: NSObject {
 
     /// Keeps nothing in a request that is an object under a key any more.
     open class func removeProperty(forKey key: String, in request: NSMutableURLRequest) {
-        removeProperty(forKey: key, in: &request.value)
+        request.change { removeProperty(forKey: key, in: &$0) }
     }
 
     // MARK: Classes of the shared session

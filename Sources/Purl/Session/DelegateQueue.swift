@@ -2,10 +2,10 @@ import Foundation
 internal import PurlIO
 import Synchronization
 
-/// Runs a session's calls to its user, in order, one at a time, on the user's `OperationQueue`.
+/// Runs a session's calls to its delegate and handlers, in order, one at a time, on the program's `OperationQueue`.
 ///
-/// A user's queue may be concurrent, be suspended or be told to cancel its operations; none of that may reorder or
-/// lose a call. So the calls wait in a list of our own, and at most one operation at a time works through it.
+/// The program's queue may be concurrent, be suspended or cancel its operations; none of that may reorder or lose a
+/// call. So the calls wait in a list of Purl's own, and at most one operation at a time works through it.
 final class DelegateQueue: Sendable {
     typealias Call = @Sendable () -> Void
 
@@ -22,7 +22,7 @@ final class DelegateQueue: Sendable {
         self.operations = operations ?? SerialQueue()
     }
 
-    /// Adds a call behind all that were added before it. From any thread.
+    /// Adds a call after all earlier ones. From any thread.
     func enqueue(_ call: @escaping Call) {
         let start = state.withLock { state in
             state.waiting.append(call)
@@ -30,14 +30,14 @@ final class DelegateQueue: Sendable {
             return !state.isDraining
         }
         guard start else { return }
-        // One operation, and one waking of its thread, for all the calls of a turn.
+        // One operation, which wakes its thread once, for all the calls of a turn.
         NetworkActor.afterTurn { self.operations.addOperation(Drain(self)) }
     }
 
-    /// How often an operation looks for more calls before it lets other operations of the user's queue have their turn.
+    /// How often an operation looks for more calls before other operations of the program's queue have their turn.
     private static let rounds = 16
 
-    /// Runs what is waiting, and what comes meanwhile; what comes after some rounds gets an operation of its own.
+    /// Runs the calls that wait, and those added meanwhile; after some rounds the rest gets an operation of its own.
     private func drain() {
         var batch: [Call] = []
         for _ in 0..<Self.rounds {
@@ -69,8 +69,8 @@ final class DelegateQueue: Sendable {
         }
     }
 
-    /// One turn of the queue. Cancelling it does nothing: a call is delivered exactly once, whatever becomes of the
-    /// queue it runs on.
+    /// One turn of the queue. Cancelling it does nothing: a call is made exactly once, whatever happens to the
+    /// operation queue.
     private final class Drain: Operation, @unchecked Sendable {
         // Guarded by being immutable.
         private let queue: DelegateQueue

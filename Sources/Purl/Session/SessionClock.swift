@@ -1,6 +1,6 @@
 internal import PurlIO
 
-/// The time by which a session measures its time-outs: the loop's own, or that of a clock of the user's.
+/// The clock of a session's time-outs: the loop's, or a clock of the program's own.
 enum SessionClock: Sendable {
     case system
     case custom(CustomClock)
@@ -12,7 +12,7 @@ enum SessionClock: Sendable {
         }
     }
 
-    /// What time it is; for the loop's, the moment at which its turn began.
+    /// The current time; the loop's clock stands at the beginning of its turn.
     @NetworkActor var now: MonotonicTime {
         switch self {
         case .system: EventLoop.shared.now
@@ -20,7 +20,7 @@ enum SessionClock: Sendable {
         }
     }
 
-    /// Runs `action` once, `delay` from now, never within this call. Nobody has to keep the timer.
+    /// Runs `action` once, `delay` from now, never within this call. The timer need not be kept.
     @NetworkActor
     func schedule(after delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) -> SessionTimer {
         switch self {
@@ -30,13 +30,13 @@ enum SessionClock: Sendable {
     }
 }
 
-/// One action of a session in the future.
+/// A scheduled action of a session.
 @NetworkActor
 enum SessionTimer {
     case loop(LoopTimer)
     case clock(ClockTimer)
 
-    /// The action will not run any more.
+    /// Drops the action.
     func cancel() {
         switch self {
         case .loop(let timer): timer.cancel()
@@ -45,7 +45,7 @@ enum SessionTimer {
     }
 }
 
-/// A clock of the user's, read as the loop's is.
+/// A clock of the program's own, with times of the loop's clock.
 struct CustomClock: Sendable {
     let clock: any Clock<Duration>
     private let read: @Sendable () -> MonotonicTime
@@ -57,11 +57,11 @@ struct CustomClock: Sendable {
 
     private init(opening clock: some Clock<Duration>) {
         self.clock = clock
-        // The two run on side by side from here.
+        // The times of the two clocks correspond from here.
         let (start, loopStart) = (clock.now, MonotonicTime.current)
         read = { loopStart + start.duration(to: clock.now) }
         sleep = { delay in
-            // Taken now: the task that sleeps may begin late.
+            // Computed now: the task that sleeps may begin late.
             let deadline = clock.now.advanced(by: max(delay, .zero))
             return { try await clock.sleep(until: deadline, tolerance: nil) }
         }
@@ -69,14 +69,14 @@ struct CustomClock: Sendable {
 
     var now: MonotonicTime { read() }
 
-    /// Runs `action` on the network thread once the clock has moved on by `delay`.
+    /// Runs `action` on the network thread once the clock has advanced by `delay`.
     @NetworkActor
     func schedule(after delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) -> ClockTimer {
         ClockTimer(sleep: sleep(delay), action: action)
     }
 }
 
-/// A task that sleeps on a clock of the user's and then acts, unless it is cancelled first.
+/// A task that sleeps on a clock of the program's own and then acts, unless it is cancelled first.
 @NetworkActor
 final class ClockTimer {
     private var action: (@Sendable @NetworkActor () -> Void)?

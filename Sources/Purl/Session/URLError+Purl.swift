@@ -1,6 +1,6 @@
 import Foundation
 
-/// The key of an error's `userInfo` under which a failed download's resume data lies, as `Data`.
+/// The key of an error's `userInfo` for a failed download's resume data, as `Data`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeData"
 
@@ -9,15 +9,15 @@ public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeD
 public let URLSessionDownloadTaskResumeData = NSURLSessionDownloadTaskResumeData
 
 extension URLError {
-    /// What ``URLSession/downloadTask(withResumeData:)`` needs to go on with the download that failed; `nil` when
-    /// the bytes received so far cannot be continued.
+    /// What ``URLSession/downloadTask(withResumeData:)`` needs to resume the download that failed; `nil` when it cannot
+    /// be resumed.
     public var downloadTaskResumeData: Data? {
         userInfo[NSURLSessionDownloadTaskResumeData] as? Data
     }
 
-    /// Why a background task was cancelled without the program asking for it.
+    /// Why a background task was cancelled, other than by the program.
     public enum BackgroundTaskCancelledReason: Int, Sendable {
-        /// The process that ran it ended, whether by its own will, by a signal or with the machine.
+        /// The process that ran it ended: by itself, by a signal or with the machine.
         case userForceQuitApplication = 0
         /// Apple's systems only.
         case backgroundUpdatesDisabled = 1

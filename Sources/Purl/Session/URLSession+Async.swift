@@ -6,7 +6,9 @@ import Synchronization
 extension URLSession {
     /// Loads the body into memory.
     ///
-    /// - Parameter delegate: Hears of redirects, for this task alone.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - delegate: The delegate of this task alone.
     public func data(
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -17,6 +19,10 @@ extension URLSession {
     }
 
     /// Loads the body into memory.
+    ///
+    /// - Parameters:
+    ///   - url: The URL to load.
+    ///   - delegate: The delegate of this task alone.
     public func data(
         from url: URL,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -26,7 +32,10 @@ extension URLSession {
 
     /// Sends a file as the request's body, in place of any the request has, and loads the response's into memory.
     ///
-    /// - Parameter delegate: Hears of redirects and of the bytes sent, for this task alone.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - fileURL: The file.
+    ///   - delegate: The delegate of this task alone.
     public func upload(
         for request: URLRequest,
         fromFile fileURL: URL,
@@ -39,7 +48,10 @@ extension URLSession {
 
     /// Sends data as the request's body, in place of any the request has, and loads the response's into memory.
     ///
-    /// - Parameter delegate: Hears of redirects and of the bytes sent, for this task alone.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - bodyData: The data.
+    ///   - delegate: The delegate of this task alone.
     public func upload(
         for request: URLRequest,
         from bodyData: Data,
@@ -51,6 +63,10 @@ extension URLSession {
     }
 
     /// Loads the body into a file, which belongs to the caller: move it or remove it.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - delegate: The delegate of this task alone.
     public func download(
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -61,6 +77,10 @@ extension URLSession {
     }
 
     /// Loads the body into a file, which belongs to the caller: move it or remove it.
+    ///
+    /// - Parameters:
+    ///   - url: The URL to load.
+    ///   - delegate: The delegate of this task alone.
     public func download(
         from url: URL,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -68,7 +88,11 @@ extension URLSession {
         try await download(for: makeRequest(url), delegate: delegate)
     }
 
-    /// Goes on with a download; the file belongs to the caller. See ``downloadTask(withResumeData:)``.
+    /// Resumes a download; the file belongs to the caller. See ``downloadTask(withResumeData:)``.
+    ///
+    /// - Parameters:
+    ///   - resumeData: The resume data of the download that stopped.
+    ///   - delegate: The delegate of this task alone.
     public func download(
         resumeFrom resumeData: Data,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -119,7 +143,7 @@ extension URLSession {
         }
     }
 
-    /// Joins a `Task`'s cancellation, which may come at any moment, to the session task.
+    /// Passes a `Task`'s cancellation, which may come at any time, on to the session task.
     private final class Cancellation: Sendable {
         private let state = Mutex<(task: URLSessionTask?, isCancelled: Bool)>((nil, false))
 

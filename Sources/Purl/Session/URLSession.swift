@@ -5,24 +5,24 @@ import Synchronization
 /// A group of transfers that share a configuration, connections, a delegate and the queue on which it is called.
 ///
 /// A session keeps its delegate until it is invalidated, and itself alive until its tasks are over.
-/// `@unchecked Sendable` because the class is open; its mutable state is `shared`, behind a `Mutex`, and `pool`,
-/// which belongs to `NetworkActor`.
+/// `@unchecked Sendable` because the class is open; its own mutable state is `values`, behind a `Mutex`.
 open class URLSession: NSObject, @unchecked Sendable {
     /// What a delegate may answer to a response.
     public enum ResponseDisposition: Int, Sendable {
         /// End the task with `URLError.cancelled`.
         case cancel = 0
-        /// Go on.
+        /// Load the body.
         case allow = 1
-        /// Go on as a download task.
+        /// Continue as a download task.
         case becomeDownload = 2
-        /// Go on as a stream task, which has the connection for itself: see <doc:StreamTasks>.
+        /// Continue as a stream task, which has the connection for itself: see <doc:StreamTasks>.
         case becomeStream = 3
     }
 
     /// What a delegate may answer to a challenge.
     public enum AuthChallengeDisposition: Int, Sendable {
-        /// Go on with the credential that comes with the answer; without one, the response that asked is the result.
+        /// Send the request again with the credential of the answer; without one, the response that asked is the
+        /// result.
         case useCredential = 0
         /// Do what happens without a delegate: the response that asked is the result.
         case performDefaultHandling = 1
@@ -32,11 +32,11 @@ open class URLSession: NSObject, @unchecked Sendable {
         case rejectProtectionSpace = 3
     }
 
-    /// What a delegate may answer when a task's date to begin at has come.
+    /// What a delegate may answer when a task's ``URLSessionTask/earliestBeginDate`` has come.
     public enum DelayedRequestDisposition: Int, Sendable {
         /// Send the request the task was made with.
         case continueLoading = 0
-        /// Send the request that comes with the answer.
+        /// Send the request of the answer.
         case useNewRequest = 1
         /// End the task with `URLError.cancelled`.
         case cancel = 2
@@ -65,6 +65,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     open class var shared: URLSession { standard }
 
     /// Makes a session without a delegate.
+    ///
+    /// - Parameter configuration: Copied: later changes to it do not reach the session.
     public convenience init(configuration: URLSessionConfiguration) {
         self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }
@@ -105,7 +107,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         NetworkActor.post { pool.close() }
     }
 
-    /// Who is asked, in this order, whether it loads a request.
+    /// The classes that are asked, in this order, whether they load a request.
     var protocolClasses: [URLProtocol.Type] {
         guard settings.identifier == nil else { return [] }
         return self === Self.standard ? URLProtocol.registered : settings.protocolClasses
@@ -120,7 +122,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// A copy of the configuration the session was made with.
     open var configuration: URLSessionConfiguration { URLSessionConfiguration(settings) }
 
-    /// A text of the user's own.
+    /// A text of the program's own.
     open var sessionDescription: String? {
         get { values.withLock { $0.sessionDescription } }
         set { values.withLock { $0.sessionDescription = newValue } }
@@ -128,7 +130,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     // MARK: Ending
 
-    /// Takes no new tasks, lets the ones there are finish, then tells the delegate with
+    /// Takes no new tasks, lets the existing ones finish, then calls the delegate's
     /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
     open func finishTasksAndInvalidate() {
         guard self !== Self.standard else { return }
@@ -136,7 +138,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         becomeInvalidIfDone()
     }
 
-    /// Takes no new tasks, cancels the ones there are, then tells the delegate with
+    /// Takes no new tasks, cancels the existing ones, then calls the delegate's
     /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
     open func invalidateAndCancel() {
         guard self !== Self.standard else { return }
@@ -146,6 +148,8 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Removes all cookies, credentials and cached responses, and makes later requests use new connections; then calls
     /// the handler on the delegate queue.
+    ///
+    /// - Parameter completionHandler: The handler.
     open func reset(completionHandler: @escaping @Sendable () -> Void) {
         settings.httpCookieStorage?.removeCookies(since: .distantPast)
         settings.urlCredentialStorage?.removeAll()
@@ -154,8 +158,10 @@ open class URLSession: NSObject, @unchecked Sendable {
         flush(completionHandler: completionHandler)
     }
 
-    /// Writes what is kept in memory to disk, and makes later requests use new connections; then calls the handler on
-    /// the delegate queue.
+    /// Writes cookies and cached responses to disk, and makes later requests use new connections; then calls the
+    /// handler on the delegate queue.
+    ///
+    /// - Parameter completionHandler: The handler.
     open func flush(completionHandler: @escaping @Sendable () -> Void) {
         NetworkActor.post {
             self.pool.retireConnections()
@@ -176,6 +182,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     // MARK: Finding tasks
 
     /// Calls the handler, on the delegate queue, with the data, upload and download tasks that are not over.
+    ///
+    /// - Parameter completionHandler: The handler.
     open func getTasksWithCompletionHandler(
         _ completionHandler:
             @escaping @Sendable ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
@@ -188,6 +196,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
 
     /// Calls the handler, on the delegate queue, with the tasks that are not over, oldest first.
+    ///
+    /// - Parameter completionHandler: The handler.
     open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
         queue.enqueue {
             completionHandler(self.registry.unfinishedTasks)
@@ -198,16 +208,24 @@ open class URLSession: NSObject, @unchecked Sendable {
     // MARK: Data tasks (made suspended, as all tasks are)
 
     /// A task that reports to its delegate.
+    ///
+    /// - Parameter request: The request.
     open func dataTask(with request: URLRequest) -> URLSessionDataTask {
         makeDataTask(request, .request, .delegate)
     }
 
     /// A task that reports to its delegate.
+    ///
+    /// - Parameter url: The URL to load.
     open func dataTask(with url: URL) -> URLSessionDataTask {
         dataTask(with: makeRequest(url))
     }
 
     /// A task that collects the body in memory and calls the handler once, on the delegate queue.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - completionHandler: The handler.
     open func dataTask(
         with request: URLRequest,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -216,6 +234,10 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
 
     /// A task that collects the body in memory and calls the handler once, on the delegate queue.
+    ///
+    /// - Parameters:
+    ///   - url: The URL to load.
+    ///   - completionHandler: The handler.
     open func dataTask(
         with url: URL,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -223,19 +245,26 @@ open class URLSession: NSObject, @unchecked Sendable {
         dataTask(with: makeRequest(url), completionHandler: completionHandler)
     }
 
-    /// A task that appends the body to `sink`, going on where an earlier task stopped.
+    /// A task that appends the body to `sink`, resuming where an earlier task stopped.
     ///
-    /// What the sink holds already is asked for no more: the request carries `Range` and `If-Range` (a `Range` of the
-    /// user's own is replaced). If the resource changed, the sink is emptied before the first byte is written; if the
-    /// sink holds all of it, no request is made and the task completes with no response. The delegate hears of the
-    /// response and the completion (of the completion alone when the server says, with a 416, that there is no rest);
-    /// bytes go to it only when the response is not the resource (a 404 page, say), and then the sink is left as it
-    /// was.
+    /// What the sink holds already is not loaded again: the request carries `Range` and `If-Range` (a `Range` of its
+    /// own is replaced). If the resource changed, the sink is emptied before the first byte is written; if the sink
+    /// holds all of it, no request is sent and the task completes without a response. The delegate receives the
+    /// response and the completion (the completion alone when a 416 shows that nothing is missing). It receives bytes
+    /// only when the response is not the resource (a 404 page, for instance), and then the sink is left as it was.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - sink: Receives the body.
     open func dataTask(with request: URLRequest, writingTo sink: any BodySink) -> URLSessionDataTask {
         makeDataTask(request, .sink(sink), .delegate)
     }
 
     /// A task that appends the body to `sink`; see ``dataTask(with:writingTo:)-(URLRequest,_)``.
+    ///
+    /// - Parameters:
+    ///   - url: The URL to load.
+    ///   - sink: Receives the body.
     open func dataTask(with url: URL, writingTo sink: any BodySink) -> URLSessionDataTask {
         dataTask(with: makeRequest(url), writingTo: sink)
     }
@@ -247,23 +276,38 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// The file is read while it is sent. If it cannot be read the task fails with `URLError.fileDoesNotExist`,
     /// `.fileIsDirectory`, `.noPermissionsToReadFile` or `.cannotOpenFile`; if its length changes meanwhile, with
     /// `.requestBodyStreamExhausted`. In a background session it outlives the process; see <doc:BackgroundSessions>.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - fileURL: The file.
     open func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         makeUploadTask(request, .file(fileURL), .delegate)
     }
 
     /// A task that sends data as the request's body, in place of any the request has, and reports to its delegate.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - bodyData: The data.
     open func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
         makeUploadTask(request, .data(bodyData), .delegate)
     }
 
     /// A task whose delegate gives the stream from which the body is read, in
     /// `urlSession(_:task:needNewBodyStream:)`. See ``URLRequest/httpBodyStream`` for how it is sent.
+    ///
+    /// - Parameter request: The request.
     open func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
         makeUploadTask(request, .streamFromDelegate, .delegate)
     }
 
     /// A task that sends a file as the request's body, collects the response's in memory and calls the handler once, on
     /// the delegate queue. See ``uploadTask(with:fromFile:)``.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - fileURL: The file.
+    ///   - completionHandler: The handler.
     open func uploadTask(
         with request: URLRequest,
         fromFile fileURL: URL,
@@ -274,6 +318,11 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// A task that sends data as the request's body, collects the response's in memory and calls the handler once, on
     /// the delegate queue.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - bodyData: The data.
+    ///   - completionHandler: The handler.
     open func uploadTask(
         with request: URLRequest,
         from bodyData: Data?,
@@ -285,26 +334,36 @@ open class URLSession: NSObject, @unchecked Sendable {
     // MARK: Download tasks
 
     /// A task that writes the body to a file and reports to its delegate.
+    ///
+    /// - Parameter request: The request.
     open func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
         makeDownloadTask(request, .request, .delegate)
     }
 
     /// A task that writes the body to a file and reports to its delegate.
+    ///
+    /// - Parameter url: The URL to load.
     open func downloadTask(with url: URL) -> URLSessionDownloadTask {
         downloadTask(with: makeRequest(url))
     }
 
-    /// A task that goes on with a download where the one that produced `resumeData` stopped.
+    /// A task that resumes a download where the one that produced `resumeData` stopped.
     ///
     /// Resume data that cannot be read fails with `URLError.cannotDecodeRawData`. If the partial file is gone or
-    /// altered, or the resource changed, the download starts over. Only one task may go on from a resume data at a
-    /// time.
+    /// altered, or the resource changed, the download starts over. Only one task at a time may resume from the
+    /// same resume data.
+    ///
+    /// - Parameter resumeData: The resume data of the download that stopped.
     open func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
         makeDownloadTask(resuming: resumeData, .delegate)
     }
 
     /// A task that writes the body to a file and calls the handler once, on the delegate queue. The file is removed
     /// when the handler returns, unless it was moved.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - completionHandler: The handler.
     open func downloadTask(
         with request: URLRequest,
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -314,6 +373,10 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// A task that writes the body to a file and calls the handler once, on the delegate queue. The file is removed
     /// when the handler returns, unless it was moved.
+    ///
+    /// - Parameters:
+    ///   - url: The URL to load.
+    ///   - completionHandler: The handler.
     open func downloadTask(
         with url: URL,
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -321,7 +384,11 @@ open class URLSession: NSObject, @unchecked Sendable {
         downloadTask(with: makeRequest(url), completionHandler: completionHandler)
     }
 
-    /// A task that goes on with a download; see ``downloadTask(withResumeData:)``.
+    /// A task that resumes a download; see ``downloadTask(withResumeData:)``.
+    ///
+    /// - Parameters:
+    ///   - resumeData: The resume data of the download that stopped.
+    ///   - completionHandler: The handler.
     open func downloadTask(
         withResumeData resumeData: Data,
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -331,11 +398,11 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     // MARK: Stream tasks
 
-    /// A task that opens a connection over which bytes go both ways; see <doc:StreamTasks>.
+    /// A task that opens a connection for bytes in both directions; see <doc:StreamTasks>.
     ///
     /// - Parameters:
     ///   - hostname: A name, or an address in digits; an IPv6 address with or without brackets.
-    ///   - port: 1 to 65535. With another one, or something that names no host, the task fails with `URLError.badURL`.
+    ///   - port: 1 to 65535. With another one, or a text that names no host, the task fails with `URLError.badURL`.
     open func streamTask(withHostName hostname: String, port: Int) -> URLSessionStreamTask {
         makeStreamTask(hostname, port)
     }
@@ -343,11 +410,17 @@ open class URLSession: NSObject, @unchecked Sendable {
     // MARK: WebSocket tasks
 
     /// A task that opens a WebSocket connection to a `ws:` URL; see <doc:WebSockets>.
+    ///
+    /// - Parameter url: The URL.
     open func webSocketTask(with url: URL) -> URLSessionWebSocketTask {
         makeWebSocketTask(makeRequest(url))
     }
 
-    /// A task that opens a WebSocket connection, and lets the server choose among subprotocols, the best first.
+    /// A task that opens a WebSocket connection, and lets the server choose among subprotocols.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - protocols: The subprotocols, the best first.
     open func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
         var request = makeRequest(url)
         if !protocols.isEmpty {
@@ -356,11 +429,13 @@ open class URLSession: NSObject, @unchecked Sendable {
         return makeWebSocketTask(request)
     }
 
-    /// A task that opens a WebSocket connection with header fields of your own. It is a GET without a body, whatever the
-    /// request says.
+    /// A task that opens a WebSocket connection with header fields of your own. Its method is GET, without a body,
+    /// whatever the request has.
     ///
-    /// `Sec-WebSocket-Protocol` offers subprotocols. `Sec-WebSocket-Extensions` goes in place of what is offered otherwise,
+    /// `Sec-WebSocket-Protocol` offers subprotocols. `Sec-WebSocket-Extensions` replaces what is offered by default,
     /// compression (`permessage-deflate`); an empty one offers nothing.
+    ///
+    /// - Parameter request: The request.
     open func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
         makeWebSocketTask(request)
     }

@@ -3,12 +3,12 @@ internal import PurlHTTP
 package import PurlIO
 import Synchronization
 
-/// How a session behaves: time-outs, connections, header fields, where unfinished downloads lie.
+/// The settings of a session: time-outs, connections, header fields, storages and folders.
 ///
 /// A session copies its configuration when it is made, so later changes do not reach it.
 /// `@unchecked Sendable` because the class is open; its only state is `values`, behind a `Mutex`.
 open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
-    /// Everything a configuration holds, as one value.
+    /// All settings, as one value.
     struct Values: Sendable {
         var identifier: String?
         var requestCachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy
@@ -38,19 +38,19 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var backgroundSessionsDirectory: URL?
         var maximumBytesReceivedPerSecond: Int?
         var maximumBytesSentPerSecond: Int?
-        /// Tests put one here that they set themselves.
+        /// Tests have a clock of their own.
         var rateClock: (any RateClock)?
         var clock = SessionClock.system
-        /// Tests put others here.
+        /// Tests have a file system of their own.
         var files: any FileLayer = SystemFiles()
         var resolver: any Resolver = SystemResolver.shared
-        /// Where connections come from, in place of the network. Fuzzing puts one here.
+        /// Where connections come from, in place of the network; for fuzzing.
         var dialler: (any Dialler)?
     }
 
     private let values: Mutex<Values>
 
-    /// The values of this moment.
+    /// The current values.
     var snapshot: Values { values.withLock { $0 } }
 
     @available(*, deprecated, renamed: "URLSessionConfiguration.default", message: "Use .default instead.")
@@ -65,8 +65,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// A new configuration with the default values.
     open class var `default`: URLSessionConfiguration { URLSessionConfiguration(Values()) }
 
-    /// A new configuration for sessions that keep nothing on disk but the downloads asked for: its cookies, credentials
-    /// and cached responses live in memory, and are its own.
+    /// A new configuration for sessions that keep nothing on disk but downloads: their cookies, credentials and cached
+    /// responses are in memory, and not shared.
     open class var ephemeral: URLSessionConfiguration {
         var values = Values()
         values.httpCookieStorage = HTTPCookieStorage()
@@ -78,9 +78,11 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// A new configuration for a session whose download tasks, and uploads from files, outlive
     /// the process.
     ///
-    /// They are kept on disk, in a folder of the session's own. When the process ends, however it ends, and another makes
-    /// a session with the same identifier, they come back; see <doc:BackgroundSessions>. One session at a time can have
-    /// an identifier.
+    /// They are kept on disk, in a folder of the session's own. When the process ends, however it ends, and another
+    /// makes a session with the same identifier, that session has them; see <doc:BackgroundSessions>. One session at a
+    /// time can have an identifier.
+    ///
+    /// - Parameter identifier: The identifier of the session.
     open class func background(withIdentifier identifier: String) -> URLSessionConfiguration {
         var values = Values()
         values.identifier = identifier
@@ -104,8 +106,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// How long, in seconds, a transfer may make no progress before it fails with `URLError.timedOut`. 60 by default.
     ///
-    /// The clock stands still while a task is suspended, waits for a free connection or for its delegate's answer.
-    /// A request whose own `timeoutInterval` is not 60 uses that instead. Zero means no limit.
+    /// The time during which a task is suspended, waits for a free connection or for its delegate's answer does not
+    /// count. A request whose own `timeoutInterval` is not 60 uses that instead. Zero means no limit.
     open var timeoutIntervalForRequest: TimeInterval {
         get { snapshot.timeoutIntervalForRequest }
         set { values.withLock { $0.timeoutIntervalForRequest = newValue } }
@@ -124,7 +126,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.networkServiceType = newValue } }
     }
 
-    /// Whether a cellular interface may be used. Kept; a socket on Linux does not tell interfaces apart.
+    /// Whether a cellular interface may be used. Kept without effect; a socket on Linux does not know its interface.
     open var allowsCellularAccess: Bool {
         get { snapshot.allowsCellularAccess }
         set { values.withLock { $0.allowsCellularAccess = newValue } }
@@ -132,9 +134,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// Whether a task that cannot connect waits, in place of failing. `false` by default.
     ///
-    /// That goes for names that cannot be looked up or are not known, for networks and hosts that cannot be reached, and
-    /// for ports where nobody listens. The delegate is told once, in `urlSession(_:taskIsWaitingForConnectivity:)`; then
-    /// the task tries again after 1, 2, 4, 8 and 16 seconds and every 30 seconds from there on, until
+    /// That is for names that cannot be looked up or are not known, for networks and hosts that cannot be reached, and
+    /// for ports that refuse connections. The delegate's `urlSession(_:taskIsWaitingForConnectivity:)` is called once;
+    /// then the task tries again after 1, 2, 4, 8 and 16 seconds and every 30 seconds from there on, until
     /// ``timeoutIntervalForResource`` is used up (``timeoutIntervalForRequest`` does not count meanwhile). A connection
     /// that was made and lost is not waited for.
     open var waitsForConnectivity: Bool {
@@ -142,14 +144,14 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.waitsForConnectivity = newValue } }
     }
 
-    /// Whether requests may be sent before the answers to earlier ones. Kept; nothing is pipelined, since servers and
-    /// proxies on the way get it wrong (RFC 9112 §9.3.2). Connections are reused all the same.
+    /// Whether requests may be sent before the responses to earlier ones. Kept without effect: Purl does not pipeline,
+    /// since servers and proxies on the way get it wrong (RFC 9112 §9.3.2). Connections are reused.
     open var httpShouldUsePipelining: Bool {
         get { snapshot.httpShouldUsePipelining }
         set { values.withLock { $0.httpShouldUsePipelining = newValue } }
     }
 
-    /// Whether connections stay open when the program goes to the background. Kept; there is no background here.
+    /// Whether connections stay open when the program goes to the background. Kept without effect on Linux.
     open var shouldUseExtendedBackgroundIdleMode: Bool {
         get { snapshot.shouldUseExtendedBackgroundIdleMode }
         set { values.withLock { $0.shouldUseExtendedBackgroundIdleMode = newValue } }
@@ -174,13 +176,13 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     // MARK: Cookies
 
     /// Where the session's cookies are kept: ``HTTPCookieStorage/shared``, or one in memory for an ephemeral
-    /// configuration. `nil`: nowhere; none are sent and none taken.
+    /// configuration. `nil`: nowhere; none are sent and none stored.
     open var httpCookieStorage: HTTPCookieStorage? {
         get { snapshot.httpCookieStorage }
         set { values.withLock { $0.httpCookieStorage = newValue } }
     }
 
-    /// Which cookies the session takes. The storage's own policy counts as well.
+    /// Which cookies the session accepts. The storage's own policy counts as well.
     open var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy {
         get { snapshot.httpCookieAcceptPolicy }
         set { values.withLock { $0.httpCookieAcceptPolicy = newValue } }
@@ -195,7 +197,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     // MARK: Credentials
 
     /// Where the session finds credentials before it asks its delegate: ``URLCredentialStorage/shared``, or one of its
-    /// own for an ephemeral configuration. `nil`: nowhere; the session then remembers by itself who was let in.
+    /// own for an ephemeral configuration. `nil`: nowhere; the session then remembers accepted credentials by itself.
     open var urlCredentialStorage: URLCredentialStorage? {
         get { snapshot.urlCredentialStorage }
         set { values.withLock { $0.urlCredentialStorage = newValue } }
@@ -212,11 +214,11 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     // MARK: Protocols
 
-    /// The classes that are asked, the first one first, whether they load a request; those that nobody takes are loaded
-    /// as always. Empty by default.
+    /// The classes that are asked, the first one first, whether they load a request; if none does, it is loaded from
+    /// its server. Empty by default.
     ///
-    /// Classes that are no subclasses of ``URLProtocol`` are left out. Background sessions ask nobody: their transfers
-    /// go on where no class of the program is. ``URLSession/shared`` asks the classes that were registered with
+    /// Classes that are no subclasses of ``URLProtocol`` are left out. Background sessions do not ask: their transfers
+    /// may resume in a process without the class. ``URLSession/shared`` asks the classes that were registered with
     /// ``URLProtocol/registerClass(_:)``.
     open var protocolClasses: [AnyClass]? {
         get { snapshot.protocolClasses }
@@ -235,13 +237,13 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// | ``kCFNetworkProxiesHTTPEnable`` | a number; the proxy is used when it is there and not zero |
     /// | ``kCFNetworkProxiesHTTPProxy`` | the proxy's name or address, or a URL with its user and password |
     /// | ``kCFNetworkProxiesHTTPPort`` | a number, or its digits; 80 when it is missing |
-    /// | `"HTTPProxyUsername"`, `"HTTPProxyPassword"` | who to be for the proxy |
+    /// | `"HTTPProxyUsername"`, `"HTTPProxyPassword"` | the credentials for the proxy |
     /// | ``kCFNetworkProxiesExceptionsList`` | hosts that are reached without the proxy |
     /// | ``kCFNetworkProxiesExcludeSimpleHostnames`` | a number; not zero: no proxy for names without a dot |
     ///
-    /// `nil`, the default, leaves it to ``usesEnvironmentProxies``; an empty dictionary means no proxy. A value that
-    /// means nothing makes the tasks that would use it fail with `URLError.cannotConnectToHost`. Other keys are kept
-    /// and mean nothing. Numbers, texts and lists of texts come back as they were set, anything else as its description.
+    /// `nil`, the default, leaves it to ``usesEnvironmentProxies``; an empty dictionary means no proxy. An invalid
+    /// value makes the tasks that would use it fail with `URLError.cannotConnectToHost`. Other keys are kept without
+    /// effect. Numbers, texts and lists of texts come back as they were set, anything else as its description.
     open var connectionProxyDictionary: [AnyHashable: Any]? {
         get { snapshot.proxyDictionary?.dictionary }
         set {
@@ -255,7 +257,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     ///
     /// The environment is read when the session is made, and only if ``connectionProxyDictionary`` is `nil`. The names
     /// in capitals count, too, but not `HTTP_PROXY` in a program that serves a web request (`REQUEST_METHOD` is set
-    /// there): whoever made that request could have chosen its value.
+    /// there): the client of that request could have chosen its value.
     open var usesEnvironmentProxies: Bool {
         get { snapshot.usesEnvironmentProxies }
         set { values.withLock { $0.usesEnvironmentProxies = newValue } }
@@ -263,33 +265,32 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// How many connections at most are open to one host, or one proxy, at a time. 6 by default; less than 1 means 1.
     ///
-    /// Each takes a descriptor. When the process has none left but a few for others, tasks wait as if those open already
-    /// were the maximum; without a single one to wait for they fail with `URLError.cannotConnectToHost`.
+    /// Each takes a descriptor. When the process has only a few left, tasks wait as if the open connections were the
+    /// maximum; without a single one to wait for they fail with `URLError.cannotConnectToHost`.
     open var httpMaximumConnectionsPerHost: Int {
         get { snapshot.httpMaximumConnectionsPerHost }
         set { values.withLock { $0.httpMaximumConnectionsPerHost = newValue } }
     }
 
-    /// How many bytes all of the session's tasks together may receive in a second. `nil`, the default: as many as come.
+    /// How many bytes all of the session's tasks together may receive in a second. `nil`, the default: no limit.
     ///
-    /// Counted is what comes over connections: heads, framing and coded bodies included, answers from the cache or from a
-    /// ``URLProtocol`` not. Each task gets as much as the others, in turn. Over one second the rate is kept to within a
-    /// tenth. Whoever waits for his turn makes progress as far as ``timeoutIntervalForRequest`` is concerned;
-    /// ``timeoutIntervalForResource`` goes on. Less than 1 means 1. See <doc:LimitingRates>.
+    /// Bytes from connections count, heads, framing and coded bodies included; responses from the cache or from a
+    /// ``URLProtocol`` do not. Tasks take turns, with the same share for each. Over one second the rate is kept to
+    /// within a tenth. Waiting for its turn is progress as far as a task's ``timeoutIntervalForRequest`` is concerned;
+    /// ``timeoutIntervalForResource`` keeps running. Less than 1 means 1. See <doc:LimitingRates>.
     open var maximumBytesReceivedPerSecond: Int? {
         get { snapshot.maximumBytesReceivedPerSecond }
         set { values.withLock { $0.maximumBytesReceivedPerSecond = newValue.map { max(1, $0) } } }
     }
 
     /// How many bytes all of the session's tasks together may send in a second, heads and framing included. `nil`, the
-    /// default: as many as the network takes. What is received has a limit of its own, which is
-    /// ``maximumBytesReceivedPerSecond``; the rules are the same.
+    /// default: no limit. The rules are those of ``maximumBytesReceivedPerSecond``.
     open var maximumBytesSentPerSecond: Int? {
         get { snapshot.maximumBytesSentPerSecond }
         set { values.withLock { $0.maximumBytesSentPerSecond = newValue.map { max(1, $0) } } }
     }
 
-    /// The folder in which unfinished downloads lie; made when it is first needed.
+    /// The folder of unfinished downloads; made when it is first needed.
     ///
     /// `nil` (the default) means the user's cache directory under the program's name. Resume data names partial
     /// files relative to this folder, so a session that resumes a download has to use the folder that started it.
@@ -302,37 +303,37 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// The folder in which background sessions keep a folder each; made when it is first needed.
     ///
-    /// `nil` (the default) means the user's data directory (`$XDG_DATA_HOME`), under ``sharedContainerIdentifier`` or the
-    /// program's name.
+    /// `nil` (the default) means the user's data directory (`$XDG_DATA_HOME`), under ``sharedContainerIdentifier`` or
+    /// the program's name.
     open var backgroundSessionsDirectory: URL? {
         get { snapshot.backgroundSessionsDirectory }
         set { values.withLock { $0.backgroundSessionsDirectory = newValue } }
     }
 
-    /// The name of a folder in the user's data directory that several programs share; whichever makes the session first
-    /// has its tasks. `nil`, the default, means the program's own folder.
+    /// The name of a folder in the user's data directory that several programs share; the first to make the session has
+    /// its tasks. `nil`, the default, means the program's own folder.
     open var sharedContainerIdentifier: String? {
         get { snapshot.sharedContainerIdentifier }
         set { values.withLock { $0.sharedContainerIdentifier = newValue } }
     }
 
-    /// Whether a background session's unfinished downloads go on by themselves when another process makes the session
-    /// again. `false`, the default, is what Apple's systems do after a program was ended by force: they end with
-    /// `URLError.cancelled` and resume data. Uploads from files start over, or end with the same error.
+    /// Whether a background session's unfinished downloads resume by themselves when another process makes the session
+    /// again. `false`, the default, is what Apple's systems do after a program was ended by force: the downloads end
+    /// with `URLError.cancelled` and resume data. Uploads from files start over, or end with the same error.
     open var continuesDownloadsAfterRelaunch: Bool {
         get { snapshot.continuesDownloadsAfterRelaunch }
         set { values.withLock { $0.continuesDownloadsAfterRelaunch = newValue } }
     }
 
-    /// Whether the system launches the program for the session's events. Kept; nothing here launches programs: events
-    /// are delivered when the program makes the session.
+    /// Whether the system launches the program for the session's events. Kept without effect: events are delivered when
+    /// the program makes the session.
     open var sessionSendsLaunchEvents: Bool {
         get { snapshot.sessionSendsLaunchEvents }
         set { values.withLock { $0.sessionSendsLaunchEvents = newValue } }
     }
 
-    /// Whether the system may choose a better moment for the session's transfers. Kept; they start at once, since
-    /// nothing here knows of a better one.
+    /// Whether the system may choose a better time for the session's transfers. Kept without effect; they start at
+    /// once.
     open var isDiscretionary: Bool {
         get { snapshot.isDiscretionary }
         set { values.withLock { $0.isDiscretionary = newValue } }
@@ -342,11 +343,11 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// The clock by which the session's time-outs are measured; `nil`, the default, is the system's, which never jumps.
     ///
-    /// A test that wants to see a time-out, or what a program does about one, sets a clock that it turns by hand, such as
-    /// `ManualClock` of `PurlTesting`; nothing then has to wait for the time to pass. The clock counts for
-    /// ``timeoutIntervalForRequest`` and ``timeoutIntervalForResource``, the pauses of ``waitsForConnectivity``, the second
-    /// that a body waits for `100 Continue`, and how long an idle connection is trusted. It does not count for dates of
-    /// the calendar (``URLSessionTask/earliestBeginDate``, cookies, the cache) and for metrics.
+    /// A test of a time-out sets a clock that it advances by hand, such as `ManualClock` of `PurlTesting`, and does not
+    /// have to wait. The clock counts for ``timeoutIntervalForRequest`` and ``timeoutIntervalForResource``, the pauses
+    /// of ``waitsForConnectivity``, the second that a body waits for `100 Continue`, and how long an idle connection is
+    /// trusted. It does not count for dates of the calendar (``URLSessionTask/earliestBeginDate``, cookies, the cache)
+    /// and for metrics.
     open var clock: (any Clock<Duration>)? {
         get { snapshot.clock.custom?.clock }
         set {
@@ -355,15 +356,15 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         }
     }
 
-    // MARK: Places of tests
+    // MARK: For tests
 
-    /// The disk on which partial files and journals lie.
+    /// The file system of partial files and journals.
     package var files: any FileLayer {
         get { snapshot.files }
         set { values.withLock { $0.files = newValue } }
     }
 
-    /// Who knows the hosts' addresses.
+    /// Looks up the hosts' addresses.
     package var resolver: any Resolver {
         get { snapshot.resolver }
         set { values.withLock { $0.resolver = newValue } }
@@ -373,7 +374,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// How many received bytes a task may hold that its delegate or file has not taken yet. 1 MiB by default.
     ///
-    /// At the limit the task stops reading its socket, so the server waits instead of memory growing.
+    /// At the limit the task stops reading from its socket, so that the server waits and memory does not grow.
     open var maximumBufferedBytesPerTask: Int {
         get { snapshot.maximumBufferedBytesPerTask }
         set { values.withLock { $0.maximumBufferedBytesPerTask = max(1, newValue) } }

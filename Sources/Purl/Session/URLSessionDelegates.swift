@@ -1,19 +1,27 @@
 import Foundation
 
-// All delegate methods run on the session's `delegateQueue`, one at a time, in the order in which things happened.
+// All delegate methods run on the session's `delegateQueue`, one at a time, in the order of the events.
 
-/// What a session tells its delegate about itself.
+/// The delegate methods about a session itself.
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
-    /// The session is invalid: its tasks are done and this is the last call. Called once; the delegate is released
+    /// The session is invalid: its tasks are over, and this is the last call. Called once; the delegate is released
     /// afterwards.
     ///
-    /// - Parameter error: `nil` when the session was invalidated on purpose. A background session is invalid from the
-    ///   start when its identifier is in use (`.backgroundSessionInUseByAnotherProcess`) or its folder unusable.
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - error: `nil` when the program invalidated the session. A background session is invalid from the start when
+    ///     its identifier is in use (`.backgroundSessionInUseByAnotherProcess`) or its folder unusable.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
 
-    /// Somebody asks for credentials that concern the whole session: a certificate, or those of a connection. Not called
-    /// today: that takes TLS, NTLM or Negotiate, which Purl does not speak. A user and a password, by Basic or Digest,
-    /// are asked for with the task's method, ``URLSessionTaskDelegate/urlSession(_:task:didReceive:completionHandler:)``.
+    /// A server asks for credentials that concern the whole session: a certificate, or those of a connection. Not
+    /// called today: that takes TLS, NTLM or Negotiate, which Purl does not support. A user and a password, for Basic
+    /// or Digest, are asked for with the task's method,
+    /// ``URLSessionTaskDelegate/urlSession(_:task:didReceive:completionHandler:)``.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - challenge: The challenge.
+    ///   - completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         didReceive challenge: URLAuthenticationChallenge,
@@ -22,6 +30,8 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
 
     /// A background session's tasks that were running when an earlier process ended have all had their last call. Not
     /// called when there were none.
+    ///
+    /// - Parameter session: The session.
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession)
 }
 
@@ -39,14 +49,24 @@ extension URLSessionDelegate {
     public func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
 }
 
-/// What a session tells its delegate about any task.
+/// The delegate methods about tasks of every kind.
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
-    /// A task was made; the first call about it. Of those that an `async` method makes its own delegate is told, where
-    /// it has one.
+    /// A task was created; the first call about it. For a task of an `async` method the task's own delegate receives
+    /// it, if there is one.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask)
 
-    /// A task's ``URLSessionTask/earliestBeginDate`` has come. Nothing goes on until the handler is called: with
+    /// A task's ``URLSessionTask/earliestBeginDate`` has come. The task waits until the handler is called: with
     /// `.continueLoading`, with `.useNewRequest` and another request, or with `.cancel`.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - request: The request the task was made with.
+    ///   - completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -56,18 +76,34 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// No connection could be made, and the task waits for the network; see
     /// ``URLSessionConfiguration/waitsForConnectivity``. Called once at most for a task.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
 
-    /// An interim response came (RFC 9110 §15.2): 100, 102, 103, any 1xx but 101. The final one is still to come.
+    /// An interim response arrived (RFC 9110 §15.2): 100, 102, 103, any 1xx but 101. The final one is still to come.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - response: The interim response.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
         didReceiveInformationalResponse response: HTTPURLResponse
     )
 
-    /// The server answered with a redirect (RFC 9110 §15.4). Nothing goes on until the handler is called: with
-    /// `request` to follow, with another request to go there instead, with `nil` to take the redirect response
-    /// itself, body included, as the result.
+    /// The server sent a redirect (RFC 9110 §15.4). The task waits until the handler is called: with `request` to
+    /// follow it, with another request to load that instead, with `nil` to take the redirect response itself, body
+    /// included, as the result.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - response: The redirect response.
+    ///   - request: The request that follows it.
+    ///   - completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -76,12 +112,18 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     )
 
-    /// The server wants to know who asks, and nothing that is known (from the URL, earlier requests, the credential
-    /// storage) would do. Nothing goes on until the handler is called, or one method of the challenge's sender; the
+    /// The server asks for credentials, and refuses those that are known (from the URL, earlier requests, the
+    /// credential storage). The task waits until the handler is called, or one method of the challenge's sender; the
     /// first answer counts, from any thread. Called for tasks with a completion handler too.
     ///
     /// A response with several challenges asks about the safest: Digest with SHA-256, then with MD5, then Basic. A
     /// credential that has been refused twice is not tried a third time: the response that refused it is the result.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - challenge: The challenge.
+    ///   - completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -91,8 +133,13 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// A stream is needed to read the request's body from: the first one of a task made with
     /// ``URLSession/uploadTask(withStreamedRequest:)``, or another one because the body has to be sent again, after a
-    /// redirect say. Nothing goes on until the handler is called; `nil` ends the task with
+    /// redirect for instance. The task waits until the handler is called; `nil` ends it with
     /// `URLError.requestBodyStreamExhausted`, unless the request has a stream that has not been read from.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - completionHandler: Takes the stream.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -103,9 +150,11 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// into one.
     ///
     /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
     ///   - bytesSent: Bytes since the last call.
-    ///   - totalBytesSent: Bytes sent so far. They begin again at 0 when the body is sent again.
-    ///   - totalBytesExpectedToSend: The body's length, or ``NSURLSessionTransferSizeUnknown`` when nobody knows it.
+    ///   - totalBytesSent: Bytes sent so far. The count begins again at 0 when the body is sent again.
+    ///   - totalBytesExpectedToSend: The body's length, or ``NSURLSessionTransferSizeUnknown`` when it is not known.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -114,11 +163,21 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         totalBytesExpectedToSend: Int64
     )
 
-    /// The task is over: how it went. The last call but one, made for tasks with a completion handler as well, before
-    /// that is called.
+    /// The metrics of a task that is over. The last call but one, made for tasks with a completion handler as well,
+    /// before that is called.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - metrics: The metrics.
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
 
-    /// The last call about a task, made exactly once. `error` is `nil` on success, whatever the status code.
+    /// The last call about a task, made exactly once.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - error: Why the task failed; `nil` on success, whatever the status code.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
 }
 
@@ -186,9 +245,15 @@ extension URLSessionTaskDelegate {
     public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
 }
 
-/// What a session tells its delegate about data tasks.
+/// The delegate methods about data tasks.
 public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
-    /// The head of the response is here. No byte of the body is read until the handler is called.
+    /// The head of the response arrived. No byte of the body is read until the handler is called.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - dataTask: The data task.
+    ///   - response: The response.
+    ///   - completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
@@ -196,16 +261,26 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     )
 
-    /// The answer `.becomeDownload` took effect: this was the last call about `dataTask`, and `downloadTask`,
-    /// already running, goes on with the same response.
+    /// The data task became a download task: this was the last call about `dataTask`, and `downloadTask`, already
+    /// running, continues with the same response.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - dataTask: The data task.
+    ///   - downloadTask: The task in its place.
     func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
         didBecome downloadTask: URLSessionDownloadTask
     )
 
-    /// The answer `.becomeStream` took effect: this was the last call about `dataTask`, and `streamTask`, already
-    /// running, has the connection. What comes after the head of the response is what it reads first.
+    /// The data task became a stream task: this was the last call about `dataTask`, and `streamTask`, already running,
+    /// has the connection. It first reads what follows the head of the response.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - dataTask: The data task.
+    ///   - streamTask: The task in its place.
     func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
@@ -213,12 +288,23 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     )
 
     /// Bytes of the body arrived. While this method runs, the session reads at most
-    /// `maximumBufferedBytesPerTask` ahead; then the server waits.
+    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask`` ahead; then the server waits.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - dataTask: The data task.
+    ///   - data: The bytes.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
 
-    /// The whole response has come, and the session's cache would store it. Answer with it, with a changed one, or with
+    /// The whole response arrived, and the session's cache would store it. Answer with it, with a changed one, or with
     /// `nil` to have nothing stored; the task's completion does not wait for the answer. Not called for responses that
-    /// may not be stored or are too large, for those that come from the cache, and for tasks with a completion handler.
+    /// may not be stored or are too large, for those from the cache, and for tasks with a completion handler.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - dataTask: The data task.
+    ///   - proposedResponse: The response that would be stored.
+    ///   - completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
@@ -261,10 +347,15 @@ extension URLSessionDataDelegate {
     }
 }
 
-/// What a session tells its delegate about download tasks.
+/// The delegate methods about download tasks.
 public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
     /// The whole body is in the file at `location`. The file is removed when this method returns, unless it was
     /// moved or opened by then.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - downloadTask: The download task.
+    ///   - location: The file.
     func urlSession(
         _ session: URLSession,
         downloadTask: URLSessionDownloadTask,
@@ -274,10 +365,12 @@ public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
     /// Bytes were written to the partial file. Calls that would pile up behind a busy queue are merged into one.
     ///
     /// - Parameters:
+    ///   - session: The session.
+    ///   - downloadTask: The download task.
     ///   - bytesWritten: Bytes since the last call.
     ///   - totalBytesWritten: Bytes in the file, those of earlier attempts included.
     ///   - totalBytesExpectedToWrite: The length of the whole resource, or
-    ///     ``NSURLSessionTransferSizeUnknown`` when the server did not say.
+    ///     ``NSURLSessionTransferSizeUnknown`` when the server did not send it.
     func urlSession(
         _ session: URLSession,
         downloadTask: URLSessionDownloadTask,
@@ -286,8 +379,14 @@ public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
         totalBytesExpectedToWrite: Int64
     )
 
-    /// A download made from resume data goes on at `fileOffset`; 0 when it had to start over because the resource
-    /// changed or the partial file could not be trusted.
+    /// A download made from resume data resumes.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - downloadTask: The download task.
+    ///   - fileOffset: The first byte that is loaded; 0 when the download had to start over because the resource
+    ///     changed or the partial file could not be trusted.
+    ///   - expectedTotalBytes: The length of the whole resource, or ``NSURLSessionTransferSizeUnknown``.
     func urlSession(
         _ session: URLSession,
         downloadTask: URLSessionDownloadTask,

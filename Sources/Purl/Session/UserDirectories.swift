@@ -1,13 +1,13 @@
 import Foundation
 internal import PurlIO
 
-/// Where a user's files of a kind belong (XDG Base Directory Specification), or the temporary directory where there is
-/// no such place: a container without a home can still download.
+/// The directories of a user's files (XDG Base Directory Specification), or the temporary directory where there is
+/// none: a container without a home can still download.
 package enum UserDirectories {
-    /// What can be had again: `$XDG_CACHE_HOME`, else the platform's.
+    /// For files that can be loaded again: `$XDG_CACHE_HOME`, else the platform's.
     package static var caches: URL { folder("XDG_CACHE_HOME", else: .cachesDirectory) }
 
-    /// What cannot: `$XDG_DATA_HOME`, else the platform's.
+    /// For files that cannot: `$XDG_DATA_HOME`, else the platform's.
     static var data: URL { folder("XDG_DATA_HOME", else: .applicationSupportDirectory) }
 
     private static func folder(_ variable: String, else place: FileManager.SearchPathDirectory) -> URL {
