@@ -25,25 +25,6 @@ enum NextHop: Hashable, Sendable {
     }
 }
 
-/// Makes a session's connections.
-protocol Dialler: Sendable {
-    /// Makes a connection; `completion` is called once, never within this call, and never after the dial was cancelled.
-    @NetworkActor func dial(
-        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
-    ) -> Dial
-}
-
-/// Dials over the network, or to a socket of this machine.
-struct NetworkDialler: Dialler {
-    let resolver: any Resolver
-
-    func dial(
-        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
-    ) -> Dial {
-        Dial(to: endpoint, resolver: resolver) { completion($0.map { $0 }) }
-    }
-}
-
 /// A session's connections: kept alive, reused, and never more to one hop than the configuration allows.
 ///
 /// Each hop has a lane, whose ``ConnectionSchedule`` knows its idle connections and the exchanges that wait for one, and
@@ -130,7 +111,7 @@ final class ConnectionPool {
         }
     }
 
-    /// How long an idle connection is kept, unless the server's `Keep-Alive` field says less.
+    /// How long an idle connection is kept, unless the server's `Keep-Alive` field allows less.
     private static let idleLimit: Duration = .seconds(60)
 
     let clock: SessionClock

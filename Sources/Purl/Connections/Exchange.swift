@@ -40,7 +40,7 @@ final class Exchange {
         case over
     }
 
-    /// How long a body waits for the server to say that it wants it (RFC 9110 §10.1.1).
+    /// How long a body waits for the server to ask for it (RFC 9110 §10.1.1).
     private static let continueLimit = Duration.seconds(1)
 
     private let client: any ExchangeClient
@@ -121,7 +121,7 @@ final class Exchange {
         }
     }
 
-    /// The server wants the body, or has had its time to say so.
+    /// The server asks for the body, or has had its time to do so.
     private func startBody(on connection: HTTPConnection) {
         continueTimer?.cancel()
         continueTimer = nil
@@ -330,7 +330,7 @@ final class Exchange {
         client.exchange(connection, didFailWith: failure)
     }
 
-    /// Ends without a word to the client.
+    /// Ends without a call to the client.
     func stop() {
         stopSending()
         stage = .over

@@ -119,7 +119,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     /// Nothing has arrived. Mostly the loop has looked since, and reported no event; it does not look where the last
     /// exchange was queued for the session's limit.
     private var isQuiet: Bool {
-        transport.interest.contains(.read) && EventLoop.shared.hasToldAll(since: idleTurn) || transport.isQuiet
+        transport.interest.contains(.read) && EventLoop.shared.hasDeliveredAll(since: idleTurn) || transport.isQuiet
     }
 
     /// Closes an idle connection.

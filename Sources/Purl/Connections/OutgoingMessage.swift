@@ -11,7 +11,7 @@ struct OutgoingMessage {
 
     /// Why there is more to send and the transport is not what it waits for.
     private enum Pause {
-        /// The server is to say whether it wants the body (RFC 9110 §10.1.1).
+        /// The server has not asked for the body yet (RFC 9110 §10.1.1).
         case forContinue
         /// The body's source has nothing yet.
         case forContent
@@ -62,7 +62,7 @@ struct OutgoingMessage {
     /// All of it went out.
     var isSent: Bool { !isStopped && headSent == head.count && isContentSent }
 
-    /// The server is to say first whether it wants the body.
+    /// The body waits until the server asks for it.
     var awaitsContinue: Bool {
         if case .forContinue = pause { return true }
         return false
@@ -92,7 +92,7 @@ struct OutgoingMessage {
 
     private var allowance: Int { Int(clamping: ceiling - bytesSent) }
 
-    /// The body need not wait any longer for the server's word.
+    /// The body need not wait for the server any longer.
     mutating func startBody() {
         if case .forContinue = pause { pause = nil }
     }

@@ -14,7 +14,7 @@ protocol ResponseSource: AnyObject {
     var awaitsItsOwn: Bool { get }
     /// Ends the exchange at once, without another call to its client.
     func abandon()
-    /// Ends the exchange, and gives away the connection it went over, with the bytes that have arrived and were not
+    /// Ends the exchange, and hands over the connection it used, with the bytes that have arrived and were not
     /// reported; `nil`, and nothing ends, when there is none.
     func surrender() -> (transport: any Transport, surplus: [UInt8])?
 }

@@ -3,23 +3,28 @@ import Synchronization
 
 /// A way to load requests that a program brings itself: a stand-in for the network in tests, or a scheme of its own.
 ///
-/// Subclass it, say in ``canInit(with:)-(URLRequest)`` which requests it takes, and tell the ``client`` in
-/// ``startLoading()`` what they are answered with. A session asks the classes in its
+/// Subclass it, decide in ``canInit(with:)-(URLRequest)`` which requests it takes, and report the response to the
+/// ``client`` in ``startLoading()``. A session asks the classes in its
 /// ``URLSessionConfiguration/protocolClasses``, the first one first; ``URLSession/shared`` asks those that were
-/// registered with ``registerClass(_:)``, the last one first. Who takes a request loads it for every kind of task. See
-/// <doc:StubbingRequests>.
+/// registered with ``registerClass(_:)``, the last one first. The class that takes a request loads it for every kind of task.
+/// See <doc:StubbingRequests>.
 ///
 /// All methods of one load are called one at a time, on a serial queue that belongs to this load alone: they may
 /// block. The client may be called from any thread.
 open class URLProtocol: NSObject {
     private let ownRequest: URLRequest
     private let ownCachedResponse: CachedURLResponse?
-    /// Who is told how the load goes.
+    /// The client that the load is reported to.
     open var client: (any URLProtocolClient)?
     /// The task that is loaded, where there is one.
     open var task: URLSessionTask?
 
     /// Makes a protocol for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - cachedResponse: What the cache has for the request.
+    ///   - client: The client that the load is reported to.
     public required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
         ownRequest = request
         ownCachedResponse = cachedResponse
@@ -27,6 +32,11 @@ open class URLProtocol: NSObject {
     }
 
     /// Makes a protocol for a task; sessions use this one.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - cachedResponse: What the cache has for the request.
+    ///   - client: The client that the load is reported to.
     public required convenience init(
         task: URLSessionTask, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?
     ) {
@@ -44,54 +54,86 @@ open class URLProtocol: NSObject {
 
     // MARK: For subclasses
 
-    /// Whether the class loads this request. Here `false`; a subclass says which.
+    /// Whether the class loads this request. Here `false`; a subclass decides.
+    ///
+    /// - Parameter request: The request.
     open class func canInit(with request: URLRequest) -> Bool { false }
 
     /// Whether the class loads this task: as it is with its request, unless a subclass knows better.
+    ///
+    /// - Parameter task: The task.
     open class func canInit(with task: URLSessionTask) -> Bool {
         task.currentRequest.map { canInit(with: $0) } ?? false
     }
 
     /// The form of a request that stands for all that mean the same. Here the request itself.
+    ///
+    /// - Parameter request: The request.
     open class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
     /// Whether a response to one request may answer the other. Here: whether their canonical forms are equal.
+    ///
+    /// - Parameters:
+    ///   - a: A request.
+    ///   - b: Another request.
     open class func requestIsCacheEquivalent(_ a: URLRequest, to b: URLRequest) -> Bool {
         canonicalRequest(for: a) == canonicalRequest(for: b)
     }
 
-    /// Begins to load, and tells the ``client`` how it goes; it may go on after this returns. Here it fails.
+    /// Begins to load, and reports to the ``client``; it may continue after this returns. Here it fails.
     open func startLoading() {
         client?.urlProtocol(self, didFailWithError: URLError(.resourceUnavailable))
     }
 
-    /// The load is over, or nobody wants it any more. Called once for every load that began.
+    /// Stops the load, which has finished or is not wanted any more. Called once for every load that began.
     open func stopLoading() {}
 
     // MARK: Properties of requests
 
     /// What was kept in a request under a key.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - request: The request.
     open class func property(forKey key: String, in request: URLRequest) -> Any? {
         request.properties[key]
     }
 
     /// Keeps something in a request. Copies have it, too, also those that a redirect makes; it is not sent. Two requests
     /// that differ in nothing else are equal.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - request: The request.
     open class func setProperty(_ value: any Sendable, forKey key: String, in request: inout URLRequest) {
         request.properties[key] = value
     }
 
     /// Keeps something in a request that is an object. Its copies have it, too, as a ``URLRequest`` or not.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - request: The request.
     open class func setProperty(_ value: any Sendable, forKey key: String, in request: NSMutableURLRequest) {
         request.change { setProperty(value, forKey: key, in: &$0) }
     }
 
     /// Keeps nothing in a request under a key any more.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - request: The request.
     open class func removeProperty(forKey key: String, in request: inout URLRequest) {
         request.properties[key] = nil
     }
 
     /// Keeps nothing in a request that is an object under a key any more.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - request: The request.
     open class func removeProperty(forKey key: String, in request: NSMutableURLRequest) {
         request.change { removeProperty(forKey: key, in: &$0) }
     }
@@ -105,6 +147,8 @@ open class URLProtocol: NSObject {
 
     /// Lets ``URLSession/shared`` load with this class, which it asks before all others. A class that is registered
     /// already becomes the last one. `false` when it is no subclass of this one.
+    ///
+    /// - Parameter protocolClass: The class.
     @discardableResult
     open class func registerClass(_ protocolClass: AnyClass) -> Bool {
         guard let type = protocolClass as? URLProtocol.Type else { return false }
@@ -115,7 +159,9 @@ open class URLProtocol: NSObject {
         return true
     }
 
-    /// Takes a class out again. Loads that have begun go on.
+    /// Takes a class out again. Loads that have begun continue.
+    ///
+    /// - Parameter protocolClass: The class.
     open class func unregisterClass(_ protocolClass: AnyClass) {
         registry.withLock { $0.removeAll { ObjectIdentifier($0) == ObjectIdentifier(protocolClass) } }
     }

@@ -9,7 +9,7 @@ struct HTTPProxy: Hashable, Sendable {
 
     /// - Parameters:
     ///   - text: A host's name or address, or a URL such as `http://user:password@host:port`. The port is 80 when neither
-    ///     says another.
+    ///     has another.
     ///   - port: Goes before the text's.
     init(_ text: String, port: Int? = nil, user: String? = nil, password: String? = nil) throws(ProxyFault) {
         guard let url = Self.url(text) else { throw .unreadable(Self.hidingUser(text)) }

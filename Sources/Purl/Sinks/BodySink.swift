@@ -12,12 +12,18 @@ public protocol BodySink: AnyObject, Sendable {
     var length: Int64 { get throws }
 
     /// Adds bytes at the end, all of them.
+    ///
+    /// - Parameter data: The bytes.
     func append(_ data: Data) throws
 
     /// Drops what lies beyond `length`, so that the next append continues there.
+    ///
+    /// - Parameter length: The length, in bytes.
     func truncate(to length: Int64) throws
 
     /// The bytes at these offsets, all of which the sink holds: they prove that it still holds what it held.
+    ///
+    /// - Parameter range: The offsets.
     func bytes(in range: Range<Int64>) throws -> Data
 
     /// Returns when everything appended is safe.
@@ -28,6 +34,8 @@ public protocol BodySink: AnyObject, Sendable {
 
     /// Keeps what the task needs to know when it goes on: which resource and version the bytes belong to. `nil`
     /// removes it. It must be replaced as a whole or not at all.
+    ///
+    /// - Parameter record: The record; `nil` removes it.
     func saveRecord(_ record: Data?) throws
 
     /// The task is over. A later task may use the sink again.

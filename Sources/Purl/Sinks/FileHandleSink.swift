@@ -29,6 +29,7 @@ public final class FileHandleSink: PipedSink {
 
     /// A sink on the file at `url`, which is made when it is not there.
     ///
+    /// - Parameter url: The address of the file.
     /// - Parameter recordURL: Where to keep what is known of the bytes. By default beside the file, with ".resume"
     ///   appended to its name.
     public init(fileAt url: URL, recordAt recordURL: URL? = nil) {
@@ -38,6 +39,7 @@ public final class FileHandleSink: PipedSink {
 
     /// A sink on an open file, readable and writable. It is not closed by the sink.
     ///
+    /// - Parameter handle: The open file.
     /// - Parameter recordURL: Where to keep what is known of the bytes. Without it nothing vouches for bytes that are
     ///   there, and a transfer starts over.
     public init(_ handle: FileHandle, recordAt recordURL: URL?) {
@@ -46,6 +48,10 @@ public final class FileHandleSink: PipedSink {
 
     /// Moves the file to `url`, and its record with it; replaces what is there. A task that is writing goes on
     /// writing to the moved file.
+    ///
+    /// - Parameters:
+    ///   - url: Where the file is to be.
+    ///   - recordURL: Where to keep what is known of the bytes; `nil` puts it beside the file.
     public func move(to url: URL, recordAt recordURL: URL? = nil) throws {
         var newRecord = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
         try state.withLock { state in
@@ -63,6 +69,8 @@ public final class FileHandleSink: PipedSink {
 
     /// The resource has a new address (a link that expired, say): lets a task for `url` go on with the bytes there are,
     /// provided that the server's validator there is still the one they came with. Without a record nothing happens.
+    ///
+    /// - Parameter url: The new address of the resource.
     public func adopt(_ url: URL) throws {
         try state.withLock { state in
             guard let record = try state.record?.load(), var resume = try? ResumeData(decoding: record) else { return }
@@ -114,6 +122,8 @@ public final class FileHandleSink: PipedSink {
     }
 
     /// Takes the file first: a record is its owner's only.
+    ///
+    /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
         try withHandle { _ in }
         try state.withLock { try $0.record?.save(record) }

@@ -24,6 +24,7 @@ public final class OutputStreamSink: BodySink {
 
     /// A sink on the file at `url`, which is made when it is not there.
     ///
+    /// - Parameter url: The address of the file.
     /// - Parameter recordURL: Where to keep what is known of the bytes. By default beside the file, with ".resume"
     ///   appended to its name.
     public init(fileAt url: URL, recordAt recordURL: URL? = nil) {
@@ -32,6 +33,8 @@ public final class OutputStreamSink: BodySink {
     }
 
     /// A sink on a stream, which it opens if need be and closes at the end.
+    ///
+    /// - Parameter stream: The stream.
     public init(_ stream: sending OutputStream) {
         state = Mutex(State(file: nil, record: nil, stream: stream))
     }
@@ -77,6 +80,8 @@ public final class OutputStreamSink: BodySink {
     }
 
     /// Nothing on a stream that is no file: where its bytes went is not known.
+    ///
+    /// - Parameter range: The offsets.
     public func bytes(in range: Range<Int64>) throws -> Data {
         try state.withLock { try Self.handle(&$0)?.bytes(in: range) ?? Data() }
     }
@@ -91,6 +96,8 @@ public final class OutputStreamSink: BodySink {
     }
 
     /// Takes the file first: a record is its owner's only.
+    ///
+    /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
         try state.withLock { state in
             _ = try Self.handle(&state)

@@ -92,7 +92,7 @@ final class CapturedSide: Sendable {
     final class Listener: @unchecked Sendable {
         fileprivate(set) weak var stream: Stream?
 
-        func tell(_ event: Stream.Event) {
+        func report(_ event: Stream.Event) {
             if let stream { stream.delegate?.stream(stream, handle: event) }
         }
     }
@@ -153,8 +153,8 @@ final class CapturedSide: Sendable {
             return state.status
         }
         guard let status else { return }
-        events.tell(self, .openCompleted)
-        if status == .open { events.arm(for: self) } else { events.tell(self, .endEncountered) }
+        events.report(self, .openCompleted)
+        if status == .open { events.arm(for: self) } else { events.report(self, .endEncountered) }
     }
 
     func schedule(in loop: RunLoop, mode: RunLoop.Mode) {
@@ -194,7 +194,7 @@ final class CapturedSide: Sendable {
 
     /// Reports what follows from a count of bytes moved to the delegate.
     private func reporting(_ count: Int) -> Int {
-        if count < 0, status == .error { events.tell(self, .errorOccurred) }
+        if count < 0, status == .error { events.report(self, .errorOccurred) }
         if count > 0 { events.arm(for: self) }
         return count
     }

@@ -111,18 +111,18 @@ final class StreamEvents: Sendable {
             // The user may have read or written without waiting for the call.
             guard side.isReady else { return self.arm(for: side) }
             switch self.direction {
-            case .output: side.listener.tell(.hasSpaceAvailable)
+            case .output: side.listener.report(.hasSpaceAvailable)
             case .input:
                 let connection = self.state.withLock { $0.connection }
                 let isAtEnd = !side.hasBytes && connection?.isAtEnd == true
-                side.listener.tell(isAtEnd ? .endEncountered : .hasBytesAvailable)
+                side.listener.report(isAtEnd ? .endEncountered : .hasBytesAvailable)
             }
         }
     }
 
     /// Has the delegate called with an event.
-    func tell(_ side: CapturedSide, _ event: Stream.Event) {
-        run(for: side) { $0.listener.tell(event) }
+    func report(_ side: CapturedSide, _ event: Stream.Event) {
+        run(for: side) { $0.listener.report(event) }
     }
 
     /// Runs the call once, on whatever run loop that the stream is scheduled in comes first.

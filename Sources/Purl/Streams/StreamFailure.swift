@@ -11,7 +11,7 @@ enum StreamFailure: Error {
     case noConnection
     /// TLS was asked for.
     case secureConnection
-    /// A read or a write did not come about in the time it had.
+    /// A read or a write did not finish in the time it had.
     case timedOut(reading: Bool)
     /// Nothing is read any more, or nothing written.
     case closed(reading: Bool)

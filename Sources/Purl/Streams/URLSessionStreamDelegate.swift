@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a session tells its delegate about stream tasks, beside what it tells about all tasks.
+/// The calls that a session makes about stream tasks, beside those about all tasks.
 public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
     /// Nothing more comes from the server: it has ended its stream, or ``URLSessionStreamTask/closeRead()`` has had its
-    /// turn. Called once at most, also when nobody reads. In the first case there may still be bytes to be read: the
+    /// turn. Called once at most, also when no read waits. In the first case there may still be bytes to be read: the
     /// last of them come with the end.
     func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask)
 
@@ -15,11 +15,11 @@ public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
     func urlSession(_ session: URLSession, betterRouteDiscoveredFor streamTask: URLSessionStreamTask)
 
     /// The answer to ``URLSessionStreamTask/captureStreams()``. The streams are not open yet. They belong to the
-    /// delegate and have nothing to do with the session any more. The task has completed, and its delegate hears nothing
-    /// more of it: neither metrics nor a completion follow.
+    /// delegate and have nothing to do with the session any more. The task has completed, and no more calls about it
+    /// are made: neither metrics nor a completion follow.
     ///
     /// `property(forKey:)` is nil for every key, and no property can be set: what a socket's streams have elsewhere, its
-    /// security level and its proxies say, is settled here before there are streams.
+    /// security level and its proxies, is settled here before there are streams.
     func urlSession(
         _ session: URLSession,
         streamTask: URLSessionStreamTask,

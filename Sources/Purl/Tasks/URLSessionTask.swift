@@ -106,6 +106,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open override func copy() -> Any { copy(with: nil) }
 
     /// Returns the task itself: a transfer cannot be doubled.
+    ///
+    /// - Parameter zone: Ignored.
     open func copy(with zone: NSZone?) -> Any { self }
 
     open override var description: String {
@@ -114,7 +116,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     // MARK: Control
 
-    /// Starts the task, or takes back one ``suspend()``.
+    /// Starts the task, or takes back one ``URLSessionTask/suspend()``.
     open func resume() {
         let starts = values.withLock { values in
             guard values.state == .suspended, values.suspensions > 0 else { return false }

@@ -36,7 +36,7 @@ final class Transaction: ExchangeClient {
         case waiting(ConnectionPool.Waiter)
         case exchanging(any ResponseSource)
         /// The response is not wanted. Its body is read to its end so that the connection can be used again.
-        case leaving(any ResponseSource, Successor)
+        indirect case leaving(any ResponseSource, Successor)
         /// The connection carries messages or a stream.
         case conversing(any Conversation)
         /// The response has arrived; its receiver hands on what is left of the body.

@@ -6,9 +6,9 @@ internal import PurlIO
 enum TransferSource: Sendable {
     case request
     case sink(any BodySink)
-    case resume(ResumeData)
+    indirect case resume(ResumeData)
     /// The same after a relaunch: the journal alone has the resume data.
-    case restored(ResumeData)
+    indirect case restored(ResumeData)
     case unreadable(any Error)
     /// A body of the task's own, in place of the request's.
     case upload(RequestBody)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a session tells its delegate about WebSocket tasks, beside what it tells about all tasks.
+/// The calls that a session makes about WebSocket tasks, beside those about all tasks.
 public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
     /// The handshake is over: messages can go both ways.
     ///

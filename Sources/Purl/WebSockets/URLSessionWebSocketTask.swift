@@ -28,7 +28,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
         case noStatusReceived = 1005
         /// The connection was lost without a close frame. Never sent.
         case abnormalClosure = 1006
-        /// Content that is not what its kind says: text that is not UTF-8, say.
+        /// Content that does not match its kind, such as text that is not UTF-8.
         case invalidFramePayloadData = 1007
         /// A message against the rules of the other side.
         case policyViolation = 1008
@@ -91,7 +91,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     /// Asks for the next message. Each call gets one, in the order of the calls.
     ///
-    /// Messages that nobody has asked for are held until they make up the configuration's
+    /// Messages that no call waits for are held until they make up the configuration's
     /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``; then nothing more is read, and the server has to wait.
     /// Those that were held when the connection was closed can still be received.
     ///
@@ -162,7 +162,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     open override func resume() { super.resume() }
 
-    /// Ends the task: a close frame without a code is sent if there is room for it, nobody waits for an answer, and the
+    /// Ends the task: a close frame without a code is sent if there is room for it, no answer is waited for, and the
     /// task completes with `URLError.cancelled`.
     open override func cancel() { super.cancel() }
 

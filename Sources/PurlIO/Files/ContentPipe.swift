@@ -1,22 +1,24 @@
-/// A way for content from a socket into a file that does not lead through this process's memory.
+/// A pipe through which the system moves content from a socket into a file, past this process's memory.
 ///
-/// One side is filled on the I/O thread, the other emptied wherever files are written; what is in between is the
-/// system's. Where the system will not move bytes into some file they are copied, so emptying works with every file.
+/// It is filled on the network thread, and emptied on the thread that writes the file. Bytes that the system cannot move
+/// into a file are copied, so emptying works with every file.
 package final class ContentPipe: Sendable {
-    /// How much the system is asked to let wait in the pipe. It may grant less.
-    private static let wishedCapacity: Int32 = 1 << 20
+    /// How many bytes the pipe is to hold. The system may grant less.
+    private static let desiredCapacity: Int32 = 1 << 20
 
     private let entrance: Descriptor
     private let exit: Descriptor
 
-    /// Throws when there are no descriptors left, or the system has no such way.
+    /// Throws when there are no descriptors left, or the system has no `splice`.
     package init() throws(SystemError) {
-        let ends = try Platform.splicingPipe(capacity: Self.wishedCapacity)
+        let ends = try Platform.splicingPipe(capacity: Self.desiredCapacity)
         exit = Descriptor(owning: ends.exit)
         entrance = Descriptor(owning: ends.entrance)
     }
 
-    /// Moves into the pipe what has arrived, `limit` bytes at most. Nil: nothing there yet, or no room; 0: end of stream.
+    /// Moves bytes that have arrived into the pipe, at most `limit`.
+    ///
+    /// - Returns: The count; 0 at the end of the stream; `nil` when nothing has arrived, or the pipe is full.
     @NetworkActor package func fill(from socket: StreamSocket, limit: Int) throws(SystemError) -> Int? {
         while true {
             let count = Platform.splice(socket.channel.descriptor.rawValue, to: entrance.rawValue, count: limit)
@@ -41,7 +43,7 @@ package final class ContentPipe: Sendable {
             switch errno {
             case _ where moved == 0: throw SystemError(code: EIO, operation: "splice")
             case EINTR: continue
-            // The file system, or a file opened for appending, does not take it this way.
+            // The file system has no splice, or the file was opened for appending.
             case EINVAL, ENOSYS, EBADF: return try copy(count - done, into: file, at: offset + Int64(done))
             default: throw SystemError.last("splice")
             }

@@ -6,13 +6,13 @@ package protocol FileLayer: Sendable {
     /// Opens the file at `path`.
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile
 
-    /// Gives the file another name, in place of the file that has it now; in one step.
+    /// Renames the file at `path`, and replaces the file at `newPath`, in one step.
     func move(_ path: String, to newPath: String) throws(SystemError)
 
-    /// Removes the file, if there is one. While it is open it stays readable.
+    /// Removes the file at `path`, if there is one. While it is open it stays readable.
     func remove(_ path: String)
 
-    /// Returns when the names in the folder have reached the disk.
+    /// Returns when the names in the folder at `path` have reached the disk.
     func synchronizeFolder(_ path: String) throws(SystemError)
 }
 

@@ -1,14 +1,14 @@
-/// An open file on disk: positioned reads and writes, each either done whole or thrown with the system's reason.
+/// An open file on disk, with positioned reads and writes: each either completes or throws the system's error.
 ///
-/// The calls block, so they are made away from the I/O thread.
+/// The calls block, so they are not made on the network thread.
 package struct RegularFile: ~Copyable, Sendable {
-    /// How a file comes to be open.
+    /// How a file is opened.
     package enum Opening: Sendable {
         /// It must not exist yet; it is readable by its owner only.
         case creating
         /// It must exist, and must not be a symbolic link.
         case existing
-        /// It is made, readable by its owner only, when it does not exist; and must not be a symbolic link.
+        /// It is created, readable by its owner only, when it does not exist; it must not be a symbolic link.
         case existingOrNew
     }
 
@@ -28,7 +28,7 @@ package struct RegularFile: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Opens somebody else's file at `path`, or where a symbolic link there leads, for reading.
+    /// Opens the file at `path`, which may be a symbolic link, for reading: a file of the user's.
     package init(reading path: String) throws(SystemError) {
         // Without O_NONBLOCK opening a pipe would wait for a writer.
         let number = Self.retrying { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
@@ -45,7 +45,7 @@ package struct RegularFile: ~Copyable, Sendable {
         }
     }
 
-    /// Takes the file for this holder alone. False when another descriptor, in this process or elsewhere, has it.
+    /// Locks the file. False when another descriptor, in this process or another, has locked it.
     package func lock() throws(SystemError) -> Bool {
         if Self.retrying({ flock(descriptor.rawValue, LOCK_EX | LOCK_NB) }) == 0 { return true }
         let error = SystemError.last("flock")
@@ -53,7 +53,7 @@ package struct RegularFile: ~Copyable, Sendable {
         throw error
     }
 
-    /// Gives the file up to other holders.
+    /// Unlocks the file.
     package func unlock() {
         _ = Self.retrying { flock(descriptor.rawValue, LOCK_UN) }
     }
@@ -63,7 +63,7 @@ package struct RegularFile: ~Copyable, Sendable {
         Int64(try Self.status(of: descriptor).st_size)
     }
 
-    /// Whether `path` still leads to this file: it may have been removed or moved while it was open.
+    /// Whether this file is the one at `path`: it may have been removed or moved while it was open.
     package func isFound(at path: String) -> Bool {
         var found = stat()
         guard lstat(path, &found) == 0, let own = try? Self.status(of: descriptor) else { return false }
@@ -92,14 +92,14 @@ package struct RegularFile: ~Copyable, Sendable {
         try pipe.empty(count, into: descriptor.rawValue, at: offset)
     }
 
-    /// Sends bytes from `offset` on; returns what `StreamSocket.send` returns, or nil when there are none: the file ends.
+    /// Sends bytes from `offset` on; returns how many the socket took, 0 when it has no room, `nil` at the file's end.
     @NetworkActor package func send(_ count: Int, from offset: Int64, through socket: StreamSocket) throws(SystemError)
         -> Int?
     {
         try socket.send(count, of: descriptor.rawValue, from: offset)
     }
 
-    /// Asks the system to have these bytes in memory soon.
+    /// Has the system read these bytes into memory ahead of their use.
     package func prefetch(_ count: Int, at offset: Int64) {
         Platform.prefetch(descriptor.rawValue, count: count, at: offset)
     }
@@ -129,19 +129,19 @@ package struct RegularFile: ~Copyable, Sendable {
         return done
     }
 
-    /// Cuts the file, or fills it up with zeros, to `length` bytes.
+    /// Cuts the file, or extends it with zeros, to `length` bytes.
     package func truncate(to length: Int64) throws(SystemError) {
         guard Self.retrying({ ftruncate(descriptor.rawValue, off_t(length)) }) == 0 else { throw .last("ftruncate") }
     }
 
-    /// Returns when what was written has reached the disk.
+    /// Returns when all that was written has reached the disk.
     package func synchronize() throws(SystemError) {
         guard Self.retrying({ fsync(descriptor.rawValue) }) == 0 else { throw .last("fsync") }
     }
 
     // MARK: Names
 
-    /// Gives the file at `path` another name, in place of the file that has it now; in one step.
+    /// Renames the file at `path`, and replaces the file at `newPath`, in one step.
     package static func move(_ path: String, to newPath: String) throws(SystemError) {
         guard retrying({ rename(path, newPath) }) == 0 else { throw .last("rename") }
     }

@@ -1,15 +1,15 @@
-/// A descriptor that a loop watches. The channel owns it, and closes it only after the poller has let go of it.
+/// A descriptor that a loop watches. The channel owns it, and closes it only after the poller has stopped watching it.
 ///
-/// The loop keeps a channel alive until it is closed, so its owner has to close it.
+/// The loop keeps a channel alive until it is closed, so its owner must close it.
 @NetworkActor final class Channel {
     /// The descriptor; closed with the channel.
     private(set) var descriptor: Descriptor
-    /// What to do when something that `interest` asks for happens. Gone once the channel is closed.
-    var onReady: (@NetworkActor (Interest) -> Void)?
 
     private let loop: EventLoop
+    private var onReady: (@NetworkActor (Interest) -> Void)?
     private var token: PollToken?
-    /// What the poller knows.
+    private var wanted: Interest = []
+    /// The interest that the poller was last given.
     private var watched: Interest = []
 
     /// Takes over a non-blocking descriptor. Nothing is watched yet.
@@ -22,14 +22,23 @@
     /// Whether the channel still has its descriptor.
     var isOpen: Bool { token != nil }
 
-    /// What the channel is told about. Stays empty once the channel is closed.
-    var interest: Interest = [] {
-        didSet {
-            if isOpen { watch() } else { interest = [] }
+    /// The events that the handler is called for. Stays empty once the channel is closed.
+    var interest: Interest {
+        get { wanted }
+        set {
+            guard isOpen else { return }
+            wanted = newValue
+            watch()
         }
     }
 
-    /// Unregisters, then closes the descriptor. Nothing happens the second time.
+    /// Has `handler` called with those of the events in ``interest`` that happen, in place of an earlier handler. The
+    /// channel releases it when it is closed.
+    func setHandler(_ handler: @escaping @NetworkActor (Interest) -> Void) {
+        onReady = handler
+    }
+
+    /// Unregisters, then closes the descriptor. Has no effect the second time.
     func close() {
         guard let token else { return }
         interest = []
@@ -39,7 +48,7 @@
         onReady = nil
     }
 
-    /// Unregisters, and gives the descriptor away. `nil` when it has been closed.
+    /// Unregisters, and gives the descriptor to the caller. `nil` when it has been closed.
     func release() -> Descriptor? {
         guard let token else { return nil }
         interest = []
@@ -49,18 +58,18 @@
         return descriptor.take()
     }
 
-    /// The poller found the descriptor ready.
+    /// Handles the poller's event: the descriptor is ready.
     func deliver(_ readiness: Interest) {
-        let wanted = readiness.intersection(interest)
-        if !wanted.isEmpty { onReady?(wanted) }
+        let events = readiness.intersection(wanted)
+        if !events.isEmpty { onReady?(events) }
     }
 
     private func watch() {
-        guard let token, interest != watched else { return }
-        if loop.change(descriptor.rawValue, token: token, from: watched, to: interest) {
-            watched = interest
+        guard let token, wanted != watched else { return }
+        if loop.change(descriptor.rawValue, token: token, from: watched, to: wanted) {
+            watched = wanted
         } else {
-            // The kernel was out of memory for it. Without another try the owner would wait for ever.
+            // The kernel had no memory for it. Without another try the owner would wait for ever.
             loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch() }
         }
     }

@@ -1,34 +1,35 @@
-/// Descriptors and timers of the I/O thread. One turn waits for descriptors, tells their channels, and runs due timers.
+/// The descriptors and timers of the network thread. One turn waits for events, delivers them to their channels, and runs
+/// due timers.
 @NetworkActor package final class EventLoop {
-    /// The loop that the I/O thread runs.
+    /// The loop that the network thread runs.
     package static let shared = EventLoop(signal: NetworkActor.shared.executor.signal)
 
     /// The time at which this turn began to run callbacks.
     package private(set) var now = MonotonicTime.current
-    /// How often the poller has been asked.
+    /// How many turns have begun.
     package private(set) var turns: UInt64 = 0
-    /// Not all that the poller found has been told yet.
-    private var isTelling = false
+    /// Events are being delivered, or there are more than the poller could report at once.
+    private var isDelivering = false
 
     private let poller: any Poller
     private let signal: WakeSignal?
-    /// How many milliseconds the poller may sleep without a timer; negative for ever.
+    /// How many milliseconds the poller may wait without a timer; negative: without a limit.
     private let longestWait: Int32
     private let scratchBuffer = ScratchBuffer(byteCount: 256 << 10)
     private var timers = TimerHeap()
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
     private var events: [PollEvent] = []
-    private var endings: [@Sendable () -> Void] = []
+    private var workAfterTurn: [@Sendable () -> Void] = []
 
-    /// A loop over `poller` that nobody but its descriptors and timers wakes.
+    /// A loop over `poller` that only its descriptors and timers wake.
     init(poller: any Poller) {
         self.poller = poller
         signal = nil
         longestWait = -1
     }
 
-    /// A loop that `signal` wakes. When there is none, or it cannot be watched, the loop wakes by itself all the time.
+    /// A loop that `signal` wakes. When there is none, or it cannot be watched, the loop wakes every 10 ms.
     private init(signal: WakeSignal?) {
         let poller = Platform.makePoller()
         let token = PollToken(slot: 0, generation: 0)
@@ -43,7 +44,7 @@
     }
 
     /// Runs `action` once, `delay` from now (soon, when that is zero or less), never within this call.
-    /// The loop keeps the timer until then; nobody else has to.
+    /// The loop keeps the timer until then.
     @discardableResult
     package func schedule(after delay: Duration, _ action: @escaping @NetworkActor () -> Void) -> LoopTimer {
         let timer = LoopTimer(loop: self, action: action)
@@ -54,65 +55,65 @@
     /// 256 KiB for reads on this thread; what it holds is valid until the next read.
     package var scratch: UnsafeMutableRawBufferPointer { scratchBuffer.bytes }
 
-    /// One turn: polls (sleeping for it only when `waiting`), then runs channels' callbacks, then due timers.
+    /// Runs one turn: polls (and waits only when `waiting`), then runs channels' callbacks, then due timers.
     func turn(waiting: Bool) {
-        let isEverything = poller.wait(milliseconds: waiting ? patience() : 0, into: &events)
+        let isEverything = poller.wait(milliseconds: waiting ? longestPoll() : 0, into: &events)
         now = .current
         turns &+= 1
-        isTelling = true
+        isDelivering = true
         var position = 0
         while position < events.count {
             dispatch(events[position])
             position += 1
         }
-        isTelling = !isEverything
-        // A timer that these actions schedule waits for the next turn, or one that renews itself would keep the loop.
+        isDelivering = !isEverything
+        // A timer that these actions schedule waits for the next turn, or one that renews itself would block the loop.
         let newest = timers.nextSequence
         while let timer = timers.popDue(at: now, before: newest) {
             timer.fire()
         }
     }
 
-    /// Whether every channel has been told what happened to it until some moment after `turn`.
-    package func hasToldAll(since turn: UInt64) -> Bool {
-        turns > turn && !isTelling
+    /// Whether every event that happened before some point in time after `turn` has been delivered.
+    package func hasDeliveredAll(since turn: UInt64) -> Bool {
+        turns > turn && !isDelivering
     }
 
-    /// Runs `body` when everything that this turn brought has been done.
+    /// Runs `body` at the end of this turn, after the work that other threads have posted.
     func runAfterTurn(_ body: @escaping @Sendable () -> Void) {
-        endings.append(body)
+        workAfterTurn.append(body)
     }
 
-    /// The turn is over, and so is the work that other threads had handed over.
+    /// Ends the turn: runs what waits for that.
     func endTurn() {
-        guard !endings.isEmpty else { return }
-        let due = endings
-        endings = []
-        for ending in due { ending() }
+        guard !workAfterTurn.isEmpty else { return }
+        let due = workAfterTurn
+        workAfterTurn = []
+        for body in due { body() }
     }
 
-    /// The timer left the heap, or never will fire.
-    func forget(_ timer: LoopTimer) {
+    /// Removes a timer that will not fire.
+    func remove(_ timer: LoopTimer) {
         timers.remove(timer)
     }
 
     // MARK: Channels
 
-    /// Makes `channel` known; until `unregister` the loop keeps it alive.
+    /// Registers `channel`, and keeps it alive until `unregister`.
     func register(_ channel: Channel) -> PollToken {
         let token = claimSlot()
         slots[Int(token.slot)].channel = channel
         return token
     }
 
-    /// Forgets the channel of `token`. Events of this batch that still carry the token reach nobody.
+    /// Removes the channel of `token`. Events of this batch that carry the token are dropped.
     func unregister(_ token: PollToken) {
         slots[Int(token.slot)].channel = nil
         slots[Int(token.slot)].generation &+= 1
         freeSlots.append(token.slot)
     }
 
-    /// Tells the poller. False when the system had no memory for it: then nothing has changed.
+    /// Changes the poller's interest in a descriptor. False, and nothing has changed, when the system had no memory for it.
     func change(_ descriptor: Int32, token: PollToken, from old: Interest, to new: Interest) -> Bool {
         (try? poller.change(descriptor, token: token, from: old, to: new)) != nil
     }
@@ -135,8 +136,8 @@
         }
     }
 
-    /// How many milliseconds the poller may sleep; negative for ever.
-    private func patience() -> Int32 {
+    /// How many milliseconds the poller may wait; negative: without a limit.
+    private func longestPoll() -> Int32 {
         guard let deadline = timers.nextDeadline else { return longestWait }
         let nanoseconds = max(0, deadline.nanoseconds - MonotonicTime.current.nanoseconds)
         // Rounded up, or the last part of a millisecond would be spent spinning.

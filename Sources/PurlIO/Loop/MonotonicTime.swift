@@ -1,9 +1,9 @@
-/// A moment on the monotonic clock: it never jumps, and it means nothing outside this run of the machine.
+/// An instant of the monotonic clock, which never jumps and has no meaning outside this run of the machine.
 package struct MonotonicTime: Hashable, Comparable, Sendable {
     /// Nanoseconds since an arbitrary origin.
     package let nanoseconds: Int64
 
-    /// The moment `nanoseconds` after the clock's origin.
+    /// The instant `nanoseconds` after the clock's origin.
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -17,7 +17,7 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The moment `duration` later; a moment too far away becomes the last one there is.
+    /// The instant `duration` later; one too far away becomes the last one there is.
     package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let distance = duration.saturatedNanoseconds
         let (sum, overflow) = time.nanoseconds.addingReportingOverflow(distance)
@@ -32,7 +32,7 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, held within what 64 bits can say.
+    /// Whole nanoseconds, clamped to 64 bits.
     fileprivate var saturatedNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

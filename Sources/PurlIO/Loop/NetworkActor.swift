@@ -1,12 +1,14 @@
+import Synchronization
+
 /// The isolation of everything that touches a socket, a timer or a transfer's state.
 ///
-/// Its executor is the one I/O thread, which starts on first use and lasts as long as the process. Between two objects
-/// of this actor, and in every callback of the loop, calls are plain synchronous calls.
+/// Its executor is the one network thread, which starts on first use and lasts as long as the process. Between objects of
+/// this actor, and in callbacks of the loop, calls are plain synchronous calls.
 @globalActor package actor NetworkActor {
     /// The one instance.
     package static let shared = NetworkActor()
 
-    /// The I/O thread's side of the actor.
+    /// The network thread.
     nonisolated let executor: NetworkExecutor
 
     private init() {
@@ -18,22 +20,22 @@
         executor.asUnownedSerialExecutor()
     }
 
-    /// Runs `body` on the I/O thread soon, in order with the actor's jobs. From any thread.
+    /// Runs `body` on the network thread soon, in order with the actor's jobs. From any thread.
     package nonisolated static func post(_ body: @escaping @Sendable @NetworkActor () -> Void) {
         shared.executor.post(body)
     }
 
-    /// Runs `body` here and now, as code of this actor. Traps when the caller is not on the I/O thread.
+    /// Runs `body` within this call, as code of this actor. Traps when the caller is not on the network thread.
     package nonisolated static func assumeIsolated<T>(_ body: @NetworkActor () throws -> T) rethrows -> T {
         shared.preconditionIsolated()
         return try withoutActuallyEscaping(body) { body in
-            // The check above is what the type says, so the type may go: there is no other way to call it from here.
+            // The check above proves the isolation that the type demands, so the type can be dropped.
             try unsafeBitCast(body, to: (() throws -> T).self)()
         }
     }
 
-    /// Runs `body` on the I/O thread once that has done everything its turn brought, before it sleeps: what would be
-    /// done for each of many events can so be done once. At once when the caller is on another thread.
+    /// Runs `body` on the network thread at the end of its turn, before it waits again, so that many events of one turn
+    /// can share one call. Runs it at once when the caller is on another thread.
     package nonisolated static func afterTurn(_ body: @escaping @Sendable () -> Void) {
         if shared.executor.isCurrent {
             assumeIsolated { EventLoop.shared.runAfterTurn(body) }
@@ -42,7 +44,7 @@
         }
     }
 
-    /// Runs `body` at once when the caller is on the I/O thread already, and posts it otherwise.
+    /// Runs `body` at once when the caller is on the network thread already, and posts it otherwise.
     nonisolated static func perform(_ body: @escaping @Sendable @NetworkActor () -> Void) {
         if shared.executor.isCurrent {
             assumeIsolated(body)
@@ -50,4 +52,114 @@
             post(body)
         }
     }
+}
+
+/// The network thread: takes the actor's jobs and posted closures from any thread, and runs them between turns of the
+/// loop.
+final class NetworkExecutor: SerialExecutor {
+    private let inbox = Mutex(Inbox())
+    private let thread = Atomic<UInt>(0)
+    /// Wakes the loop. `nil` when the process had no descriptor left for it; then the loop looks for work every 10 ms.
+    let signal: WakeSignal?
+
+    init() {
+        signal = try? WakeSignal()
+    }
+
+    /// Starts the thread; waits if the system has none left.
+    func start() {
+        while !NativeThread.start("purl-io", { self.run() }) {
+            Platform.sleep(milliseconds: 10)
+        }
+    }
+
+    /// Runs `body` on the network thread, after everything that was posted before it. From any thread.
+    func post(_ body: @escaping @Sendable @NetworkActor () -> Void) {
+        hand(over: .body(body))
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        hand(over: .job(UnownedJob(job)))
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    func checkIsolated() {
+        precondition(isCurrent, "not on the network thread")
+    }
+
+    func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    /// Whether the caller is on the network thread.
+    var isCurrent: Bool {
+        // Only the network thread stores its own number, so comparing it with one's own needs no order.
+        thread.load(ordering: .relaxed) == NativeThread.current
+    }
+
+    private func hand(over work: NetworkWork) {
+        let wakes = inbox.withLock { $0.push(work) }
+        if wakes { signal?.raise() }
+    }
+
+    private func run() {
+        thread.store(NativeThread.current, ordering: .relaxed)
+        // `sendfile` has no flag for that.
+        BrokenPipe.blockSignalOnThisThread()
+        NetworkActor.assumeIsolated {
+            let loop = EventLoop.shared
+            let executor = asUnownedSerialExecutor()
+            var batch: [NetworkWork] = []
+            while true {
+                let isIdle = inbox.withLock { $0.prepareToPoll() }
+                loop.turn(waiting: isIdle)
+                batch = inbox.withLock { $0.take(replacement: batch) }
+                // Work that arrives meanwhile waits until the sockets have been served.
+                for work in batch {
+                    switch work {
+                    case .job(let job): job.runSynchronously(on: executor)
+                    case .body(let body): body()
+                    }
+                }
+                batch.removeAll(keepingCapacity: batch.capacity < 4_096)
+                loop.endTurn()
+            }
+        }
+    }
+}
+
+/// The work that other threads have posted to the network thread, in order.
+struct Inbox: Sendable {
+    private var pending: [NetworkWork] = []
+    private var isWaiting = false
+
+    /// Adds `work`. True when the network thread waits and has not been woken yet: the caller must wake it.
+    mutating func push(_ work: NetworkWork) -> Bool {
+        pending.append(work)
+        defer { isWaiting = false }
+        return isWaiting
+    }
+
+    /// Announces that the network thread polls next. True when it may wait: from now on the first push wakes it.
+    mutating func prepareToPoll() -> Bool {
+        isWaiting = pending.isEmpty
+        return isWaiting
+    }
+
+    /// Takes all work; `replacement` is an empty array whose memory is used again.
+    mutating func take(replacement: [NetworkWork]) -> [NetworkWork] {
+        isWaiting = false
+        let taken = pending
+        pending = replacement
+        return taken
+    }
+}
+
+/// One job or closure for the network thread to run.
+enum NetworkWork: Sendable {
+    case job(UnownedJob)
+    case body(@Sendable @NetworkActor () -> Void)
 }

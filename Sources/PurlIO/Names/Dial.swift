@@ -1,27 +1,27 @@
 /// Makes one connection to an endpoint that may have many addresses (RFC 8305, Happy Eyeballs).
 ///
-/// The families take turns. Another address is tried when `attemptDelay` has passed, or at once when an attempt fails;
-/// attempts under way go on meanwhile. The first to connect wins and the others are closed.
+/// The address families alternate. The next address is tried when `attemptDelay` has passed, or at once when an attempt
+/// fails; attempts under way continue. The first to connect wins, and the others are closed.
 @NetworkActor package final class Dial {
-    /// How far it has come, and when.
+    /// When each step so far happened.
     package private(set) var times = DialTimes()
 
     private let loop: EventLoop
     private let attemptDelay: Duration
-    /// Nil when the dial is over.
-    private var completion: (@NetworkActor (Result<StreamSocket, DialError>) -> Void)?
+    /// `nil` when the dial is over.
+    private var completion: (@NetworkActor (Result<any Transport, DialError>) -> Void)?
     private var untried: ArraySlice<SocketAddress> = []
     private var started = 0
     private var attempts: [Int: ConnectAttempt] = [:]
     private var failures: [(number: Int, failure: ConnectFailure)] = []
     private var nextAttempt: LoopTimer?
 
-    /// Begins. `completion` is called once, on the I/O thread, never within this call, and never after `cancel`.
-    /// The dial goes on without anybody holding it.
+    /// Starts dialling. `completion` is called once, on the network thread, never within this call, and never after
+    /// `cancel`. The dial keeps itself alive until then.
     package init(
         to endpoint: Endpoint, resolver: any Resolver = SystemResolver.shared,
         attemptDelay: Duration = .milliseconds(250), loop: EventLoop = .shared,
-        completion: @escaping @NetworkActor (Result<StreamSocket, DialError>) -> Void
+        completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
     ) {
         self.loop = loop
         self.attemptDelay = attemptDelay
@@ -29,11 +29,11 @@
         loop.schedule(after: .zero) { self.begin(endpoint, resolver) }
     }
 
-    /// Comes to what `connect` gives, without a name looked up and without a network. `completion` is called as by a
-    /// dial that goes out.
+    /// A dial whose result is that of `connect`, without look-up and without a network. `completion` is called as by any
+    /// other dial.
     package init(
-        loop: EventLoop = .shared, connect: @escaping @NetworkActor () -> Result<StreamSocket, DialError>,
-        completion: @escaping @NetworkActor (Result<StreamSocket, DialError>) -> Void
+        loop: EventLoop = .shared, connect: @escaping @NetworkActor () -> Result<any Transport, DialError>,
+        completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
     ) {
         self.loop = loop
         attemptDelay = .zero
@@ -44,7 +44,7 @@
         }
     }
 
-    /// Gives up: closes what is open and forgets the completion. Nothing happens when the dial is over.
+    /// Closes what is open and drops the completion. Has no effect when the dial is over.
     package func cancel() {
         completion = nil
         stop()
@@ -91,7 +91,7 @@
         tryNext()
     }
 
-    /// Starts the next attempt that does not fail on the spot.
+    /// Starts the next attempt that does not fail at once.
     private func tryNext() {
         nextAttempt?.cancel()
         nextAttempt = nil
@@ -128,7 +128,7 @@
         finish(.failure(.connect(failures.map(\.failure))))
     }
 
-    private func finish(_ result: Result<StreamSocket, DialError>) {
+    private func finish(_ result: Result<any Transport, DialError>) {
         let completion = completion
         self.completion = nil
         stop()
@@ -141,5 +141,105 @@
         untried = []
         for attempt in attempts.values { attempt.cancel() }
         attempts = [:]
+    }
+}
+
+/// When the steps of a dial happened; `nil` for those not reached. The look-up of an address in digits takes no time.
+package struct DialTimes: Sendable, Hashable {
+    package var lookupStart: MonotonicTime?
+    package var lookupEnd: MonotonicTime?
+    /// The start of the first attempt.
+    package var connectStart: MonotonicTime?
+    /// The end of the attempt that won.
+    package var connectEnd: MonotonicTime?
+
+    package init() {}
+}
+
+/// The order in which a dial tries addresses.
+enum AddressOrder {
+    /// RFC 8305 §4: the families alternate, beginning with that of the first address; otherwise the order stays.
+    /// Repeated addresses are removed.
+    static func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
+        guard let first = addresses.first else { return [] }
+        var seen: Set<SocketAddress> = []
+        let unique = addresses.filter { seen.insert($0).inserted }
+        let leading = unique.filter { $0.family == first.family }
+        let following = unique.filter { $0.family != first.family }
+
+        var ordered: [SocketAddress] = []
+        ordered.reserveCapacity(unique.count)
+        for position in 0..<max(leading.count, following.count) {
+            if position < leading.count { ordered.append(leading[position]) }
+            if position < following.count { ordered.append(following[position]) }
+        }
+        return ordered
+    }
+}
+
+/// One socket that is connecting to one address.
+@NetworkActor final class ConnectAttempt {
+    private let address: SocketAddress
+    private let channel: Channel
+    private var completion: (@NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void)?
+
+    /// Starts to connect. `completion` is called once, from the loop, and never after `cancel`; nor when this throws
+    /// because connecting fails at once.
+    init(
+        _ address: SocketAddress, loop: EventLoop,
+        completion: @escaping @NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void
+    ) throws(SystemError) {
+        let descriptor = try Self.socket(address.family)
+        if address.family != .unix { descriptor.disableNagle() }
+        if address.withSystemAddress({ connect(descriptor.rawValue, $0, $1) }) != 0 {
+            // An interrupted connect continues in the background, as one in progress does.
+            if errno != EINPROGRESS && errno != EINTR { throw SystemError.last("connect") }
+        }
+        self.address = address
+        self.completion = completion
+        channel = Channel(descriptor, loop: loop)
+        // A connected socket is writable, and so is one that failed.
+        channel.setHandler { _ in self.conclude() }
+        channel.interest = .write
+    }
+
+    /// How many of the process's descriptors connections leave free: for the files that content is written to, and for
+    /// Dispatch, which ends the process when it has none to manage its threads.
+    private static let reserve = 16
+
+    /// A socket, unless it would be one of the last descriptors: the system uses the lowest number that is free.
+    private static func socket(_ family: SocketAddress.Family) throws(SystemError) -> Descriptor {
+        let descriptor = try Platform.streamSocket(family)
+        let limit = Platform.descriptorLimit
+        if Int(descriptor.rawValue) >= limit - min(reserve, limit / 8) {
+            throw SystemError(code: EMFILE, operation: "socket")
+        }
+        return descriptor
+    }
+
+    /// Closes the socket and drops the completion.
+    func cancel() {
+        completion = nil
+        channel.close()
+    }
+
+    private func conclude() {
+        let completion = completion
+        self.completion = nil
+        let code = channel.descriptor.takePendingError()
+        if code == 0, !isConnectedToItself {
+            completion?(.success(StreamSocket(channel: channel)))
+        } else {
+            channel.close()
+            let error = SystemError(code: code == 0 ? ECONNREFUSED : code, operation: "connect")
+            completion?(.failure(ConnectFailure(address: address, error: error)))
+        }
+    }
+
+    /// Whether the socket is connected to itself: a connect to a port of this machine without a listener may be given that
+    /// port as its own (RFC 9293 §3.5, simultaneous open).
+    private var isConnectedToItself: Bool {
+        guard address.family != .unix else { return false }
+        return SocketAddress.asking { getsockname(channel.descriptor.rawValue, $0, $1) } == address
     }
 }

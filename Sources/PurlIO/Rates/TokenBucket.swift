@@ -1,42 +1,41 @@
-/// How many bytes may go at a moment, so that over time no more than so many go in a second.
+/// A limit on bytes a second: how many bytes may be moved at a given time.
 ///
-/// Bytes drip into the bucket at the rate, and whoever moves some takes them out; what does not fit is lost, so that no
-/// pause is ever made up for by more than the bucket holds. It knows the time from those who ask, and waits for nothing.
+/// The bucket fills at the rate, and bytes that are moved are taken from it. What does not fit is lost, so that a pause is
+/// followed by no more than the bucket holds. The caller passes the time; the bucket never waits.
 package struct TokenBucket: Sendable {
     /// Bytes a second.
     package let rate: Int64
-    /// How many bytes may go at once after a pause: a sixteenth of a second's, so that in no second more than a
-    /// sixteenth too many go.
+    /// How many bytes may be moved at once after a pause: those of a sixteenth of a second, so that no second has more
+    /// than a sixteenth too many.
     package let capacity: Int
-    /// How many bytes are worth the effort of moving them: a quarter of the bucket. Who comes for them a little late has
-    /// lost nothing.
+    /// How many bytes are worth a move: a quarter of the bucket, so that a caller who is a little late loses none.
     package let portion: Int
 
-    /// More bytes a second than this are as good as no limit, and less than one is none at all.
+    /// The rates that make sense: above the highest there is no limit in practice, and below one byte nothing moves.
     private static let rates: ClosedRange<Int64> = 1...1 << 36
     private static let second: Int64 = 1_000_000_000
 
-    /// What is in the bucket, in billionths of a byte: bytes a second times nanoseconds.
+    /// The content of the bucket in billionths of a byte: bytes a second times nanoseconds.
     private var level: Int64
-    private var lastLook: MonotonicTime
+    private var lastFill: MonotonicTime
 
-    /// A full bucket. A rate without sense becomes the nearest that has one.
+    /// A full bucket. A rate out of range becomes the nearest one in range.
     package init(rate: Int, at now: MonotonicTime) {
         self.rate = min(max(Int64(rate), Self.rates.lowerBound), Self.rates.upperBound)
         // Room for the next byte while one waits to be taken.
         capacity = max(2, Int(self.rate / 16))
         portion = max(1, capacity / 4)
         level = Int64(capacity) * Self.second
-        lastLook = now
+        lastFill = now
     }
 
-    /// How many bytes may go now.
+    /// How many bytes may be moved now.
     package mutating func available(at now: MonotonicTime) -> Int {
         fill(until: now)
         return Int(level / Self.second)
     }
 
-    /// That many bytes have gone: no more than were available.
+    /// Takes bytes that have been moved: no more than were available.
     package mutating func take(_ count: Int) {
         level -= min(level, Int64(min(count, capacity)) * Self.second)
     }
@@ -49,11 +48,11 @@ package struct TokenBucket: Sendable {
     }
 
     private mutating func fill(until now: MonotonicTime) {
-        // A clock that goes backwards brings nothing, and takes nothing.
-        guard now > lastLook else { return }
-        let (difference, overflow) = now.nanoseconds.subtractingReportingOverflow(lastLook.nanoseconds)
+        // A clock that was set back neither adds nor removes bytes.
+        guard now > lastFill else { return }
+        let (difference, overflow) = now.nanoseconds.subtractingReportingOverflow(lastFill.nanoseconds)
         let elapsed = overflow ? .max : difference
-        lastLook = now
+        lastFill = now
         let room = Int64(capacity) * Self.second - level
         // Compared before it is multiplied: a long pause at a high rate is more than 64 bits hold.
         level += elapsed > room / rate ? room : elapsed * rate

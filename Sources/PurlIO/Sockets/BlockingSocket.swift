@@ -1,7 +1,7 @@
-/// A connected stream socket for threads that can wait, apart from any loop.
+/// A connected stream socket for threads that may block, outside of any loop.
 ///
-/// Receiving and sending wait as long as it takes; two threads may do either at the same time. What ends a direction ends
-/// the waiting in it. The descriptor is closed when nobody holds the socket any more, so no call can hit another's.
+/// Receiving and sending wait without a limit; one thread may receive while another sends. Shutting down a direction ends
+/// the waiting in it. The descriptor is closed with the last reference, so no call can use a number that was given away.
 package final class BlockingSocket: Sendable {
     private let descriptor: Descriptor
 
@@ -10,7 +10,7 @@ package final class BlockingSocket: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Waits until something has arrived, and takes it. 0: the end of the stream.
+    /// Waits until bytes have arrived, and takes them. Returns 0 at the end of the stream.
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         if buffer.isEmpty { return 0 }
         while true {
@@ -24,7 +24,7 @@ package final class BlockingSocket: Sendable {
         }
     }
 
-    /// Waits until there is room, and hands bytes to the system; returns how many it took.
+    /// Waits until there is room; returns how many bytes the system took.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if bytes.isEmpty { return 0 }
         while true {
@@ -38,10 +38,10 @@ package final class BlockingSocket: Sendable {
         }
     }
 
-    /// Receiving would not wait: something has arrived, the end of the stream perhaps, or an error.
+    /// Whether receiving would not wait: bytes, the end of the stream or an error can be received.
     package var isReadable: Bool { (try? wait(for: Int16(POLLIN), milliseconds: 0)) ?? true }
 
-    /// Sending would not wait.
+    /// Whether sending would not wait.
     package var isWritable: Bool { (try? wait(for: Int16(POLLOUT), milliseconds: 0)) ?? true }
 
     /// Whether the end of the stream is the next thing to be received.
@@ -50,23 +50,24 @@ package final class BlockingSocket: Sendable {
         return recv(descriptor.rawValue, &byte, 1, Platform.peek) == 0
     }
 
-    /// Receives nothing more: whoever waits for something gets the end of the stream.
+    /// Ends receiving: a call that waits returns the end of the stream.
     package func shutdownRead() {
         _ = shutdown(descriptor.rawValue, Platform.shutdownRead)
     }
 
-    /// Ends this side's stream once what was sent has gone.
+    /// Ends this side's stream once what was sent has gone out.
     package func shutdownWrite() {
         _ = shutdown(descriptor.rawValue, Platform.shutdownWrite)
     }
 
-    /// A second descriptor of the same connection, for a loop to watch. Whoever has it sends and receives nothing.
+    /// A second descriptor of the same connection, for a loop to watch. It must not be used to send or receive.
     @NetworkActor package func watcher() throws(SystemError) -> StreamSocket {
         let copy = fcntl(descriptor.rawValue, F_DUPFD_CLOEXEC, 0)
         return try StreamSocket(adopting: Descriptor(checking: copy, "fcntl"))
     }
 
-    /// Whether the descriptor is ready in that way, at the latest after so many milliseconds; negative: for ever.
+    /// Waits until the descriptor is ready for `events`, for so many milliseconds at most (negative: without a limit).
+    /// False when they have passed.
     private func wait(for events: Int16, milliseconds: Int32) throws(SystemError) -> Bool {
         while true {
             var entry = pollfd(fd: descriptor.rawValue, events: events, revents: 0)
@@ -78,7 +79,7 @@ package final class BlockingSocket: Sendable {
 }
 
 extension StreamSocket {
-    /// Gives the connection away: the loop watches it no longer, and the socket is closed as far as it is concerned.
+    /// Gives the connection to the caller: the loop no longer watches it, and this socket counts as closed.
     package func detach() throws(SystemError) -> BlockingSocket {
         guard let descriptor = channel.release() else { throw SystemError(code: EBADF, operation: "detach") }
         return BlockingSocket(adopting: descriptor)

@@ -1,19 +1,20 @@
 /// Accepts connections on an address.
 @NetworkActor package final class ListeningSocket {
-    /// Where it listens; the port is the one that the system chose when it was asked for port 0.
+    /// The address it listens on, with the port that the system chose in place of port 0.
     package let address: SocketAddress
 
     private let channel: Channel
     private let loop: EventLoop
     private var accept: (@NetworkActor (StreamSocket) -> Void)?
 
-    /// Starts listening; `accept` gets each connection, on the I/O thread. Throws what `socket`, `bind` or `listen` say.
+    /// Starts listening, and calls `accept` on the network thread with each connection. Throws when `socket`, `bind` or
+    /// `listen` fails.
     package init(
         _ address: SocketAddress, backlog: Int32 = 512, loop: EventLoop = .shared,
         accept: @escaping @NetworkActor (StreamSocket) -> Void
     ) throws(SystemError) {
         let descriptor = try Platform.streamSocket(address.family)
-        // A server that starts again must not wait for the connections of its former life to be forgotten.
+        // A server that restarts need not wait until the system forgets the connections of its earlier run.
         descriptor.setOption(SO_REUSEADDR, level: Platform.socketLevel, to: Int32(1))
         if address.withSystemAddress({ bind(descriptor.rawValue, $0, $1) }) != 0 { throw SystemError.last("bind") }
         if listen(descriptor.rawValue, backlog) != 0 {
@@ -25,7 +26,7 @@
         self.loop = loop
         self.accept = accept
         channel = Channel(descriptor, loop: loop)
-        channel.onReady = { [weak self] _ in self?.acceptWaiting() }
+        channel.setHandler { [weak self] _ in self?.acceptWaiting() }
         channel.interest = .read
     }
 
@@ -34,7 +35,7 @@
     }
 
     /// Stops listening, and removes the path of a Unix-domain address. Connections already accepted stay open.
-    /// Nothing happens the second time.
+    /// Has no effect the second time.
     package func close() {
         accept = nil
         Self.close(channel, address)
@@ -50,7 +51,7 @@
     }
 
     private func acceptWaiting() {
-        // At most so many in one go: the sockets already accepted want their turn as well.
+        // No more than 64 in one turn of the loop: the sockets already accepted must be served as well.
         var remaining = 64
         while remaining > 0, let accept {
             remaining -= 1
@@ -72,5 +73,30 @@
     private func pause() {
         channel.interest = []
         loop.schedule(after: .milliseconds(100)) { [channel] in channel.interest = .read }
+    }
+}
+
+/// What an `accept` that returned no connection calls for.
+enum AcceptFailure {
+    /// No connection waits.
+    case nothingWaiting
+    /// One connection was lost before it was accepted; there may be others.
+    case connectionLost
+    /// There are no descriptors or no memory left: the connection stays in the queue.
+    case outOfResources
+
+    /// The meaning of an `errno`.
+    init(code: Int32) {
+        switch code {
+        case EAGAIN, EWOULDBLOCK:
+            self = .nothingWaiting
+        // accept(2): Linux passes on errors that are already pending on the new connection.
+        case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENETUNREACH, EHOSTDOWN, EHOSTUNREACH, ENOPROTOOPT, EOPNOTSUPP,
+            EPERM,
+            ETIMEDOUT:
+            self = .connectionLost
+        default:
+            self = .outOfResources
+        }
     }
 }

@@ -1,6 +1,11 @@
 /// A connected stream socket: non-blocking, closed on exec, without Nagle's delay, and never the cause of a SIGPIPE.
 @NetworkActor package final class StreamSocket: Transport {
-    package weak var handler: (any TransportHandler)?
+    package var handler: (any TransportHandler)? {
+        get { weakHandler }
+        set { weakHandler = newValue }
+    }
+
+    private weak var weakHandler: (any TransportHandler)?
 
     /// The socket's descriptor and its place in the loop.
     let channel: Channel
@@ -14,7 +19,7 @@
     init(channel: Channel) {
         self.channel = channel
         channel.interest = []
-        channel.onReady = { [weak self] readiness in self?.callHandler(readiness) }
+        channel.setHandler { [weak self] readiness in self?.callHandler(readiness) }
     }
 
     deinit {
@@ -87,8 +92,8 @@
         }
     }
 
-    /// Sends `count` bytes of a file from `offset` on. Returns how many the system took, 0 when there is no room; nil when
-    /// the file ends there.
+    /// Sends `count` bytes of a file from `offset` on. Returns how many the system took, 0 when there is no room; `nil`
+    /// when the file ends there.
     func send(_ count: Int, of file: Int32, from offset: Int64) throws(SystemError) -> Int? {
         while true {
             let sent = Platform.sendFile(file, from: offset, count: count, to: channel.descriptor.rawValue)
@@ -117,7 +122,7 @@
 
     private func callHandler(_ readiness: Interest) {
         guard let handler else {
-            // What is there stays there, and would be reported again and again.
+            // What has arrived stays unread, and would be reported again and again.
             interest = []
             return
         }

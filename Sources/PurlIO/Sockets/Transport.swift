@@ -3,7 +3,7 @@
 ///
 /// Readiness is level-triggered: as long as ``interest`` asks for something and it is there, the handler is called in
 /// every turn of the loop. The owner of a transport closes it.
-@NetworkActor package protocol Transport: AnyObject {
+@NetworkActor package protocol Transport: AnyObject, Sendable {
     /// Receives the events that ``interest`` asks for; held weakly. Without a handler the transport stops watching.
     var handler: (any TransportHandler)? { get set }
 

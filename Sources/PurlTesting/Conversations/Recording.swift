@@ -84,7 +84,7 @@ private final class UpstreamExchange: TransportHandler {
     private let request: ForwardedRequest
     private var completion: ((Result<RawResponse, any Error>) -> Void)?
     private var dial: Dial?
-    private var socket: StreamSocket?
+    private var transport: (any Transport)?
     private var sent = 0
     private var received: [UInt8] = []
     private var examined = 0
@@ -116,13 +116,13 @@ private final class UpstreamExchange: TransportHandler {
         }
     }
 
-    private func connected(_ result: Result<StreamSocket, DialError>) {
+    private func connected(_ result: Result<any Transport, DialError>) {
         dial = nil
         switch result {
-        case .success(let socket):
-            self.socket = socket
-            socket.handler = self
-            socket.interest = [.read, .write]
+        case .success(let transport):
+            self.transport = transport
+            transport.handler = self
+            transport.interest = [.read, .write]
         case .failure(let error):
             finish(.failure(error))
         }
@@ -130,7 +130,7 @@ private final class UpstreamExchange: TransportHandler {
 
     private func finish(_ result: Result<RawResponse, any Error>) {
         dial?.cancel()
-        socket?.close()
+        transport?.close()
         let completion = completion
         self.completion = nil
         completion?(result)

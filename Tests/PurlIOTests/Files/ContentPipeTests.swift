@@ -3,7 +3,7 @@ import Testing
 @testable import PurlIO
 
 #if os(Linux)
-    @Suite("Content goes from a socket into a file without passing through the process")
+    @Suite("A content pipe moves bytes from a socket into a file")
     @NetworkActor struct ContentPipeTests {
         private let loop = PollerKind.native.makeLoop()
         private let file = ScratchFile()
@@ -19,7 +19,7 @@ import Testing
             #expect(file.content == "\0\0\0\0onetwothree")
         }
 
-        @Test func nothingYetIsNotTheEnd() throws {
+        @Test func anEmptySocketIsNotTheEndOfTheStream() throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             let pipe = try ContentPipe()
             #expect(try pipe.fill(from: far, limit: 100) == nil)
@@ -44,8 +44,7 @@ import Testing
             #expect(try pipe.fill(from: far, limit: 1) == 1)
         }
 
-        @Test("A file opened for appending takes copies")
-        func appending() throws {
+        @Test func bytesAreCopiedIntoAFileOpenedForAppending() throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             let pipe = try ContentPipe()
             file.write("before ")
@@ -56,7 +55,7 @@ import Testing
             #expect(file.content == "before after")
         }
 
-        @Test func aFullDiskSaysSo() throws {
+        @Test func aFullDiskIsAnError() throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             let pipe = try ContentPipe()
             try near.send("lost")
@@ -77,12 +76,12 @@ import Testing
         }
     }
 
-    @Suite("A file goes out through a socket")
+    @Suite("A socket sends bytes of a file")
     @NetworkActor struct FileSendingTests {
         private let loop = PollerKind.native.makeLoop()
         private let file = ScratchFile()
 
-        @Test func fromAnyPlaceToItsEnd() throws {
+        @Test func bytesAreSentFromAnyOffsetUpToTheEndOfTheFile() throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             file.write("onetwothree")
             #expect(try near.send(3, of: file.descriptor, from: 3) == 3)
@@ -104,8 +103,7 @@ import Testing
             #expect(try near.send(1, of: file.descriptor, from: 0) == 1)
         }
 
-        @Test("To nobody: an error, and on the network thread no signal")
-        func toNobody() throws {
+        @Test func sendingToAClosedSocketIsAnErrorAndNotASignal() throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             file.write("x")
             far.close()

@@ -2,10 +2,10 @@ import Testing
 
 @testable import PurlIO
 
-@Suite("The loop tells each socket what is its own")
+@Suite("The loop delivers each event to its socket")
 @NetworkActor struct DispatchTests {
     @Test(arguments: PollerKind.allCases)
-    func aReadableSocketTellsItsHandler(kind: PollerKind) throws {
+    func aReadableSocketCallsItsHandler(kind: PollerKind) throws {
         let loop = kind.makeLoop()
         let (near, far) = try StreamSocket.pair(loop: loop)
         let handler = Recorder()
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: PollerKind.allCases)
-    func aSocketClosedByAnotherHearsNothingOfTheSameBatch(kind: PollerKind) throws {
+    func aSocketClosedByAnotherGetsNoEventOfTheSameBatch(kind: PollerKind) throws {
         let loop = kind.makeLoop()
         let (first, second) = try StreamSocket.pair(loop: loop)
         let handler = Recorder()
@@ -68,10 +68,8 @@ import Testing
         #expect(first.isOpen != second.isOpen)
     }
 
-    @Test(
-        "an event for a closed descriptor does not reach the socket that has its number now",
-        arguments: PollerKind.allCases)
-    func reusedNumber(kind: PollerKind) throws {
+    @Test(arguments: PollerKind.allCases)
+    func anEventOfAClosedDescriptorDoesNotReachTheNextSocketWithItsNumber(kind: PollerKind) throws {
         let loop = kind.makeLoop()
         let (first, second) = try StreamSocket.pair(loop: loop)
         let stale = Recorder()
@@ -124,8 +122,8 @@ import Testing
         #expect(try near.receive() == "")
     }
 
-    @Test("a handler that waits for room hears of the hang-up", arguments: PollerKind.allCases)
-    func hangUpWhileWriting(kind: PollerKind) throws {
+    @Test(arguments: PollerKind.allCases)
+    func aHangUpMakesASocketThatWaitsForRoomWritable(kind: PollerKind) throws {
         let loop = kind.makeLoop()
         let (near, far) = try StreamSocket.pair(loop: loop)
         while try near.send(String(repeating: "x", count: 65_536)) > 0 {}
@@ -140,8 +138,7 @@ import Testing
         #expect(throws: SystemError(code: EPIPE, operation: "send")) { try near.send("x") }
     }
 
-    @Test("a poller out of memory is asked again")
-    func pollerFails() throws {
+    @Test func aChangeThatThePollerRefusesIsTriedAgain() throws {
         let poller = FailingPoller(failures: 2)
         let loop = EventLoop(poller: poller)
         let (near, far) = try StreamSocket.pair(loop: loop)

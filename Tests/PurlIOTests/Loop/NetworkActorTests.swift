@@ -3,9 +3,9 @@ import Testing
 
 @testable import PurlIO
 
-@Suite("The I/O thread is the actor's executor")
+@Suite("The network thread is the actor's executor")
 struct NetworkActorTests {
-    @Test func jobsAndPostedClosuresRunInTheOrderInWhichTheyWereHandedOver() async {
+    @Test func jobsAndPostedClosuresRunInTheOrderInWhichTheyWerePosted() async {
         let order = await withCheckedContinuation { continuation in
             let order = Order(expected: 1_000) { continuation.resume(returning: $0) }
             for number in 0..<1_000 {
@@ -45,7 +45,7 @@ struct NetworkActorTests {
         let text = try await Task { @NetworkActor in
             let (near, far) = try StreamSocket.pair()
             let chain = Chain()
-            chain.goOn()
+            chain.continue()
             let handler = Recorder()
             near.handler = handler
             near.interest = .read
@@ -113,7 +113,7 @@ struct NetworkActorTests {
                 far.handler = handler
                 far.interest = .read
             }
-            _ = NativeThread.start("last owner") { owner.letGo() }
+            _ = NativeThread.start("last owner") { owner.release() }
         }
         #expect(end == "")
     }
@@ -127,7 +127,7 @@ private final class Owner: Sendable {
         self.socket.withLock { $0 = socket }
     }
 
-    func letGo() {
+    func release() {
         socket.withLock { $0 = nil }
     }
 }
@@ -158,7 +158,7 @@ private func valueOfTheThread() -> Int {
 @NetworkActor private final class Chain {
     var isDone = false
 
-    func goOn() {
-        if !isDone { NetworkActor.post { self.goOn() } }
+    func `continue`() {
+        if !isDone { NetworkActor.post { self.continue() } }
     }
 }

@@ -17,7 +17,7 @@ struct PollerTests {
     }
 
     @Test(arguments: PollerKind.allCases)
-    func whatIsNotDealtWithIsReportedAgain(kind: PollerKind) throws {
+    func aDescriptorThatStaysReadyIsReportedAgain(kind: PollerKind) throws {
         let poller = kind.make()
         let pipe = Pipe()
         pipe.put("x")
@@ -73,7 +73,7 @@ struct PollerTests {
     }
 
     @Test(arguments: PollerKind.allCases)
-    func forgettingOneKeepsTheOthers(kind: PollerKind) throws {
+    func removingADescriptorKeepsTheOthers(kind: PollerKind) throws {
         let poller = kind.make()
         let first = Pipe()
         let second = Pipe()

@@ -49,7 +49,7 @@ import Testing
         timer.cancel()
     }
 
-    @Test func aCancelledTimerDoesNotRunAndLetsGoOfWhatItHeld() {
+    @Test func aCancelledTimerDoesNotRunAndReleasesItsAction() {
         weak var held: Recorder?
         let timer: LoopTimer
         do {
@@ -100,8 +100,7 @@ import Testing
         #expect(runs == 10)
     }
 
-    @Test("a hundred thousand timers, half of them cancelled")
-    func many() {
+    @Test func aHundredThousandTimersFireInOrderExceptTheCancelledHalf() {
         var heap = TimerHeap()
         var generator = SystemRandomNumberGenerator()
         var timers: [LoopTimer] = []
@@ -132,12 +131,12 @@ struct MonotonicTimeTests {
             (.max, .nanoseconds(1), .max),
             (0, .milliseconds(-1_500), -1_500_000_000),
         ] as [(Int64, Duration, Int64)])
-    func addition(start: Int64, duration: Duration, end: Int64) {
+    func additionStopsAtTheEnds(start: Int64, duration: Duration, end: Int64) {
         #expect((MonotonicTime(nanoseconds: start) + duration).nanoseconds == end)
     }
 
     @Test(arguments: [(5, 3, 2), (3, 5, -2), (.max, -1, .max), (.min, 1, .min)] as [(Int64, Int64, Int64)])
-    func difference(end: Int64, start: Int64, nanoseconds: Int64) {
+    func differencesStopAtTheEnds(end: Int64, start: Int64, nanoseconds: Int64) {
         let difference = MonotonicTime(nanoseconds: end) - MonotonicTime(nanoseconds: start)
         #expect(difference == .nanoseconds(nanoseconds))
     }

@@ -39,7 +39,7 @@ import Testing
         #expect(socket.peerAddress == listener.address)
     }
 
-    @Test func withASocketAtHandItGivesThatOneAndNotAtOnce() async throws {
+    @Test func aDialInProcessYieldsTheGivenSocketLater() async throws {
         let (one, _) = try StreamSocket.pair()
         var isWithin = true
         let given = await withCheckedContinuation { continuation in
@@ -59,7 +59,7 @@ import Testing
         #expect(await failure(of: dial(.unix(path: path))) == expected)
     }
 
-    @Test func aPathWhereNobodyListensFails() async throws {
+    @Test func aPathWithoutListenerFails() async throws {
         let path = "/tmp/purl-nobody-\(UInt32.random(in: 0 ... .max)).sock"
         let failure = ConnectFailure(
             address: try SocketAddress(unixPath: path), error: SystemError(code: ENOENT, operation: "connect"))
@@ -75,7 +75,7 @@ import Testing
         #expect(await failure(of: dial(.host("example.test", port: 80), resolver)) == .resolve(error))
     }
 
-    @Test func anEmptyAnswerIsNoSuchName() async {
+    @Test func anEmptyListOfAddressesIsNoSuchName() async {
         let resolver = ScriptedResolver(.success([]))
         let error = await failure(of: dial(.host("example.test", port: 80), resolver))
         #expect(error == .resolve(.noSuchName(host: "example.test")))
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func allFailuresAreToldInTheOrderTried() async throws {
+    @Test func allFailuresAreReportedInTheOrderTried() async throws {
         let first = try DeadPort()
         let second = try DeadPort("::1")
         let third = try DeadPort("127.0.0.2")
@@ -176,8 +176,7 @@ import Testing
         #expect(server.accepted.isEmpty)
     }
 
-    @Test("whatever the outcome, no socket stays behind")
-    func nothingLeaks() async {
+    @Test func noSocketStaysOpenWhateverTheOutcome() async {
         await #expect(processExitsWith: .success) {
             do {
                 try await Leaks.look()
@@ -189,13 +188,13 @@ import Testing
 
     private func dial(
         _ endpoint: Endpoint, _ resolver: any Resolver = ScriptedResolver(.success([])), delay: Duration = never
-    ) async -> Result<StreamSocket, DialError> {
+    ) async -> Result<any Transport, DialError> {
         await withCheckedContinuation { continuation in
             _ = Dial(to: endpoint, resolver: resolver, attemptDelay: delay) { continuation.resume(returning: $0) }
         }
     }
 
-    private func failure(of result: Result<StreamSocket, DialError>) -> DialError? {
+    private func failure(of result: Result<any Transport, DialError>) -> DialError? {
         switch result {
         case .success: nil
         case .failure(let error): error
@@ -203,13 +202,30 @@ import Testing
     }
 }
 
-/// An address that `connect` rejects without sending anything: it belongs to one link, and does not say which.
+@Suite("RFC 8305 §4: the address families alternate")
+struct AddressOrderTests {
+    @Test(arguments: [
+        ([], []),
+        (["::1"], ["::1"]),
+        (["::1", "::2", "1.1.1.1", "2.2.2.2"], ["::1", "1.1.1.1", "::2", "2.2.2.2"]),
+        (["1.1.1.1", "2.2.2.2", "::1", "::2"], ["1.1.1.1", "::1", "2.2.2.2", "::2"]),
+        (["::1", "1.1.1.1", "2.2.2.2", "3.3.3.3"], ["::1", "1.1.1.1", "2.2.2.2", "3.3.3.3"]),
+        (["::1", "::2", "::3", "1.1.1.1"], ["::1", "1.1.1.1", "::2", "::3"]),
+        (["1.1.1.1", "1.1.1.1", "::1", "1.1.1.1"], ["1.1.1.1", "::1"]),
+    ])
+    func theFamiliesAlternate(answer: [String], tried: [String]) {
+        let addresses = answer.map { Loopback.address($0, 80) }
+        #expect(AddressOrder.interleaved(addresses).map(\.host) == tried)
+    }
+}
+
+/// An address that `connect` rejects without sending anything: a link-local one without the link.
 private enum Impossible {
     static let address = Loopback.address("fe80::1", 9)
     static let error = SystemError(code: EINVAL, operation: "connect")
 }
 
-/// Accepts and keeps whatever connects.
+/// Accepts and keeps every connection.
 @NetworkActor private final class Server {
     private(set) var accepted: [StreamSocket] = []
     private var listener: ListeningSocket?
@@ -225,7 +241,7 @@ private enum Impossible {
     }
 }
 
-/// Lets the I/O thread take a turn.
+/// Lets the network thread take a turn.
 private enum NetworkTurn {
     @NetworkActor static func pass() async {
         await withCheckedContinuation { continuation in
@@ -234,7 +250,7 @@ private enum NetworkTurn {
     }
 }
 
-/// Counts sockets, and therefore needs a process to itself.
+/// Counts sockets, and therefore runs in a process of its own.
 @NetworkActor private enum Leaks {
     static func look() async throws {
         let hole = try BlackHole()
@@ -277,7 +293,7 @@ private enum NetworkTurn {
         listener.close()
     }
 
-    private static func outcome(_ resolver: ScriptedResolver) async -> Result<StreamSocket, DialError> {
+    private static func outcome(_ resolver: ScriptedResolver) async -> Result<any Transport, DialError> {
         await withCheckedContinuation { continuation in
             _ = Dial(to: .host("example.test", port: 80), resolver: resolver, attemptDelay: .zero) { result in
                 continuation.resume(returning: result)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurlIO
 
-@Suite("Names are looked up away from the I/O thread")
+@Suite("Names are looked up on the worker's threads")
 struct SystemResolverTests {
     @Test func theSystemKnowsThisMachine() async throws {
         let addresses = try await answer(SystemResolver.shared, "localhost", port: 81).get()
@@ -26,22 +26,22 @@ struct SystemResolverTests {
             for (host, port) in [("a", 1), ("a", 2), ("b", 3), ("a", 4)] as [(String, UInt16)] {
                 resolver.resolve(host, port: port) { answers.add($0) }
             }
-            system.letGo(of: 2)
+            system.release(2)
         }
         #expect(system.asked.sorted() == ["a", "b"])
         #expect(Set(answers.ports) == [1, 2, 3, 4])
     }
 
-    @Test func aLookUpThatIsOverIsNotShared() async {
+    @Test func aFinishedLookUpIsNotShared() async {
         let system = SlowSystem()
         let resolver = SystemResolver { system.lookUp($0) }
-        system.letGo(of: 2)
+        system.release(2)
         _ = await answer(resolver, "a", port: 1)
         _ = await answer(resolver, "a", port: 1)
         #expect(system.asked == ["a", "a"])
     }
 
-    @Test func aFailureReachesEverybody() async {
+    @Test func aFailureReachesTheCaller() async {
         let resolver = SystemResolver { .failure(.noSuchName(host: $0)) }
         #expect(await answer(resolver, "a", port: 1) == .failure(.noSuchName(host: "a")))
     }
@@ -53,13 +53,13 @@ struct SystemResolverTests {
         await withCheckedContinuation { continuation in
             answers.onComplete { continuation.resume() }
             for number in 0..<100 { resolver.resolve("host\(number)", port: 1) { answers.add($0) } }
-            system.letGo(of: 100)
+            system.release(100)
         }
         #expect(Set(system.asked).count == 100)
         #expect(system.mostAtOnce <= 8)
     }
 
-    @Test func withoutAnyThreadEveryQuestionFails() async {
+    @Test func withoutAnyThreadALookUpFails() async {
         let resolver = SystemResolver(worker: Worker { _, _, _ in false })
         let failure = ResolveError.failed(
             host: "a", code: EAGAIN, reason: SystemError(code: EAGAIN, operation: "pthread_create").description)
@@ -77,7 +77,7 @@ struct SystemResolverTests {
     }
 }
 
-/// A system whose answers wait until the test lets them go.
+/// A system whose answers wait until the test releases them.
 private final class SlowSystem: Sendable {
     private let gate = DispatchSemaphore(value: 0)
     private let state = Mutex(State())
@@ -102,7 +102,7 @@ private final class SlowSystem: Sendable {
         return .success([.loopback(port: 0)])
     }
 
-    func letGo(of count: Int) {
+    func release(_ count: Int) {
         for _ in 0..<count { gate.signal() }
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PurlIO
 
-@Suite("A socket for threads that can wait", .timeLimit(.minutes(5)))
+@Suite("A blocking socket waits on the caller's thread", .timeLimit(.minutes(5)))
 struct BlockingSocketTests {
-    /// Two ends, both given away by their loop.
+    /// Two connected ends, both detached from their loop.
     @NetworkActor
     private func pair() throws -> (BlockingSocket, BlockingSocket) {
         let (first, second) = try StreamSocket.pair()
@@ -26,8 +26,7 @@ struct BlockingSocketTests {
         }.get()
     }
 
-    @Test("A loop that has given a socket away knows it no longer")
-    func detached() async throws {
+    @Test func aDetachedSocketIsClosedForItsLoop() async throws {
         let isOpen = try await { @NetworkActor in
             let (first, _) = try StreamSocket.pair()
             let kept = try first.detach()
@@ -38,8 +37,7 @@ struct BlockingSocketTests {
         #expect(!isOpen)
     }
 
-    @Test("What one end sends the other receives")
-    func moves() async throws {
+    @Test func bytesArriveAsTheyWereSent() async throws {
         let (first, second) = try await pair()
         #expect(first.isWritable && !second.isReadable)
         #expect(try send([1, 2, 3], to: first) == 3)
@@ -51,8 +49,7 @@ struct BlockingSocketTests {
         #expect(try receive(2, from: second) == [])
     }
 
-    @Test("Receiving waits, until there is something or nothing will come")
-    func waits() async throws {
+    @Test func receivingWaitsForBytesOrTheEndOfTheStream() async throws {
         let (first, second) = try await pair()
         async let one = Task.detached { try receive(1, from: second) }.value
         #expect(try send([7], to: first) == 1)
@@ -62,8 +59,7 @@ struct BlockingSocketTests {
         #expect(try await none == [])
     }
 
-    @Test("An end that is gone is an error, and no signal")
-    func broken() async throws {
+    @Test func sendingToAShutDownEndIsAnErrorAndNotASignal() async throws {
         let (first, second) = try await pair()
         second.shutdownRead()
         #expect(throws: SystemError.self) { while try send([1], to: first) > 0 {} }

@@ -26,7 +26,7 @@ import Testing
         let loop = kind.makeLoop()
         var accepted: [StreamSocket] = []
         let listener = try ListeningSocket(.loopback(port: 0), loop: loop) { accepted.append($0) }
-        var clients: [StreamSocket] = []
+        var clients: [any Transport] = []
         for _ in 0..<100 {
             _ = Dial(to: listener.endpoint, loop: loop) { result in
                 if let socket = try? result.get() { clients.append(socket) }
@@ -37,7 +37,7 @@ import Testing
         listener.close()
     }
 
-    @Test func closingWithinTheCallbackEndsIt() throws {
+    @Test func closingWithinTheCallbackStopsAccepting() throws {
         let loop = PollerKind.native.makeLoop()
         var accepted = 0
         var listener: ListeningSocket?
@@ -53,7 +53,7 @@ import Testing
         #expect(accepted == 1)
     }
 
-    @Test func aConnectionCutBeforeItWasAcceptedHarmsNobody() throws {
+    @Test func aConnectionLostBeforeItWasAcceptedIsSkipped() throws {
         let loop = PollerKind.native.makeLoop()
         var accepted: [StreamSocket] = []
         let listener = try ListeningSocket(.loopback(port: 0), loop: loop) { accepted.append($0) }
@@ -62,7 +62,7 @@ import Testing
             socket.startConnecting(to: listener.address)
             socket.resetWhenClosed()
         }
-        var client: StreamSocket?
+        var client: (any Transport)?
         _ = Dial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
         while client == nil { loop.turn(waiting: true) }
         while !accepted.contains(where: { $0.peerAddress == client?.localAddress }) { loop.turn(waiting: true) }
@@ -75,7 +75,7 @@ import Testing
         var accepted: StreamSocket?
         let listener = try ListeningSocket(address, loop: loop) { accepted = $0 }
         #expect(listener.address == address)
-        var client: StreamSocket?
+        var client: (any Transport)?
         _ = Dial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
         while client == nil || accepted == nil { loop.turn(waiting: true) }
         #expect(access(address.description, F_OK) == 0)
@@ -93,8 +93,7 @@ import Testing
         #expect(access(address.description, F_OK) != 0)
     }
 
-    @Test("a process without descriptors pauses, and goes on when it has some again")
-    func outOfDescriptors() async {
+    @Test func acceptingPausesWhileTheProcessHasNoDescriptors() async {
         await #expect(processExitsWith: .success) {
             await Task { @NetworkActor in
                 do {
@@ -111,18 +110,18 @@ import Testing
         (EPROTO, .connectionLost), (EHOSTUNREACH, .connectionLost), (EMFILE, .outOfResources),
         (ENFILE, .outOfResources), (ENOMEM, .outOfResources), (ENOBUFS, .outOfResources),
     ])
-    func whatAFailedAcceptMeans(code: Int32, meaning: AcceptFailure) {
+    func anErrorOfAcceptHasOneMeaning(code: Int32, meaning: AcceptFailure) {
         #expect(AcceptFailure(code: code) == meaning)
     }
 }
 
-/// A story that changes a limit of the whole process, and therefore has one to itself.
+/// Changes a limit of the whole process, and therefore runs in one of its own.
 @NetworkActor private enum Starvation {
     static func isSurvived() throws {
         let loop = PollerKind.native.makeLoop()
         var accepted: StreamSocket?
         let listener = try ListeningSocket(.loopback(port: 0), loop: loop) { accepted = $0 }
-        var client: StreamSocket?
+        var client: (any Transport)?
         _ = Dial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
         // The client has its descriptor and is on its way; from here on there is none for the other end.
         loop.turn(waiting: false)

@@ -16,7 +16,7 @@ struct SocketAddressTests {
         ("[fe80::1%lo]", "fe80::1%lo", "[fe80::1%lo]:80", .ipv6),
         ("fe80::1%4000000000", "fe80::1%4000000000", "[fe80::1%4000000000]:80", .ipv6),
     ])
-    func literals(literal: String, host: String, description: String, family: SocketAddress.Family) throws {
+    func digitsAreAnAddress(literal: String, host: String, description: String, family: SocketAddress.Family) throws {
         let address = try #require(SocketAddress(literal: literal, port: 80))
         #expect(address.host == host)
         #expect(address.port == 80)
@@ -30,11 +30,11 @@ struct SocketAddressTests {
         "[127.0.0.1]", "[::1", "::1]", ":", ":::", "[]", "1::2::3", "fe80::1%", "fe80::1%no such interface",
         "fe80::1%5000000000", "::1\0", "%", "127.0.0.1%lo",
     ])
-    func everythingElseIsAName(text: String) {
+    func otherTextIsNoAddress(text: String) {
         #expect(SocketAddress(literal: text, port: 1) == nil)
     }
 
-    @Test func theSystemGivesBackWhatItGot() {
+    @Test func anAddressSurvivesTheSystemsStructure() {
         for address in [
             SocketAddress.loopback(port: 65_535), Loopback.address("2001:db8::7", 1),
             Loopback.address("fe80::1%1", 443),
@@ -52,7 +52,7 @@ struct SocketAddressTests {
         #expect(address.withSystemAddress { SocketAddress($0, length: Int($1)) } == address)
     }
 
-    @Test func aPathAsLongAsTheSystemAllows() throws {
+    @Test func aPathMayBeAsLongAsTheSystemAllows() throws {
         let path = "/" + String(repeating: "p", count: SocketAddress.maximumPathLength - 1)
         let address = try SocketAddress(unixPath: path)
         #expect(address.withSystemAddress { SocketAddress($0, length: Int($1)) } == address)
@@ -62,7 +62,7 @@ struct SocketAddressTests {
     }
 
     @Test(arguments: ["", "/tmp/\0"])
-    func aPathThatNoSystemCallCouldTake(path: String) {
+    func aPathThatIsEmptyOrHasANULIsRefused(path: String) {
         #expect(throws: SystemError(code: EINVAL, operation: "unix path")) { try SocketAddress(unixPath: path) }
     }
 

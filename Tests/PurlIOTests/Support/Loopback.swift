@@ -1,8 +1,8 @@
 @testable import PurlIO
 
-/// Places on this machine to connect to.
+/// Addresses of this machine.
 enum Loopback {
-    /// The loopback address of a family, at a port of the system's choice.
+    /// The loopback address of a family, at a port that the system chooses.
     static func any(_ family: SocketAddress.Family) -> SocketAddress {
         family == .ipv6 ? address("::1", 0) : .loopback(port: 0)
     }
@@ -43,7 +43,7 @@ final class PlainSocket: Sendable {
     }
 }
 
-/// A port where nobody listens and nobody else may: connections are refused as long as this lives.
+/// A port without a listener, bound so that no other process can listen there: connections to it are refused.
 final class DeadPort: Sendable {
     let address: SocketAddress
     private let socket: PlainSocket
@@ -56,7 +56,7 @@ final class DeadPort: Sendable {
     }
 }
 
-/// A listener whose queue is full: a connection to it gets no answer at all.
+/// A listener whose queue is full: the system does not answer a connection to it.
 final class BlackHole: Sendable {
     let address: SocketAddress
     private let listener: PlainSocket
@@ -74,5 +74,54 @@ final class BlackHole: Sendable {
             return socket
         }
         self.address = address
+    }
+}
+
+/// Connections over the loopback interface, made by turning a loop.
+@NetworkActor enum TCP {
+    /// Both ends of a new connection.
+    static func connect(
+        _ family: SocketAddress.Family, on loop: EventLoop
+    ) throws -> (client: StreamSocket, server: StreamSocket) {
+        var server: StreamSocket?
+        let listener = try ListeningSocket(Loopback.any(family), loop: loop) { server = $0 }
+        defer { listener.close() }
+        var outcome: Result<any Transport, DialError>?
+        let dial = Dial(to: listener.endpoint, loop: loop) { outcome = $0 }
+        defer { dial.cancel() }
+        while true {
+            loop.turn(waiting: true)
+            if let server, let client = try outcome?.get().plainSocket { return (client, server) }
+        }
+    }
+}
+
+extension ListeningSocket {
+    /// How to dial it.
+    var endpoint: Endpoint {
+        switch address.family {
+        case .ipv4, .ipv6: .host(address.host ?? "", port: address.port ?? 0)
+        case .unix: .unix(path: address.description)
+        }
+    }
+}
+
+extension Descriptor {
+    /// The value of a socket's option.
+    func option(_ option: Int32, level: Int32) -> Int32 {
+        var value: Int32 = -1
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(rawValue, level, option, &value, &length)
+        return value
+    }
+}
+
+/// The sockets that this process has open. Other descriptors come and go with the runtime's own threads.
+enum OpenSockets {
+    static var count: Int {
+        (Int32(0)..<1_024).count { descriptor in
+            var status = stat()
+            return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+        }
     }
 }

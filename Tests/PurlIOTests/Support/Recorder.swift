@@ -1,6 +1,6 @@
 @testable import PurlIO
 
-/// A handler that does what a test says, and counts.
+/// A handler that counts its calls and runs what a test gives it.
 @NetworkActor final class Recorder: TransportHandler {
     var readable = 0
     var writable = 0
@@ -29,7 +29,7 @@ extension Transport {
         return try result.get()
     }
 
-    /// What has arrived, at most 64 KiB of it; nil when nothing has, empty at the end of the stream.
+    /// Takes what has arrived, at most 64 KiB; `nil` when nothing has, empty at the end of the stream.
     func receive() throws(SystemError) -> String? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
         defer { buffer.deallocate() }

@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import PurlIO
 
-/// Answers from a table, and keeps count of the questions.
+/// Completes every look-up with the same result, and records the names.
 final class ScriptedResolver: Resolver {
     private let answer: Result<[SocketAddress], ResolveError>
     private let questions = Mutex<[String]>([])

@@ -187,7 +187,7 @@ struct InProcessDialler: Dialler {
     func dial(
         _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
     ) -> Dial {
-        Dial(connect: { server.connect() }, completion: { completion($0.map { $0 }) })
+        Dial(connect: { server.connect() }, completion: completion)
     }
 }
 

@@ -53,7 +53,7 @@ final class ScriptedServer {
         var isEnded = false
     }
 
-    func connect() -> Result<StreamSocket, DialError> {
+    func connect() -> Result<any Transport, DialError> {
         guard !steps.isEmpty, let pair = try? StreamSocket.pair() else { return .failure(.connect([])) }
         let connection = ScriptedConnection(pair.1, of: self, hasLeftHTTP: opening == .connection)
         connections.append(connection)

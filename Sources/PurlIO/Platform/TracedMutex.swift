@@ -4,8 +4,8 @@
     /// `Mutex` for runs under the thread sanitizer, which stands in for Synchronization's there.
     ///
     /// On Linux a contended `Mutex` is handed over inside the kernel (`FUTEX_LOCK_PI`), where the sanitizer sees neither
-    /// the release nor the acquisition, and reports a race that is none. The atomic in here shows it both; it guards
-    /// nothing itself.
+    /// the release nor the acquisition, and reports a race that is none. The atomic shows it both; it guards nothing
+    /// itself.
     package struct TracedMutex<Value: ~Copyable>: ~Copyable, Sendable {
         private let mutex: Synchronization.Mutex<Value>
         private let handover = Atomic<UInt8>(0)

@@ -1,14 +1,14 @@
 #if canImport(Darwin)
     @_exported import Darwin
 
-    /// What is spelled differently from one system to the next.
+    /// What each system spells differently.
     enum Platform {
         /// The type of `poll`'s count.
         typealias PollCount = nfds_t
 
         static let shutdownWrite = SHUT_WR
         static let shutdownRead = SHUT_RD
-        /// Reads without taking.
+        /// Receives bytes and leaves them there.
         static let peek = MSG_PEEK
         static let socketLevel = SOL_SOCKET
         static let tcpLevel = IPPROTO_TCP
@@ -53,17 +53,17 @@
         static func sendFile(_ file: Int32, from offset: Int64, count: Int, to socket: Int32) -> Int {
             var sent = off_t(count)
             let result = sendfile(file, socket, off_t(offset), &sent, nil, 0)
-            // Here a part that went out comes with EAGAIN.
+            // Here a partial write is reported with EAGAIN.
             return result == 0 || sent > 0 ? Int(sent) : -1
         }
 
-        /// Asks the system to read ahead.
+        /// Has the system read ahead.
         static func prefetch(_ file: Int32, count: Int, at offset: Int64) {
             var advice = radvisory(ra_offset: off_t(offset), ra_count: Int32(clamping: count))
             _ = fcntl(file, F_RDADVISE, &advice)
         }
 
-        /// There is no such pipe here.
+        /// Throws: this system has no `splice`.
         static func splicingPipe(capacity: Int32) throws(SystemError) -> (exit: Int32, entrance: Int32) {
             throw SystemError(code: ENOSYS, operation: "splice")
         }
@@ -83,7 +83,7 @@
             close(descriptor)
         }
 
-        /// What `getaddrinfo` is asked for: stream sockets of any family.
+        /// The hints for `getaddrinfo`: stream sockets of any family.
         static func resolverHints() -> addrinfo {
             var hints = addrinfo()
             hints.ai_family = AF_UNSPEC
@@ -91,7 +91,7 @@
             return hints
         }
 
-        /// Whether `getaddrinfo` says that the name exists nowhere, or has no address.
+        /// Whether this result of `getaddrinfo` means that the name does not exist or has no address.
         static func meansNoSuchName(_ code: Int32) -> Bool {
             code == EAI_NONAME || code == EAI_NODATA
         }
@@ -124,6 +124,84 @@
             case .ipv6: AF_INET6
             case .unix: AF_UNIX
             }
+        }
+    }
+
+    /// A thread for work that may block or never end.
+    enum NativeThread {
+        /// Starts a detached thread; false when the system has none left.
+        static func start(
+            _ name: String, stackSize: Int = 2 << 20, _ body: @escaping @Sendable () -> Void
+        ) -> Bool {
+            var attributes = pthread_attr_t()
+            pthread_attr_init(&attributes)
+            defer { pthread_attr_destroy(&attributes) }
+            pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED)
+            pthread_attr_setstacksize(&attributes, stackSize)
+            let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
+            var thread: pthread_t?
+            let code = pthread_create(&thread, &attributes, runThread, start.toOpaque())
+            if code != 0 { start.release() }
+            return code == 0
+        }
+
+        /// A number that no other live thread has.
+        static var current: UInt { UInt(bitPattern: pthread_self()) }
+    }
+
+    private final class ThreadStart {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    private func runThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+        pthread_setname_np(start.name)
+        start.body()
+        return nil
+    }
+
+    /// Ends the loop's wait from any thread. Signals not cleared yet are one signal.
+    final class WakeSignal: Sendable {
+        private let reader: Descriptor
+        private let writer: Descriptor
+
+        /// Throws when the process has no descriptor left for it.
+        init() throws(SystemError) {
+            var ends: [Int32] = [-1, -1]
+            if pipe(&ends) != 0 { throw SystemError.last("pipe") }
+            reader = Descriptor(owning: ends[0])
+            writer = Descriptor(owning: ends[1])
+            try Platform.makeNonBlocking(ends[0])
+            try Platform.makeNonBlocking(ends[1])
+        }
+
+        /// The descriptor that becomes readable; it belongs to the signal.
+        var readable: Int32 { reader.rawValue }
+
+        /// Makes the signal readable, from any thread. A full pipe is a signal already.
+        func raise() {
+            var one: UInt8 = 1
+            _ = write(writer.rawValue, &one, 1)
+        }
+
+        /// Clears every signal raised so far.
+        func clear() {
+            withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { bytes in
+                while read(reader.rawValue, bytes.baseAddress, bytes.count) == bytes.count {}
+            }
+        }
+    }
+
+    extension Platform {
+        /// The fastest poller of this system.
+        static func makePoller() -> any Poller {
+            PollPoller()
         }
     }
 #endif

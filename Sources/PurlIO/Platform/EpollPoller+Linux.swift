@@ -1,7 +1,7 @@
 #if os(Linux)
     internal import CLinux
 
-    /// The poller for Linux, over `epoll(7)`, level-triggered.
+    /// The live poller on Linux, over `epoll(7)`, level-triggered.
     package final class EpollPoller: Poller {
         private let descriptor: Descriptor
         private let ready: UnsafeMutableBufferPointer<epoll_event>
@@ -65,9 +65,9 @@
     }
 
     extension Platform {
-        /// The poller this system does best with; `PURL_POLLER=poll` in the environment asks for the portable one.
+        /// The fastest poller of this system; the portable one if `PURL_POLLER=poll` is in the environment.
         static func makePoller() -> any Poller {
-            if environment("PURL_POLLER") == "poll" { return PollPoller() }
+            if Environment.value(of: "PURL_POLLER") == "poll" { return PollPoller() }
             // Out of descriptors already: the portable poller needs none.
             guard let poller = try? EpollPoller() else { return PollPoller() }
             return poller

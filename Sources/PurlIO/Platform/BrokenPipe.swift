@@ -1,16 +1,16 @@
-/// Keeps a write onto a pipe without a reader from ending the process: it fails with EPIPE and nothing else happens.
+/// Keeps SIGPIPE from ending the process when a pipe without a reader is written to: the write only fails with EPIPE.
 package enum BrokenPipe {
-    /// Holds SIGPIPE back on this thread, for as long as there is one.
-    static func holdBackSignalForGood() {
+    /// Blocks SIGPIPE on this thread until the thread ends.
+    static func blockSignalOnThisThread() {
         var pipeOnly = sigset_t()
         sigemptyset(&pipeOnly)
         sigaddset(&pipeOnly, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &pipeOnly, nil)
     }
 
-    /// Runs `body` with SIGPIPE held back on this thread, and takes the signal away that `body` has caused.
+    /// Runs `body` with SIGPIPE blocked on this thread, and consumes the signal if `body` has caused it.
     ///
-    /// The process's own way with the signal is not touched, as it would be by ignoring it.
+    /// Ignoring the signal instead would change how the rest of the process handles it.
     package static func withoutSignal<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -6,14 +6,14 @@
     #endif
     internal import CLinux
 
-    /// What is spelled differently from one system to the next.
+    /// What each system spells differently.
     enum Platform {
         /// The type of `poll`'s count.
         typealias PollCount = nfds_t
 
         static let shutdownWrite = Int32(SHUT_WR)
         static let shutdownRead = Int32(SHUT_RD)
-        /// Reads without taking.
+        /// Receives bytes and leaves them there.
         static let peek = CLINUX_MSG_PEEK
         static let socketLevel = SOL_SOCKET
         static let tcpLevel = Int32(IPPROTO_TCP)
@@ -48,13 +48,13 @@
             send(socket, bytes.baseAddress, bytes.count, CLINUX_MSG_NOSIGNAL)
         }
 
-        /// Sends bytes of a file. SIGPIPE is for the thread to hold back. Returns what `sendfile` returns.
+        /// Sends bytes of a file, on a thread that blocks SIGPIPE. Returns what `sendfile` returns.
         static func sendFile(_ file: Int32, from offset: Int64, count: Int, to socket: Int32) -> Int {
             var position = off_t(offset)
             return sendfile(socket, file, &position, count)
         }
 
-        /// Asks the system to read ahead.
+        /// Has the system read ahead.
         static func prefetch(_ file: Int32, count: Int, at offset: Int64) {
             posix_fadvise(file, off_t(offset), off_t(count), Int32(POSIX_FADV_WILLNEED))
         }
@@ -63,7 +63,7 @@
         static func splicingPipe(capacity: Int32) throws(SystemError) -> (exit: Int32, entrance: Int32) {
             var ends: [Int32] = [-1, -1]
             if pipe2(&ends, O_CLOEXEC) != 0 { throw SystemError.last("pipe2") }
-            // Whoever has many pipes already gets small ones.
+            // Fails when the user has many pipes already: then the pipe keeps its size.
             _ = fcntl(ends[1], CLINUX_F_SETPIPE_SZ, capacity)
             return (ends[0], ends[1])
         }
@@ -84,7 +84,7 @@
             close(descriptor)
         }
 
-        /// What `getaddrinfo` is asked for: stream sockets of any family.
+        /// The hints for `getaddrinfo`: stream sockets of any family.
         static func resolverHints() -> addrinfo {
             var hints = addrinfo()
             hints.ai_family = AF_UNSPEC
@@ -92,14 +92,9 @@
             return hints
         }
 
-        /// Whether `getaddrinfo` says that the name exists nowhere, or has no address.
+        /// Whether this result of `getaddrinfo` means that the name does not exist or has no address.
         static func meansNoSuchName(_ code: Int32) -> Bool {
             code == EAI_NONAME || code == CLINUX_EAI_NODATA
-        }
-
-        /// A value of the process's environment.
-        static func environment(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }
         }
 
         /// Nanoseconds of the monotonic clock.
@@ -123,6 +118,79 @@
             case .ipv6: AF_INET6
             case .unix: AF_UNIX
             }
+        }
+    }
+
+    /// A thread for work that may block or never end.
+    enum NativeThread {
+        /// Starts a detached thread; false when the system has none left.
+        static func start(
+            _ name: String, stackSize: Int = 2 << 20, _ body: @escaping @Sendable () -> Void
+        ) -> Bool {
+            var attributes = pthread_attr_t()
+            pthread_attr_init(&attributes)
+            defer { pthread_attr_destroy(&attributes) }
+            pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+            // Some C libraries give a thread 128 KiB, too little for a callback.
+            pthread_attr_setstacksize(&attributes, stackSize)
+            let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
+            var thread = pthread_t()
+            let code = pthread_create(&thread, &attributes, runThread, start.toOpaque())
+            if code != 0 { start.release() }
+            return code == 0
+        }
+
+        /// A number that no other live thread has.
+        static var current: UInt {
+            #if canImport(Musl)
+                UInt(bitPattern: pthread_self())
+            #else
+                UInt(pthread_self())
+            #endif
+        }
+    }
+
+    private final class ThreadStart {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let argument else { return nil }
+        let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+        pthread_setname_np(pthread_self(), start.name)
+        start.body()
+        return nil
+    }
+
+    /// Ends the loop's wait from any thread. Signals not cleared yet are one signal.
+    final class WakeSignal: Sendable {
+        private let descriptor: Descriptor
+
+        /// Throws when the process has no descriptor left for it.
+        init() throws(SystemError) {
+            let flags = CLINUX_EFD_CLOEXEC | CLINUX_EFD_NONBLOCK
+            descriptor = try Descriptor(checking: eventfd(0, flags), "eventfd")
+        }
+
+        /// The descriptor that becomes readable; it belongs to the signal.
+        var readable: Int32 { descriptor.rawValue }
+
+        /// Makes the signal readable, from any thread.
+        func raise() {
+            var one: UInt64 = 1
+            _ = write(descriptor.rawValue, &one, MemoryLayout<UInt64>.size)
+        }
+
+        /// Clears every signal raised so far.
+        func clear() {
+            var count: UInt64 = 0
+            _ = read(descriptor.rawValue, &count, MemoryLayout<UInt64>.size)
         }
     }
 #endif
