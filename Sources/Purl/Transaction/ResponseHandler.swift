@@ -55,9 +55,17 @@ struct ResponseHandler {
         carryOut(transaction.decideAsResult(response))
     }
 
-    /// Runs `effect` with the delegate's answer, if the response is still the current one.
+    /// Returns this handler when the delegate answers, if the response is still the current one. A delegate that keeps a
+    /// question open keeps neither the transaction nor its transfer.
+    private var later: @Sendable @NetworkActor () -> ResponseHandler? {
+        { [response, weak transaction, weak transfer] in
+            guard let transaction, let transfer, transaction.isExchanging(with: response.source) else { return nil }
+            return ResponseHandler(response, to: transaction, of: transfer)
+        }
+    }
+
+    /// Lets an answer take effect, and then bytes be read again.
     private func resolve(_ effect: () -> Void) {
-        guard transaction.isExchanging(with: response.source) else { return }
         transfer.continueAfterDecision(effect)
     }
 
@@ -73,13 +81,17 @@ struct ResponseHandler {
             return transaction.follow(next, after: response)
         }
         transfer.hold(.deciding)
-        calls.askAboutRedirect(http, next) { decision in
-            resolve {
-                if let decision {
-                    transaction.follow(decision, after: response)
-                } else {
-                    accept()
-                }
+        calls.askAboutRedirect(http, next) { [later] decision in
+            later()?.take(decision)
+        }
+    }
+
+    private func take(_ decision: URLRequest?) {
+        resolve {
+            if let decision {
+                transaction.follow(decision, after: response)
+            } else {
+                accept()
             }
         }
     }
@@ -103,20 +115,28 @@ struct ResponseHandler {
         transfer.hold(.deciding)
         calls.askForCredential(
             offer.space, refused: round.lastRefused, failures: round.failureCount, response.response
-        ) { disposition, credential in
-            resolve {
-                switch disposition {
-                case .useCredential:
-                    use(credential, offer, from: peer)
-                case .performDefaultHandling:
-                    // What can be done without asking has been done.
-                    accept()
-                case .cancelAuthenticationChallenge:
-                    transfer.fail(.authenticationCancelled)
-                case .rejectProtectionSpace:
-                    transaction.reject(offer.space, of: peer)
-                    ask(Array(offers.dropFirst()), from: peer)
-                }
+        ) { [later] disposition, credential in
+            later()?.take(disposition, credential, for: offer, others: offers.dropFirst(), from: peer)
+        }
+    }
+
+    /// - Parameter others: What the delegate has not been asked about yet.
+    private func take(
+        _ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?,
+        for offer: SupportedChallenge, others: ArraySlice<SupportedChallenge>, from peer: AuthenticationPeer
+    ) {
+        resolve {
+            switch disposition {
+            case .useCredential:
+                use(credential, offer, from: peer)
+            case .performDefaultHandling:
+                // What can be done without asking has been done.
+                accept()
+            case .cancelAuthenticationChallenge:
+                transfer.fail(.authenticationCancelled)
+            case .rejectProtectionSpace:
+                transaction.reject(offer.space, of: peer)
+                ask(Array(others), from: peer)
             }
         }
     }
@@ -138,7 +158,7 @@ struct ResponseHandler {
         transfer.receive(
             BodyReceiver(
                 destination, of: transfer, total: length, coding: coding, cache: transaction.cacheTransaction))
-        if calls.hasDataDelegate { askDisposition {} }
+        if calls.hasDataDelegate { askDisposition { _ in } }
     }
 
     private var destination: BodyReceiver.Destination {
@@ -176,7 +196,7 @@ struct ResponseHandler {
     /// - Parameter offset: How many of the bytes there are stay; `nil` if none of them do.
     private func store(after offset: Int64?, total: Int64?) {
         if calls.downloadTask == nil, calls.hasDataDelegate {
-            askDisposition { receiveIntoStorage(after: offset, total: total) }
+            askDisposition { $0.receiveIntoStorage(after: offset, total: total) }
         } else {
             receiveIntoStorage(after: offset, total: total)
         }
@@ -205,16 +225,22 @@ struct ResponseHandler {
     /// Asks the delegate what becomes of the response.
     ///
     /// - Parameter allow: What to do when the delegate allows it.
-    private func askDisposition(_ allow: @escaping @Sendable @NetworkActor () -> Void) {
+    private func askDisposition(_ allow: @escaping @Sendable @NetworkActor (ResponseHandler) -> Void) {
         transfer.hold(.deciding)
-        calls.askAboutResponse(response.response) { disposition in
-            resolve {
-                switch disposition {
-                case .allow: allow()
-                case .cancel: transfer.fail(.cancelled)
-                case .becomeDownload: mayBecomeAnotherTask ? becomeDownload() : allow()
-                case .becomeStream: mayBecomeAnotherTask ? becomeStream() : allow()
-                }
+        calls.askAboutResponse(response.response) { [later] disposition in
+            later()?.take(disposition, allow)
+        }
+    }
+
+    private func take(
+        _ disposition: URLSession.ResponseDisposition, _ allow: @Sendable @NetworkActor (ResponseHandler) -> Void
+    ) {
+        resolve {
+            switch disposition {
+            case .allow: allow(self)
+            case .cancel: transfer.fail(.cancelled)
+            case .becomeDownload: mayBecomeAnotherTask ? becomeDownload() : allow(self)
+            case .becomeStream: mayBecomeAnotherTask ? becomeStream() : allow(self)
             }
         }
     }
