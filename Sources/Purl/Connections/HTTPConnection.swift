@@ -74,7 +74,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     var isRemote: Bool { true }
 
-    var awaitsItsOwn: Bool { exchange?.awaitsContent == true || paced.awaitsTurn }
+    var mayBeIdle: Bool { exchange?.awaitsContent == true || paced.awaitsTurn }
 
     /// Sending stops with reading.
     var isPaused: Bool {

@@ -10,8 +10,8 @@ protocol ResponseSource: AnyObject {
     var isReused: Bool { get }
     /// Stops or continues to deliver.
     var isPaused: Bool { get set }
-    /// The request's body, or the session's limit on bytes a second, keeps the exchange waiting, not the server.
-    var awaitsItsOwn: Bool { get }
+    /// Nothing is expected of the server now: the request's body, or the session's byte rate, delays the exchange.
+    var mayBeIdle: Bool { get }
     /// Ends the exchange at once, without another call to its client.
     func abandon()
     /// Ends the exchange, and hands over the connection it used, with the bytes that have arrived and were not

@@ -94,7 +94,7 @@ enum SuggestedFilename {
     static func choose(contentDisposition: String?, url: URL?) -> String {
         let offered = [
             contentDisposition.flatMap(ContentDisposition.init)?.filename,
-            url.flatMap { DataURL.isOne($0) ? nil : $0.lastPathComponent },
+            url.flatMap { DataURL.matches($0) ? nil : $0.lastPathComponent },
             url?.host(percentEncoded: false),
         ]
         for case let name? in offered {

@@ -2,8 +2,8 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// One response's body on its way to its consumer: undoes its content coding, hands it on, counts it, and holds the
-/// source back while the consumer has as many bytes as it may.
+/// One response's body on its way to its consumer: undoes its content coding, forwards and counts it, and pauses the source
+/// while the consumer has as many bytes as it may.
 ///
 /// Back-pressure: bytes count until the consumer has taken them. At the limit the receiver puts `.full` into the
 /// transfer's holds, which stops reading from the source; the consumer's progress removes it.
@@ -72,10 +72,10 @@ final class BodyReceiver {
 
     // MARK: From the source
 
-    /// Takes bytes of the body as they came.
+    /// Takes bytes of the body as they arrive.
     func take(_ bytes: UnsafeRawBufferPointer) {
         if coding == nil {
-            handOn(bytes)
+            forward(bytes)
         } else {
             coding?.take(bytes)
             decode()
@@ -90,15 +90,15 @@ final class BodyReceiver {
         transfer.hold(.full)
     }
 
-    /// The message is over. `Transfer.bodyDidEnd` is called when all of its content has been handed on.
+    /// The message is over. `Transfer.bodyDidEnd` is called when all of its content has been forwarded.
     func finish() {
         guard coding != nil else { return end() }
         progress = .decodingRest
-        coding?.isWhole = true
+        coding?.isComplete = true
         decode()
     }
 
-    /// Hands on the content of a coded body for as long as it is taken.
+    /// Decodes and forwards the content of a coded body for as long as it is taken.
     func decode() {
         guard coding != nil else { return }
         var portions = 0
@@ -108,7 +108,7 @@ final class BodyReceiver {
                     if progress == .decodingRest { end() }
                     return
                 }
-                content.withUnsafeBytes { handOn($0) }
+                content.withUnsafeBytes { forward($0) }
             } catch {
                 return transfer.fail(.coding(error))
             }
@@ -124,14 +124,14 @@ final class BodyReceiver {
 
     // MARK: To the consumer
 
-    private func handOn(_ bytes: UnsafeRawBufferPointer) {
+    private func forward(_ bytes: UnsafeRawBufferPointer) {
         switch destination {
         case .memory:
             collect(bytes)
         case .delegate(let mailbox):
             cache?.take(bytes)
             let receipt = mailbox.put(bytes)
-            if receipt.wakesConsumer { deliver(mailbox) }
+            if receipt.wakesConsumer { scheduleDelivery(from: mailbox) }
             if receipt.isFull { transfer.hold(.full) }
         case .bytes(let stream):
             if stream.put(bytes) { transfer.hold(.full) }
@@ -144,7 +144,7 @@ final class BodyReceiver {
 
     private func collect(_ bytes: UnsafeRawBufferPointer) {
         if collected.isEmpty, let start = bytes.baseAddress {
-            // Most small bodies come in one piece.
+            // Most small bodies arrive in one piece.
             collected = Data(bytes: start, count: bytes.count)
             // A length is only what the server claims; no more than this is reserved because of it.
             if let total, total > collected.count { collected.reserveCapacity(Int(min(total, 1 << 24))) }
@@ -159,19 +159,19 @@ final class BodyReceiver {
         transfer.calls.task.updateCounts { $0.received = received }
     }
 
-    private func deliver(_ mailbox: ByteMailbox) {
+    private func scheduleDelivery(from mailbox: ByteMailbox) {
         transfer.calls.deliverData(from: mailbox) { [weak transfer] in transfer?.release(.full) }
     }
 
     // MARK: Ends
 
-    /// The task was cancelled: what has not been delivered is not delivered any more.
+    /// The task was cancelled: drops what has not been delivered.
     func discard() {
         if case .delegate(let mailbox) = destination { mailbox.close() }
     }
 
     /// The transfer is over: delivers what the mailbox has gathered.
     func conclude() {
-        if case .delegate(let mailbox) = destination, mailbox.release() { deliver(mailbox) }
+        if case .delegate(let mailbox) = destination, mailbox.release() { scheduleDelivery(from: mailbox) }
     }
 }

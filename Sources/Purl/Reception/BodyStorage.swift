@@ -9,12 +9,12 @@ internal import PurlIO
 /// content has been accepted.
 @NetworkActor
 final class BodyStorage {
-    /// What an examination has found.
-    enum Finding: Sendable {
+    /// What the storage holds before the first request.
+    enum StoredContent: Sendable {
         /// Nothing, or nothing that can be trusted: all of the resource has to be requested.
-        case startOver
+        case unusable
         /// The bytes before this point are those of the resource.
-        case resume(ResumePoint)
+        case partial(ResumePoint)
         /// All of the resource, which has this length.
         case complete(Int64)
     }
@@ -47,57 +47,59 @@ final class BodyStorage {
     /// Examines a data task's sink.
     func examine(
         _ sink: any BodySink, url: String?,
-        then: @escaping @Sendable @NetworkActor (Result<Finding, FileFailure>) -> Void
+        then: @escaping @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
     ) {
-        open(sink, .inSink).ask { sink in
+        open(sink, .sinkRecord).examineSink { sink in
             do {
                 return try Self.examine(sink, url: url)
             } catch {
                 throw FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
             }
         } then: { [weak self] result in
-            self?.found(result.mapError { FileFailure(.open, nil, $0) }, then)
+            self?.didExamine(result.mapError { FileFailure(.open, nil, $0) }, then)
         }
     }
 
-    private nonisolated static func examine(_ sink: any BodySink, url: String?) throws -> Finding {
+    private nonisolated static func examine(_ sink: any BodySink, url: String?) throws -> StoredContent {
         guard try sink.length > 0, let blob = try sink.loadRecord(), let record = try? ResumeData(decoding: blob),
             record.originalRequest.url == url, try record.matches(sink)
-        else { return .startOver }
+        else { return .unusable }
         if record.isComplete { return .complete(record.bytesReceived) }
-        return record.point.map { .resume($0) } ?? .startOver
+        return record.point.map { .partial($0) } ?? .unusable
     }
 
     /// Opens the partial file that resume data names.
-    func examine(_ resume: ResumeData, then: @escaping @Sendable @NetworkActor (Result<Finding, FileFailure>) -> Void) {
+    func examine(
+        _ resume: ResumeData, then: @escaping @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
+    ) {
         do throws(FileFailure) {
             guard let file = try PartialFile(named: resume.partialName, in: calls.session.partials) else {
-                return found(.success(.startOver), then)
+                return didExamine(.success(.unusable), then)
             }
             partial = file
-            open(file, bookkeeping(of: file)).ask { sink in
-                guard try resume.matches(sink), let point = resume.point else { return Finding.startOver }
-                return .resume(point)
+            open(file, checkpointPlace(of: file)).examineSink { sink in
+                guard try resume.matches(sink), let point = resume.point else { return StoredContent.unusable }
+                return .partial(point)
             } then: { [weak self] result in
-                // What cannot be read cannot be trusted: a new start costs time, not the file.
-                self?.found(.success((try? result.get()) ?? .startOver), then)
+                // What cannot be read cannot be trusted: starting over costs time, not the file.
+                self?.didExamine(.success((try? result.get()) ?? .unusable), then)
             }
         } catch {
-            // A new start would lose what is there.
-            found(.failure(error), then)
+            // Starting over would lose what is there.
+            didExamine(.failure(error), then)
         }
     }
 
-    private func found(
-        _ result: Result<Finding, FileFailure>,
-        _ then: @Sendable @NetworkActor (Result<Finding, FileFailure>) -> Void
+    private func didExamine(
+        _ result: Result<StoredContent, FileFailure>,
+        _ then: @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
     ) {
         switch result {
-        case .success(.startOver):
+        case .success(.unusable):
             point = nil
             resumeData = nil
-        case .success(.resume(let found)):
-            point = found
+        case .success(.partial(let resumePoint)):
+            point = resumePoint
         case .success(.complete), .failure:
             break
         }
@@ -111,7 +113,7 @@ final class BodyStorage {
 
     // MARK: Writing
 
-    /// A response is the resource, or its rest: its bytes follow.
+    /// Prepares for the bytes of a response that is the resource, or its rest.
     ///
     /// - Parameters:
     ///   - request: The current request.
@@ -133,7 +135,7 @@ final class BodyStorage {
 
     /// The body of an upload's response cannot be requested again.
     private func newValidator(_ original: URLRequest, _ head: ResponseHead) -> String? {
-        transfer.source.isUpload ? nil : Resumability.validator(for: original, answeredBy: head)
+        transfer.source.isUpload ? nil : Resumability.validator(for: original, response: head)
     }
 
     /// Lets plain content of known length go into the file without passing through the process.
@@ -141,7 +143,7 @@ final class BodyStorage {
         guard case .length(let length) = response.framing, length >= Self.leastMovedContent,
             writer?.sink is any PipedSink, let connection = response.source as? HTTPConnection
         else { return }
-        // Without a pipe it comes as bytes.
+        // Without a pipe the content arrives as bytes.
         pipe = try? ContentPipe()
         if let pipe { connection.moveContent(into: pipe) }
     }
@@ -162,13 +164,13 @@ final class BodyStorage {
     private func createPartialFile() -> SinkWriter {
         let file = PartialFile(creatingIn: calls.session.partials)
         partial = file
-        return open(file, bookkeeping(of: file))
+        return open(file, checkpointPlace(of: file))
     }
 
     @discardableResult
-    private func open(_ sink: any BodySink, _ bookkeeping: SinkWriter.Bookkeeping) -> SinkWriter {
+    private func open(_ sink: any BodySink, _ checkpointPlace: SinkWriter.CheckpointPlace) -> SinkWriter {
         let writer = SinkWriter(
-            sink, bookkeeping, limit: calls.session.settings.maximumBufferedBytesPerTask
+            sink, checkpointPlace, limit: calls.session.settings.maximumBufferedBytesPerTask
         ) { [weak self] event in
             self?.receive(event)
         }
@@ -178,29 +180,29 @@ final class BodyStorage {
 
     private func receive(_ event: SinkWriter.Event) {
         switch event {
-        case .wrote(let count, let mayReadOn):
+        case .wrote(let count, let resumesReading):
             calls.reportWritten(Int64(count))
-            if mayReadOn { transfer.release(.full) }
+            if resumesReading { transfer.release(.full) }
         case .failed(let error):
             transfer.fail(.file(FileFailure(.write, (writer?.sink as? FileHandleSink)?.fileURL, error)))
         }
     }
 
     /// The journal of a background session follows a download's bytes as they become safe.
-    private func bookkeeping(of partial: PartialFile) -> SinkWriter.Bookkeeping {
+    private func checkpointPlace(of partial: PartialFile) -> SinkWriter.CheckpointPlace {
         guard let background = calls.session.background else { return .none }
-        return .elsewhere { [task = calls.task] note in
+        return .journal { [task = calls.task] checkpoint in
             let identifier = task.taskIdentifier
-            switch note {
-            case .startsOver:
+            switch checkpoint {
+            case .reset:
                 try background.update(identifier, durably: true) { record in
                     record.resume = nil
                     record.finished = nil
                 }
                 try background.update(identifier) { $0.begun = partial.name }
-            case .holds(let resume):
+            case .partial(let resume):
                 try background.update(identifier) { $0.resume = resume }
-            case .isWhole(let length):
+            case .complete(let length):
                 let finished = JournaledTask.Finished(of: partial, length: length, response: task.response)
                 try background.update(identifier, durably: true) { $0.finished = finished }
             }

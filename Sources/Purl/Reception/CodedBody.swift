@@ -8,16 +8,16 @@ struct CodedBody {
     private static let portion = 65_536
 
     private var decoder: ContentDecoder
-    /// What has come and has not been decoded yet.
+    /// Bytes that have arrived and have not been decoded yet.
     private var waiting: [UInt8] = []
     private var position = 0
     private var mayHaveMore = false
     private var isFinished = false
-    /// The whole coded body has come.
-    var isWhole = false
+    /// The whole coded body has arrived.
+    var isComplete = false
 
-    /// `nil` when the body is not coded, when it is in a coding that is not known here, and when it is a part of one,
-    /// which means nothing by itself: such a body is handed on as it came.
+    /// `nil` when the body is not coded, has a coding that is not known here, or is a part of a coded body, which cannot
+    /// be decoded by itself: such a body is delivered as it arrived.
     init?(_ head: ResponseHead) {
         guard head.status != 206, head.fields.contains(.contentEncoding),
             let decoder = ContentDecoder(codings: head.fields.listElements(of: .contentEncoding).map { String($0) }),
@@ -34,8 +34,8 @@ struct CodedBody {
         waiting.append(contentsOf: bytes)
     }
 
-    /// The next bytes of the content; `nil` when more of the body has to come first, or there is no more. Throws when it
-    /// turns out to be damaged or, once it is whole, to lack its end.
+    /// The next bytes of the content; `nil` when more of the body has to arrive first, or there is no more. Throws when the
+    /// body is damaged or, once it is complete, lacks its end.
     mutating func next() throws(DecodeError) -> [UInt8]? {
         var content: [UInt8] = []
         while content.isEmpty, position < waiting.count || mayHaveMore {
@@ -46,7 +46,7 @@ struct CodedBody {
             mayHaveMore = decoder.stoppedAtLimit
             if taken == 0, content.isEmpty { break }
         }
-        if content.isEmpty, isWhole, !isFinished {
+        if content.isEmpty, isComplete, !isFinished {
             isFinished = true
             try decoder.finish()
         }

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlHTTP
 internal import PurlIO
 
 extension FileLayer {
@@ -28,5 +29,12 @@ extension OpenFile {
     /// Writes all of `data` at `offset`.
     func write(_ data: Data, at offset: Int64) throws(SystemError) {
         try data.bytes.withUnsafeBytes { bytes throws(SystemError) in try write(bytes, at: offset) }
+    }
+}
+
+extension Data {
+    /// The SHA-256 of the bytes, hexadecimal.
+    var sha256: String {
+        SHA256.hexadecimal(of: bytes)
     }
 }

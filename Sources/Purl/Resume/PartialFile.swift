@@ -9,7 +9,7 @@ final class PartialFile: PipedSink {
     private let state: Mutex<State>
 
     private enum Handle {
-        /// To be made in the folder.
+        /// To be created in the folder.
         case missing(PartialsFolder)
         case open(any OpenFile)
         case removed
@@ -17,21 +17,21 @@ final class PartialFile: PipedSink {
 
     private struct State {
         var handle: Handle
-        /// What was appended whole. After a write that failed half-way the file itself may be longer.
+        /// The bytes of complete appends. After a write that failed half-way the file itself may be longer.
         var written: Int64
-        /// The folder says on disk, too, that the file exists.
+        /// The folder's entry for the file has been synchronised.
         var isNameSafe: Bool
     }
 
-    /// A new, empty file in `folder`. It is made when it is first written to or cut: that may take the disk a while, and
-    /// is not for the network thread to wait for.
+    /// A new, empty file in `folder`. It is created when it is first written to or truncated: that may take the disk a
+    /// while, and the network thread does not wait for it.
     init(creatingIn folder: PartialsFolder) {
         location = folder.url.appendingPathComponent("\(Self.prefix)\(UUID().uuidString.lowercased())\(Self.suffix)")
         files = folder.files
         state = Mutex(State(handle: .missing(folder), written: 0, isNameSafe: false))
     }
 
-    /// The open file, which is made first where it has to be.
+    /// The open file, which is created first where it is missing.
     private func opened() throws(FileFailure) -> any OpenFile {
         try state.withLock { state throws(FileFailure) in
             switch state.handle {
@@ -51,7 +51,7 @@ final class PartialFile: PipedSink {
         }
     }
 
-    /// The folder is made only when it turns out to be missing.
+    /// Creates the folder only when it turns out to be missing.
     private static func create(_ path: String, in folder: PartialsFolder) throws -> any OpenFile {
         do {
             return try folder.files.open(path, .creating)
@@ -63,7 +63,7 @@ final class PartialFile: PipedSink {
 
     /// Opens the file that resume data names; `nil` when it is gone, not a plain file, not ours to open or in use.
     ///
-    /// - Throws: What the process lacks for the moment: the file may well be good.
+    /// - Throws: When the process lacks descriptors or memory: the file may well be good.
     init?(named name: String, in folder: PartialsFolder) throws(FileFailure) {
         location = folder.url.appendingPathComponent(name)
         files = folder.files
@@ -84,14 +84,13 @@ final class PartialFile: PipedSink {
     private static let prefix = "purl-"
     private static let suffix = ".partial"
 
-    /// Whether this is how partial files are called.
+    /// Whether this is the name of a partial file.
     static func isName(_ name: String) -> Bool {
         name.hasPrefix(prefix) && name.hasSuffix(suffix)
             && UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(suffix.count))) != nil
     }
 
-    /// Removes the file, and closes it: its room on the disk is given back here and now, not on the thread that happens
-    /// to be its last owner's.
+    /// Removes and closes the file. Its room on the disk is freed here, not on the thread of its last owner.
     func remove() {
         files.remove(location.path)
         let last = state.withLock { state in
@@ -103,7 +102,7 @@ final class PartialFile: PipedSink {
 
     // MARK: BodySink
 
-    /// Throws when the file is no longer where it was: bytes that nobody can find do not count.
+    /// Throws when the file is no longer where it was: bytes that no task can find do not count.
     var length: Int64 {
         get throws {
             guard try opened().isFound(at: location.path) else {
@@ -158,7 +157,7 @@ final class PartialFile: PipedSink {
     func loadRecord() -> Data? { nil }
     func saveRecord(_ record: Data?) {}
 
-    /// The next task may go on with the file, before the last call about this one is out.
+    /// Unlocks the file: the next task may continue it before the last call of this one has been made.
     func close() {
         let handle = state.withLock { $0.handle }
         if case .open(let file) = handle { file.unlock() }
@@ -166,6 +165,6 @@ final class PartialFile: PipedSink {
 }
 
 extension SystemError {
-    /// The process or the machine has no descriptor or no memory left; it may have, later.
+    /// Whether the process or the machine lacks descriptors or memory, which may pass.
     fileprivate var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
 }

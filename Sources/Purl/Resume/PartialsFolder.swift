@@ -4,8 +4,8 @@ import Synchronization
 
 /// The folder in which unfinished downloads lie.
 struct PartialsFolder: Sendable {
-    /// How long, in seconds, a partial file lies about that nothing has been written to: 30 days. Whoever holds its
-    /// resume data starts over afterwards.
+    /// How long, in seconds, a partial file stays to which nothing is written: 30 days. Resume data for it then starts
+    /// over.
     static let lifetime: TimeInterval = 30 * 24 * 60 * 60
 
     let url: URL
@@ -23,7 +23,7 @@ struct PartialsFolder: Sendable {
         .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
         .appendingPathComponent("PartialDownloads", isDirectory: true)
 
-    /// Makes the folder, for its owner only.
+    /// Creates the folder, for its owner only.
     func prepare() throws(FileFailure) {
         do {
             try FileManager.default.createDirectory(
@@ -33,7 +33,7 @@ struct PartialsFolder: Sendable {
         }
     }
 
-    // MARK: Partials that nobody claims
+    // MARK: Unclaimed files
 
     private static let visited = Mutex<Set<String>>([])
 
@@ -55,7 +55,7 @@ struct PartialsFolder: Sendable {
         for name in names where PartialFile.isName(name) && !claimed.contains(name) {
             let path = url.appendingPathComponent(name).path
             guard isOld(path, at: now), let file = try? files.open(path, .existing), (try? file.lock()) == true,
-                // Under the lock, where no transfer can be going on with it.
+                // Under the lock, where no transfer can be continuing it.
                 isOld(path, at: now)
             else { continue }
             files.remove(path)

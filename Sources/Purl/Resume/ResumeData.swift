@@ -1,10 +1,10 @@
 import Foundation
 internal import PurlHTTP
 
-/// What it takes to go on with a transfer: a property list, so that a person can read it.
+/// What it takes to resume a transfer: a property list, so that a person can read it.
 ///
-/// It comes back from disk or from anywhere, so it is untrusted: ``init(decoding:)`` refuses whatever this code would
-/// not have written, above all names that could lead out of the partials folder.
+/// It may come from anywhere, so it is untrusted: ``init(decoding:)`` refuses what this code would not have written, above
+/// all names that could lead out of the partials folder.
 struct ResumeData: Codable, Sendable, Equatable {
     /// The format written here. Others are refused.
     static let currentVersion = 1
@@ -22,7 +22,7 @@ struct ResumeData: Codable, Sendable, Equatable {
     var partialName: String
     /// The bytes known to be on disk.
     var bytesReceived: Int64
-    /// The length of the whole, if the server said.
+    /// The length of the whole resource, if the server has sent it.
     var totalBytes: Int64?
     /// What `If-Range` carries: a strong entity tag or a strong date. Absent when only a finished file is recorded.
     var validator: String?
@@ -33,7 +33,7 @@ struct ResumeData: Codable, Sendable, Equatable {
     struct Refusal: Error, Equatable, CustomStringConvertible {
         let description: String
 
-        /// A download goes on only in a file that a download has made: the folder may hold other things.
+        /// A download continues only a file that a download has created: the folder may hold other things.
         static let strangeName = Refusal(description: "the partial file's name is not one that a download gives")
     }
 
@@ -82,7 +82,7 @@ struct ResumeData: Codable, Sendable, Equatable {
         var version: Int
     }
 
-    /// The data passes the checks, and is what a download leaves: it did not come through ``init(decoding:)``.
+    /// Whether data that did not come through ``init(decoding:)`` passes the checks, and is what a download leaves.
     var isSound: Bool {
         version == Self.currentVersion && PartialFile.isName(partialName) && (try? check()) != nil
     }
@@ -128,8 +128,8 @@ struct StoredRequest: Codable, Sendable, Equatable {
     var method: String
     var headers: [String: String]
     var timeoutInterval: Double
-    /// Resume data never needs one, since only a GET without a body can be gone on with; a background task that starts
-    /// over does.
+    /// Resume data never needs one, since only a GET without a body can be resumed; a background task that starts over
+    /// does.
     var body: Data?
     // Absent when they are what a new request has.
     var cachePolicy: UInt?
@@ -173,5 +173,61 @@ struct StoredRequest: Codable, Sendable, Equatable {
         request.httpShouldUsePipelining = usesPipelining == true
         request.mainDocumentURL = mainDocumentURL.flatMap { URL(string: $0) }
         return request
+    }
+}
+
+/// All of a transfer's resume data but the bytes themselves: fixed when the response arrives.
+struct ResumeTemplate: Sendable {
+    let originalRequest: URLRequest
+    let currentRequest: URLRequest
+    /// `nil` when the transfer cannot be resumed; a finished file is recorded all the same.
+    let validator: String?
+    var total: Int64?
+
+    /// The resume data for what `sink` holds now; `nil` when the transfer could not be resumed.
+    func resumeData(for sink: any BodySink) throws -> ResumeData? {
+        let length = try sink.length
+        guard length > 0, validator != nil || length == total else { return nil }
+        return ResumeData(
+            originalRequest: StoredRequest(originalRequest),
+            currentRequest: StoredRequest(currentRequest),
+            partialName: Self.name(of: sink),
+            bytesReceived: length,
+            totalBytes: total,
+            validator: validator,
+            tailDigest: try Self.tailDigest(of: sink, endingAt: length)
+        )
+    }
+
+    /// A sink on a file may have been moved since the transfer began; one that is no file has no name of its own.
+    private static func name(of sink: any BodySink) -> String {
+        switch sink {
+        case let partial as PartialFile: partial.name
+        case let file as FileHandleSink: file.fileURL?.lastPathComponent ?? "handle"
+        default: "sink"
+        }
+    }
+
+    /// SHA-256 of the 64 KiB before `end`, hexadecimal.
+    static func tailDigest(of sink: any BodySink, endingAt end: Int64) throws -> String {
+        try sink.bytes(in: max(0, end - ResumeData.tailLength)..<end).sha256
+    }
+}
+
+extension ResumeData {
+    /// Whether `sink` still holds the bytes that this data describes. If so, what lies beyond them is cut off: it was
+    /// written after the data was created, so no digest covers it.
+    func matches(_ sink: any BodySink) throws -> Bool {
+        let length = try sink.length
+        guard bytesReceived > 0, length >= bytesReceived,
+            try ResumeTemplate.tailDigest(of: sink, endingAt: bytesReceived) == tailDigest.lowercased()
+        else { return false }
+        if length > bytesReceived { try sink.truncate(to: bytesReceived) }
+        return true
+    }
+
+    /// Where to continue; `nil` when there is no validator for the rest.
+    var point: ResumePoint? {
+        validator.map { ResumePoint(offset: bytesReceived, total: totalBytes, validator: $0) }
     }
 }

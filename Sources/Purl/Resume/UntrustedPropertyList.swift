@@ -1,14 +1,14 @@
 import Foundation
 
-/// A property list in XML that comes back from disk or from anywhere.
+/// A property list in XML that may come from anywhere.
 ///
-/// Foundation's parser is not for everything: it recurses into containers, so that some thousands of them end the process,
-/// and a number that is not UTF-8 is a trap. What would lead it there is refused before it looks.
+/// Foundation's parser cannot be given everything: it recurses into containers, so that some thousands of them end the
+/// process, and it traps on a number that is not UTF-8. Such a list is refused before it is parsed.
 package struct UntrustedPropertyList {
     private let content: Data
     private let decoder = PropertyListDecoder()
 
-    /// nil for what is not XML, is not UTF-8, or has more dictionaries and arrays than `maximumContainers`.
+    /// `nil` for what is not XML, is not UTF-8, or has more dictionaries and arrays than `maximumContainers`.
     package init?(_ content: Data, maximumContainers: Int) {
         guard content.starts(with: "<?xml".utf8), String(validating: content, as: UTF8.self) != nil,
             Self.containers(in: content, upTo: maximumContainers) <= maximumContainers
@@ -16,7 +16,7 @@ package struct UntrustedPropertyList {
         self.content = content
     }
 
-    /// nil when an entry is missing or of the wrong type.
+    /// `nil` when an entry is missing or of the wrong type.
     package func decode<Value: Decodable>(_ type: Value.Type) -> Value? {
         try? decoder.decode(type, from: content)
     }

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 
 /// A place that takes a body's bytes one after another, and may hold some already.
 ///
@@ -16,7 +17,7 @@ public protocol BodySink: AnyObject, Sendable {
     /// - Parameter data: The bytes.
     func append(_ data: Data) throws
 
-    /// Drops what lies beyond `length`, so that the next append continues there.
+    /// Removes what lies beyond `length`, so that the next append continues there.
     ///
     /// - Parameter length: The length, in bytes.
     func truncate(to length: Int64) throws
@@ -32,12 +33,18 @@ public protocol BodySink: AnyObject, Sendable {
     /// What ``saveRecord(_:)`` kept last, in this process or an earlier one; `nil` when there is nothing.
     func loadRecord() throws -> Data?
 
-    /// Keeps what the task needs to know when it goes on: which resource and version the bytes belong to. `nil`
-    /// removes it. It must be replaced as a whole or not at all.
+    /// Keeps what a later task needs to resume: which resource and version the bytes belong to. `nil` removes it. It must
+    /// be replaced as a whole or not at all.
     ///
     /// - Parameter record: The record; `nil` removes it.
     func saveRecord(_ record: Data?) throws
 
     /// The task is over. A later task may use the sink again.
     func close() throws
+}
+
+/// A sink that takes content which does not pass through the process.
+protocol PipedSink: BodySink {
+    /// Adds `count` bytes, which are in the pipe, at the end.
+    func append(_ count: Int, from pipe: ContentPipe) throws
 }

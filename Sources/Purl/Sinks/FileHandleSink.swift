@@ -7,7 +7,7 @@ import Synchronization
 /// ```swift
 /// let sink = FileHandleSink(fileAt: movieURL)
 /// let task = session.dataTask(with: request, writingTo: sink)
-/// task.resume()          // run it again after a crash: it goes on where the file ends
+/// task.resume()          // run it again after a crash: it resumes where the file ends
 /// ```
 ///
 /// While a task writes to it, the file is locked: a second sink on the same file, in this process or another, fails
@@ -27,7 +27,7 @@ public final class FileHandleSink: PipedSink {
 
     private let state: Mutex<State>
 
-    /// A sink on the file at `url`, which is made when it is not there.
+    /// A sink on the file at `url`, which is created when it is missing.
     ///
     /// - Parameter url: The address of the file.
     /// - Parameter recordURL: Where to keep what is known of the bytes. By default beside the file, with ".resume"
@@ -40,14 +40,14 @@ public final class FileHandleSink: PipedSink {
     /// A sink on an open file, readable and writable. It is not closed by the sink.
     ///
     /// - Parameter handle: The open file.
-    /// - Parameter recordURL: Where to keep what is known of the bytes. Without it nothing vouches for bytes that are
-    ///   there, and a transfer starts over.
+    /// - Parameter recordURL: Where to keep what is known of the bytes. Without it bytes that are there cannot be
+    ///   trusted, and a transfer starts over.
     public init(_ handle: FileHandle, recordAt recordURL: URL?) {
         state = Mutex(State(record: recordURL.map(RecordFile.init), handle: handle, ownsHandle: false))
     }
 
-    /// Moves the file to `url`, and its record with it; replaces what is there. A task that is writing goes on
-    /// writing to the moved file.
+    /// Moves the file to `url`, and its record with it; replaces what is there. A task that is writing continues
+    /// in the moved file.
     ///
     /// - Parameters:
     ///   - url: Where the file is to be.
@@ -67,8 +67,9 @@ public final class FileHandleSink: PipedSink {
         }
     }
 
-    /// The resource has a new address (a link that expired, say): lets a task for `url` go on with the bytes there are,
-    /// provided that the server's validator there is still the one they came with. Without a record nothing happens.
+    /// Lets a task for `url`, the resource's new address, resume from the bytes there are, provided that the server's
+    /// validator there is still the one they arrived with: after a link has expired, for example. Without a record nothing
+    /// happens.
     ///
     /// - Parameter url: The new address of the resource.
     public func adopt(_ url: URL) throws {
@@ -77,7 +78,7 @@ public final class FileHandleSink: PipedSink {
             resume.originalRequest.url = url.absoluteString
             resume.currentRequest.url = url.absoluteString
             try state.record?.save(try resume.encoded())
-            try state.record?.settle()
+            try state.record?.commit()
         }
     }
 
@@ -85,7 +86,7 @@ public final class FileHandleSink: PipedSink {
 
     public var length: Int64 {
         get throws {
-            // Asking makes no file: the server may have nothing to put into it.
+            // This creates no file: the server may have nothing to put into it.
             guard state.withLock({ $0.handle != nil || $0.exists }) else { return 0 }
             return Int64(try withHandle { try $0.seekToEnd() })
         }
@@ -121,7 +122,7 @@ public final class FileHandleSink: PipedSink {
         try state.withLock { try $0.record?.load() }
     }
 
-    /// Takes the file first: a record is its owner's only.
+    /// Locks the file first: only its owner may change the record.
     ///
     /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
@@ -138,7 +139,7 @@ public final class FileHandleSink: PipedSink {
                 }
             }
             // Still under the lock.
-            try state.record?.settle()
+            try state.record?.commit()
         }
     }
 
@@ -150,5 +151,33 @@ public final class FileHandleSink: PipedSink {
             state.handle = handle
             return try body(handle)
         }
+    }
+}
+
+extension FileHandle {
+    /// Opens the file at `url`, created when it is missing, for reading and writing, and locks it.
+    static func locked(_ url: URL) throws -> FileHandle {
+        let descriptor = open(url.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw FileFailure(.open, url, NSError.system(at: url)) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let reason = "it is being written by another transfer"
+            throw FileFailure(
+                .open, url, CocoaError(.fileLocking, userInfo: [NSLocalizedDescriptionKey: reason]))
+        }
+        return handle
+    }
+
+    /// The bytes at these offsets.
+    func bytes(in range: Range<Int64>) throws -> Data {
+        try seek(toOffset: UInt64(max(0, range.lowerBound)))
+        return try read(upToCount: range.count) ?? Data()
+    }
+}
+
+extension NSError {
+    /// What the system call that just failed has left in `errno`.
+    static func system(at url: URL) -> NSError {
+        NSError(domain: NSPOSIXErrorDomain, code: Int(errno), userInfo: [NSFilePathErrorKey: url.path])
     }
 }

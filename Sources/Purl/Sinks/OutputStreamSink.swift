@@ -3,16 +3,16 @@ import Synchronization
 
 /// A sink that appends through an `OutputStream`.
 ///
-/// On a file it goes on, and keeps others off, like ``FileHandleSink``. On any other stream it starts at nothing and
-/// cannot start over once bytes have gone out. A stream that blocks, onto a full pipe say, holds up its own transfer
-/// only.
+/// On a file it resumes, and locks the file, like ``FileHandleSink``. On any other stream it starts at zero and cannot
+/// start over once bytes have been written. A stream that blocks, because of a full pipe for example, delays only its own
+/// transfer.
 public final class OutputStreamSink: BodySink {
     private struct State {
         /// `nil` for a stream that is no file of ours.
         let file: URL?
         var record: RecordFile?
         var stream: OutputStream?
-        /// The same file once more: it holds the lock, and does what a stream cannot.
+        /// The same file once more: holds the lock, and does what a stream cannot.
         var handle: FileHandle?
         /// What a stream that is no file has taken.
         var written: Int64 = 0
@@ -22,7 +22,7 @@ public final class OutputStreamSink: BodySink {
 
     private let state: Mutex<State>
 
-    /// A sink on the file at `url`, which is made when it is not there.
+    /// A sink on the file at `url`, which is created when it is missing.
     ///
     /// - Parameter url: The address of the file.
     /// - Parameter recordURL: Where to keep what is known of the bytes. By default beside the file, with ".resume"
@@ -43,7 +43,7 @@ public final class OutputStreamSink: BodySink {
         get throws {
             try state.withLock { state in
                 guard state.file != nil else { return state.written }
-                // Asking makes no file: the server may have nothing to put into it.
+                // This creates no file: the server may have nothing to put into it.
                 guard state.handle != nil || state.exists else { return 0 }
                 return Int64(try Self.handle(&state)?.seekToEnd() ?? 0)
             }
@@ -95,7 +95,7 @@ public final class OutputStreamSink: BodySink {
         try state.withLock { try $0.record?.load() }
     }
 
-    /// Takes the file first: a record is its owner's only.
+    /// Locks the file first: only its owner may change the record.
     ///
     /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
@@ -114,7 +114,7 @@ public final class OutputStreamSink: BodySink {
                 state.handle = nil
             }
             // Still under the lock.
-            try state.record?.settle()
+            try state.record?.commit()
         }
     }
 

@@ -4,9 +4,9 @@ internal import PurlIO
 /// The file beside a sink's file in which its record lies.
 ///
 /// It is readable by its owner only, since a request's header fields may hold credentials. Making a record survive a
-/// power loss costs more than making the bytes do so, and a process that is killed needs neither: so a new record goes to a
-/// second file, ".new", and takes the first one's place, synchronised, once a second. After a power loss the first counts
-/// if the second did not get through; both speak of bytes that were safe before.
+/// power loss costs more than making the bytes do so, and a process that is killed needs neither: so a new record is
+/// written to a second file, ".new", and takes the first one's place, synchronised, once a second. After a power loss the
+/// first counts if the second cannot be read; both describe bytes that were safe before.
 struct RecordFile: Sendable {
     private static let interval = Duration.seconds(1)
 
@@ -21,12 +21,12 @@ struct RecordFile: Sendable {
     private var newer: URL { url.appendingPathExtension("new") }
 
     func load() throws -> Data? {
-        // Torn by a crash it is no record, and the other one still is.
+        // After a crash it may be incomplete; the other one still counts.
         if let record = try? Self.read(newer), (try? ResumeData(decoding: record)) != nil { return record }
         return try Self.read(url)
     }
 
-    /// `nil` comes of what is not there, or not a file.
+    /// `nil` when there is no file.
     private static func read(_ url: URL) throws -> Data? {
         guard RegularFile.exists(at: url.path) else { return nil }
         let handle = try FileHandle(forReadingFrom: url)
@@ -45,11 +45,11 @@ struct RecordFile: Sendable {
         }
         hasNewer = true
         if let lastReplacement, .now - lastReplacement < Self.interval { return }
-        try settle()
+        try commit()
     }
 
-    /// Leaves one file, and that one safe.
-    mutating func settle() throws {
+    /// Replaces the record by the newer one, synchronised, if there is one.
+    mutating func commit() throws {
         guard hasNewer else { return }
         do {
             try RegularFile(newer.path, .existing).synchronize()
@@ -66,7 +66,7 @@ struct RecordFile: Sendable {
         // The newer one first, so that it never outlives the other.
         for place in [newer, url] where FileManager.default.fileExists(atPath: place.path) {
             try FileManager.default.removeItem(at: place)
-            // The bytes it spoke of are about to change; not even a power loss may bring it back.
+            // The bytes that it describes are about to change; not even a power loss may bring it back.
             do {
                 try RegularFile.synchronizeFolder(place.deletingLastPathComponent().path)
             } catch {

@@ -38,7 +38,7 @@ final class SwitchedConnection: ResponseSource {
 
     var isRemote: Bool { true }
     var isReused: Bool { false }
-    var awaitsItsOwn: Bool { false }
+    var mayBeIdle: Bool { false }
 
     var isPaused: Bool {
         get { isHeld }

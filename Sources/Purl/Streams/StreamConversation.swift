@@ -71,7 +71,7 @@ final class StreamConversation: Conversation, TransportHandler {
     var isRemote: Bool { true }
     var isReused: Bool { false }
     /// No bytes have to come for a long time.
-    var awaitsItsOwn: Bool { true }
+    var mayBeIdle: Bool { true }
 
     /// Nothing is read or written, and no time passes.
     var isPaused: Bool {

@@ -16,7 +16,7 @@ enum BodyConsumer: Sendable {
     enum Delivery: Sendable {
         /// On the session's delegate queue.
         case queue
-        /// At once, on the network thread: for continuations, which only hand the result on. The file that a
+        /// At once, on the network thread: for continuations, which only pass the result on. The file that a
         /// download leaves then belongs to the receiver.
         case inline
     }

@@ -7,9 +7,9 @@ open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 
 /// A data task that was made to send a body: data, a file or a stream.
 ///
-/// The delegate hears of the bytes sent in `urlSession(_:task:didSendBodyData:totalBytesSent:totalBytesExpectedToSend:)`,
-/// and of the response as that of any data task does. A response with a status of 300 or above that comes before the
-/// body has gone out is delivered, and the rest is not sent. If the request says `Expect: 100-continue` the body waits
+/// The delegate receives the counts of bytes sent in
+/// `urlSession(_:task:didSendBodyData:totalBytesSent:totalBytesExpectedToSend:)`, and the response as any data task's does. A response with a status of 300 or above that comes before the
+/// body has gone out is delivered, and the rest is not sent. If the request has `Expect: 100-continue` the body waits
 /// for the server to ask for it, for a second at most.
 ///
 /// `@unchecked Sendable` as its superclass is; it adds no state.

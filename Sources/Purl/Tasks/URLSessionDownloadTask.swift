@@ -1,15 +1,15 @@
 import Foundation
 internal import PurlIO
 
-/// A task whose body goes to a file, and which can be stopped and gone on with.
+/// A task whose body goes to a file, and which can be stopped and resumed later.
 ///
 /// `@unchecked Sendable` as its superclass is; it adds no state.
 open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
-    /// Cancels the download and hands over what is needed to go on with it later.
+    /// Cancels the download and delivers the data with which it can be resumed later.
     ///
     /// The handler runs once, on the session's delegate queue, before the completion with `URLError.cancelled`.
-    /// It gets `nil` when the download is over, was cancelled before, or cannot be resumed: that takes a GET answered
-    /// with 200 or 206, a strong entity tag or a `Last-Modified` that counts as one (RFC 9110 §8.8.2.2), a server
+    /// It gets `nil` when the download is over, was cancelled before, or cannot be resumed: that takes a GET with a response
+    /// of 200 or 206, a strong entity tag or a `Last-Modified` that counts as one (RFC 9110 §8.8.2.2), a server
     /// that accepts byte ranges, no content coding, and one byte on disk.
     ///
     /// - Parameter completionHandler: The handler.
@@ -26,7 +26,7 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
         }
     }
 
-    /// Cancels the download and returns what is needed to go on with it later; see
+    /// Cancels the download and returns the data with which it can be resumed later; see
     /// ``cancel(byProducingResumeData:)`` for when that is `nil`.
     open func cancelByProducingResumeData() async -> Data? {
         await withCheckedContinuation { continuation in

@@ -3,8 +3,8 @@ internal import PurlIO
 
 /// A connection over which bytes go both ways (TCP), as long as both sides like.
 ///
-/// Made by a session from a host and a port, and started with ``URLSessionTask/resume()``; or what a data task goes on as
-/// when its delegate answers a response with ``URLSession/ResponseDisposition/becomeStream``. Reads and writes can be
+/// Made by a session from a host and a port, and started with ``URLSessionTask/resume()``; or what a data task
+/// becomes when its delegate answers a response with ``URLSession/ResponseDisposition/becomeStream``. Reads and writes can be
 /// asked for at once: they wait for the connection, in a queue each, and are served in order. The task completes without
 /// an error when both directions are closed, or its streams captured. See <doc:StreamTasks>.
 ///
@@ -23,15 +23,15 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
     /// Asks for bytes, after those that were asked for before.
     ///
-    /// What nobody has asked for is held until it makes up the configuration's
-    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``, or as much as the first read needs; then nothing more is
+    /// Bytes that no read has asked for are held up to the configuration's
+    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``, or as many as the first read needs; then nothing more is
     /// read, and the server has to wait.
     ///
     /// - Parameters:
     ///   - minBytes: So many are waited for, and at least one; fewer come only at the end of the stream.
     ///   - maxBytes: No more come at once. It goes before the minimum; with 0 no bytes are waited for, and none come.
     ///   - timeout: In seconds from this call, those in which the task is suspended not counted; 0 for no limit. A read
-    ///     that has not come about by then fails with `URLError.timedOut`. What has come of its bytes is not lost: the
+    ///     that is not complete by then fails with `URLError.timedOut`. Bytes that have arrived for it are not lost: the
     ///     next read gets them.
     ///   - completionHandler: Called on the delegate queue: with the bytes, and whether they were the last; with `nil`
     ///     and `true` when there were none left; or with the reason why none can be read.
@@ -55,6 +55,11 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
     /// Waits for bytes; see ``readData(ofMinLength:maxLength:timeout:completionHandler:)``. When the surrounding `Task` is
     /// cancelled it throws `URLError.cancelled`; the bytes then wait for the next call, and the connection stays open.
+    ///
+    /// - Parameters:
+    ///   - minBytes: The least number of bytes, unless the stream ends before.
+    ///   - maxBytes: The greatest number of bytes.
+    ///   - timeout: Seconds until the call fails; 0 for none.
     open func readData(
         ofMinLength minBytes: Int, maxLength maxBytes: Int, timeout: TimeInterval
     ) async throws -> (Data?, Bool) {
@@ -79,6 +84,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     /// Sends bytes, after those that are on their way already.
     ///
     /// - Parameters:
+    ///   - data: The bytes.
     ///   - timeout: In seconds from this call, those in which the task is suspended not counted; 0 for no limit. A write
     ///     that is not done by then fails with `URLError.timedOut`. If some of its bytes had gone out already the rest is
     ///     missing, so that later writes fail, too.
@@ -97,6 +103,10 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     }
 
     /// Sends bytes; returns when the system has taken all of them. See ``write(_:timeout:completionHandler:)``.
+    ///
+    /// - Parameters:
+    ///   - data: The bytes.
+    ///   - timeout: Seconds until the call fails; 0 for none.
     open func write(_ data: Data, timeout: TimeInterval) async throws {
         guard session != nil else { throw URLError(.cancelled) }
         let conversation = conversation
@@ -117,36 +127,36 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     // MARK: Ends
 
     /// Ends the stream to the server once everything that was to be written before has gone. Later writes fail. The
-    /// delegate hears of it in `urlSession(_:writeClosedFor:)`. What the server says can still be read.
+    /// delegate's `urlSession(_:writeClosedFor:)` is called. What the server sends can still be read.
     open func closeWrite() {
         let conversation = conversation
         NetworkActor.post { conversation.closeWrite() }
     }
 
     /// Reads nothing more once everything that was asked for before has come. Later reads fail, and what the server still
-    /// sends is thrown away. The delegate hears of it in `urlSession(_:readClosedFor:)`. Writing goes on.
+    /// sends is thrown away. The delegate's `urlSession(_:readClosedFor:)` is called. Writing continues.
     open func closeRead() {
         let conversation = conversation
         NetworkActor.post { conversation.closeRead() }
     }
 
     /// Turns the task's connection into an `InputStream` and an `OutputStream`, once all reads and writes that were asked
-    /// for before have come about.
+    /// for before are done.
     ///
     /// The delegate gets them in `urlSession(_:streamTask:didBecome:outputStream:)`, not yet open; the input begins with
-    /// what has come and nobody has read, or is at its end if the task was closed for reading. The task is then
-    /// ``URLSessionTask/State/completed`` without an error, and that was the last the delegate hears of it: neither metrics
-    /// nor a completion follow. Later reads and writes fail.
+    /// what has arrived and has not been read, or is at its end if the task was closed for reading. The task is then
+    /// ``URLSessionTask/State/completed`` without an error, and that was its delegate's last call: neither metrics nor a
+    /// completion follow. Later reads and writes fail.
     ///
-    /// A delegate that is no ``URLSessionStreamDelegate`` gets no streams: the connection is closed, and it hears that the
-    /// task has completed. So it does when the task is cancelled before the streams have reached the delegate.
+    /// A delegate that is no ``URLSessionStreamDelegate`` gets no streams: the connection is closed, and the task
+    /// completes. The same happens when the task is cancelled before the streams have reached the delegate.
     open func captureStreams() {
         let conversation = conversation
         NetworkActor.post { conversation.append(.captureStreams) }
     }
 
     /// Ends the task with an error that names TLS, which Purl does not speak, once all reads and writes that were asked
-    /// for before have come about.
+    /// for before are done.
     open func startSecureConnection() {
         let conversation = conversation
         NetworkActor.post { conversation.append(.secureConnection) }
@@ -159,14 +169,14 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
 
     override var failingURL: URL? { conversation.request?.url }
 
-    /// Whom the calls about the connection go to.
+    /// The delegate that receives the calls about the connection.
     var streamDelegate: (any URLSessionStreamDelegate)? {
         delegate as? any URLSessionStreamDelegate ?? session?.delegate as? any URLSessionStreamDelegate
     }
 
-    /// The last call of a task whose streams were captured, on the delegate queue. Where nobody can have them, because
-    /// nobody would know what to do with them or the task was cancelled, it ends as any other task does.
-    func handOver(
+    /// The last call of a task whose streams were captured, on the delegate queue. Where no delegate can
+    /// receive them, or the task was cancelled, it ends as any other task does.
+    func deliverStreams(
         _ connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool, metrics: DelegateQueue.Call?
     ) {
         guard let session else { return }

@@ -3,7 +3,7 @@ internal import PurlHTTP
 internal import PurlIO
 import Synchronization
 
-/// One transfer of a session: made suspended, started with ``resume()``, over after its completion was delivered.
+/// One transfer of a session: created suspended, started with ``resume()``, over after its completion was delivered.
 ///
 /// Every property may be read from any thread. Calls take effect in the order in which they are made.
 /// `@unchecked Sendable` because the class is open; its mutable state is `values`, behind a `Mutex`, and `work`, which
@@ -21,7 +21,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         case completed = 3
     }
 
-    /// The priority of a task nobody set one for: 0.5.
+    /// The priority of a task that was given no other: 0.5.
     public static let defaultPriority: Float = 0.5
     /// A low priority: 0.25.
     public static let lowPriority: Float = 0.25
@@ -31,8 +31,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// What users may read at any time.
     struct Values {
         var state = State.suspended
-        /// `cancel` was called, so that the completion has to say so. Stopping for resume data is not that: a
-        /// download that turns out to be whole is delivered.
+        /// `cancel` was called, so the completion reports it. Stopping for resume data does not count: a download that turns
+        /// out to be complete is delivered.
         var isCancelled = false
         /// `suspend` and `resume` nest; a new task has been suspended once.
         var suspensions = 1
@@ -46,7 +46,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var priority = URLSessionTask.defaultPriority
         var delegate: (any URLSessionTaskDelegate)?
         var progress: Progress?
-        /// The task that took this one's place, until the delegate is told of it.
+        /// The task that took this one's place, until the delegate has received it.
         var successor: URLSessionTask?
         /// Why the task fails as soon as it is resumed.
         var refusal: TransferFailure?
@@ -133,8 +133,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// Pauses the task: nothing is read from or written to its connection until as many ``resume()`` calls have
-    /// followed. The server feels it: its sends block once the socket's buffers are full. The time-out of the
-    /// request stands still meanwhile. A delegate may still be told of what had arrived before.
+    /// followed. The server's sends block once the socket's buffers are full. The time-out of the request stands
+    /// still meanwhile. A delegate may still receive what had arrived before.
     open func suspend() {
         let stops = values.withLock { values in
             guard values.state == .running || values.state == .suspended else { return false }
@@ -159,7 +159,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         send { $0?.cancel() }
     }
 
-    /// The task that has taken this one's place, while the user cannot know of it: it is the one that calls are meant for.
+    /// The task that has taken this one's place, while the user cannot know of it: calls are meant for that one.
     private var successor: URLSessionTask? { values.withLock { $0.successor } }
 
     /// True when the task was not over or being cancelled already.
@@ -175,8 +175,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         return isFirst
     }
 
-    /// Sends a message to the transfer, which lives on the network thread; messages keep their order. A transfer
-    /// that is over gets none: `nil` stands for it.
+    /// Sends a message to the transfer, which belongs to the network thread; messages keep their order. The message receives
+    /// `nil` when the transfer is over.
     func send(_ message: @escaping @Sendable @NetworkActor (Transfer?) -> Void) {
         guard let session else { return }
         NetworkActor.post {
@@ -191,7 +191,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Where the task stands.
     open var state: State { values.withLock { $0.state } }
-    /// The request of the moment: after a redirect, the one that was followed. Once it has been sent, its header
+    /// The current request: after a redirect, the one that was followed. Once it has been sent, its header
     /// fields are those that went over the wire, with what the session and the client added.
     open var currentRequest: URLRequest? {
         let (request, sent) = values.withLock { ($0.currentRequest, $0.sentFields) }
@@ -203,13 +203,13 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var response: URLResponse? { values.withLock { $0.response } }
     /// Why the task failed, once it has.
     open var error: (any Error)? { values.withLock { $0.error } }
-    /// Bytes of the body received so far. For downloads, those of the earlier attempts it goes on from are included.
+    /// Bytes of the body received so far. For a resumed download, those of the earlier attempts are included.
     open var countOfBytesReceived: Int64 { values.withLock { $0.counts.received } }
     /// Bytes of the request's body sent so far.
     open var countOfBytesSent: Int64 { values.withLock { $0.counts.sent } }
     /// The length of the request's body, or ``NSURLSessionTransferSizeUnknown`` while a stream without a length is sent.
     open var countOfBytesExpectedToSend: Int64 { values.withLock { $0.counts.expectedToSend } }
-    /// The length of the whole body, or ``NSURLSessionTransferSizeUnknown`` when the server did not say.
+    /// The length of the whole body, or ``NSURLSessionTransferSizeUnknown`` when the server has not sent it.
     open var countOfBytesExpectedToReceive: Int64 { values.withLock { $0.counts.expectedToReceive } }
 
     /// A text of the user's own.
@@ -285,8 +285,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         set { values.withLock { $0.delegate = newValue } }
     }
 
-    /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is unknown. Cancelling, pausing and resuming it
-    /// cancels, suspends and resumes the task.
+    /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is
+    /// unknown. Cancelling, pausing and resuming it cancels, suspends and resumes the task.
     open var progress: Progress {
         values.withLock { values in
             if let progress = values.progress { return progress }
@@ -420,7 +420,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         update { change(&$0.counts) }
     }
 
-    /// The delegate knows of the task that has taken this one's place.
+    /// The delegate has received the task that has taken this one's place.
     func forgetSuccessor() {
         values.withLock { $0.successor = nil }
     }
@@ -440,11 +440,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         progress.resumingHandler = { [weak self] in self?.resume() }
     }
 
-    /// What errors of the task speak of.
+    /// The URL that the task's errors name.
     var failingURL: URL? { currentRequest?.url }
 
     /// Ends the task for its users; the completion is delivered right after. A `cancel` that came before this moment
-    /// wins over a success, so that nobody who cancelled is told that all went well.
+    /// wins over a success: a caller that has cancelled does not receive one.
     func conclude(_ error: (any Error)?) -> (any Error)? {
         let url = failingURL
         let (final, progress, counts) = values.withLock { values in
@@ -464,9 +464,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         return final
     }
 
-    /// Gives everything users see to the task that takes this one's place, and ends this one silently. True when
+    /// Moves everything that users see to the task that takes this one's place, and ends this one without a call. True when
     /// either had been cancelled.
-    func hand(over next: URLSessionTask) -> Bool {
+    func moveValues(to next: URLSessionTask) -> Bool {
         let (old, progress) = values.withLock { values in
             defer {
                 values.state = .completed
@@ -488,7 +488,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         return isCancelled
     }
 
-    /// Forgets who was told of the task; after its last call.
+    /// Releases the delegate, after the task's last call.
     func release() {
         let delegate = values.withLock { values in
             defer { values.delegate = nil }
@@ -498,8 +498,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         withExtendedLifetime(delegate) {}
     }
 
-    /// Brings a progress to its end, also when no length was known, or no byte came: nothing of nothing would count
-    /// as indeterminate.
+    /// Finishes a progress, also when no length was known or no byte arrived: zero of zero would count as indeterminate.
     private static func finish(_ progress: Progress, at count: Int64) {
         progress.totalUnitCount = max(1, count)
         progress.completedUnitCount = max(1, count)
@@ -519,5 +518,45 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     private func completedBytes(_ counts: ByteCounts) -> Int64 {
         self is URLSessionUploadTask ? counts.sent + counts.received : counts.received
+    }
+}
+
+/// The delegates that receive a task's calls: its own where that has the method's protocol, else the session's. All of
+/// this runs on the delegate queue.
+extension URLSessionTask {
+    var taskDelegate: (any URLSessionTaskDelegate)? {
+        delegate ?? session?.delegate as? any URLSessionTaskDelegate
+    }
+
+    var dataDelegate: (any URLSessionDataDelegate)? {
+        delegate as? any URLSessionDataDelegate ?? session?.delegate as? any URLSessionDataDelegate
+    }
+
+    var downloadDelegate: (any URLSessionDownloadDelegate)? {
+        delegate as? any URLSessionDownloadDelegate ?? session?.delegate as? any URLSessionDownloadDelegate
+    }
+
+    /// The last calls of a task that reports to its delegate: the file, if there is one, then the completion.
+    func callDelegateLast(_ failure: (any Error)?, file: PartialFile?, metrics: DelegateQueue.Call? = nil) {
+        guard let session else { return }
+        let wasCancelled = isCancelled
+        if failure == nil, let file, let download = self as? URLSessionDownloadTask {
+            if !wasCancelled {
+                try? session.background?.update(taskIdentifier) { $0.finished?.isHandedOver = true }
+                downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
+            }
+            // A delegate that wants the file has moved or opened it.
+            file.remove()
+        }
+        let final = conclude(failure)
+        metrics?()
+        taskDelegate?.urlSession(session, task: self, didCompleteWithError: final)
+        finish()
+    }
+
+    /// After the last call: the task releases its delegate, and the session the task.
+    func finish() {
+        release()
+        session?.forget(self)
     }
 }

@@ -43,7 +43,7 @@ struct Authenticator {
     /// The round with one peer, as far as it has come.
     func round(with peer: AuthenticationPeer) -> AuthenticationRound { rounds[peer] ?? AuthenticationRound() }
 
-    /// A redirect has led to another origin, which is sent nothing that is known of the last one.
+    /// A redirect has led to another origin, which receives no credentials of the last one.
     mutating func forgetServers() {
         rounds = rounds.filter { $0.key.role == .proxy }
     }
@@ -134,14 +134,15 @@ struct Authenticator {
         }
     }
 
-    /// Decides what follows from a challenge.
+    /// Decides what follows from a challenge: the next login, a question to the delegate, or nothing.
     ///
     /// - Parameters:
     ///   - peer: The server or the proxy that has sent it.
     ///   - fields: Those of its response.
     ///   - target: That of the request.
-    mutating func answer(
-        _ peer: AuthenticationPeer, fields: HeaderFields, target: String, in session: URLSession, _ users: NamedUsers
+    mutating func step(
+        afterChallengeFrom peer: AuthenticationPeer, fields: HeaderFields, target: String, in session: URLSession,
+        _ users: NamedUsers
     ) -> Step {
         var round = round(with: peer)
         let offers = SupportedChallenge.all(in: fields, from: peer)
@@ -217,7 +218,7 @@ struct AuthenticationRound {
     var carried = Carried.nothing
     /// What the next request is to carry.
     var pending: Login?
-    /// What the server took from this task. The session does not know of it when its credential is for the task alone.
+    /// The login that the server has accepted from this task. The session does not know of it when its credential is for the task alone.
     private(set) var proven: Login?
     /// How many credentials the server has refused in this round.
     private(set) var failureCount = 0
@@ -229,13 +230,13 @@ struct AuthenticationRound {
 
     nonisolated init() {}
 
-    /// What became of the login that the refused request carried.
+    /// What a refusal means for the login that the request carried.
     enum Refusal {
         /// The request carried none, or one for another part of the server.
         case none
-        /// It is good, only its nonce was not: send this one.
+        /// Only its nonce was refused: this one is sent.
         case again(Login)
-        /// It is good no longer, or never was.
+        /// It is refused.
         case final(Login)
     }
 
@@ -243,7 +244,7 @@ struct AuthenticationRound {
     mutating func refuse(with offers: [SupportedChallenge], at target: String) -> Refusal {
         guard case .login(let login, let unasked) = carried else { return .none }
         let offer = offers.first { $0.space == login.space }
-        // What had been a guess was wrong: the server wants somebody for this place, but not this one.
+        // The login was sent unasked, and the server wants one for another space: that proves nothing against it.
         if unasked, offer == nil { return .none }
         if let offer, case .digest(let challenge) = offer.scheme {
             if challenge.isStale, renewals < Self.maximumRenewals {
@@ -251,7 +252,7 @@ struct AuthenticationRound {
                 login.renew(challenge)
                 return .again(login)
             }
-            // A server that has forgotten its nonce does not always say so. One fresh try will tell.
+            // A server that has forgotten its nonce does not always mark the challenge as stale: one fresh try decides.
             if unasked, let fresh = login.again(offer, at: target) { return .again(fresh) }
         }
         failureCount += 1
@@ -261,7 +262,7 @@ struct AuthenticationRound {
     }
 
     /// The first credential, of those that are known, with which an offer can be taken up. What has been refused once is
-    /// not tried again unless the delegate says so, and not in a weaker scheme either.
+    /// not tried again unless the delegate gives it again, and not in a weaker scheme either.
     func login(
         for offers: [SupportedChallenge], from peer: AuthenticationPeer, at target: String,
         known: (SupportedChallenge) -> [(credential: URLCredential, source: Login.Source)]
@@ -282,13 +283,13 @@ struct AuthenticationRound {
         offers.filter { !rejectedSpaces.contains($0.space) }
     }
 
-    /// The delegate wants to hear no more of a space.
+    /// The delegate has rejected a space: it is not asked about it again.
     mutating func reject(_ space: URLProtectionSpace) {
         rejectedSpaces.insert(space)
     }
 
-    /// Whether the delegate's credential may still be tried: somebody who gives the same one over and over would never
-    /// come to an end.
+    /// Whether the delegate's credential may still be tried: a delegate that gives the same one each time must not repeat
+    /// the request for ever.
     func mayTry(_ credential: URLCredential) -> Bool {
         guard let userAndPassword = credential.userAndPassword else { return false }
         return refusals[userAndPassword, default: 0] < Self.maximumTries
@@ -303,7 +304,7 @@ struct AuthenticationRound {
 }
 
 extension Login {
-    /// The same user with an answer to the offer of the moment.
+    /// A login of the same user for the current offer.
     fileprivate func again(_ offer: SupportedChallenge, at target: String) -> Login? {
         Login(offer, from: peer, credential, source, at: target)
     }

@@ -15,9 +15,9 @@ struct CacheLoader: TransactionLoader {
         request.cachePolicy == .useProtocolCachePolicy ? session.settings.requestCachePolicy : request.cachePolicy
     }
 
-    /// Looks for a stored response. True when the cache answers, fails the transfer, or will continue the transaction
+    /// Looks for a stored response. True when the cache loads the request, fails the transfer, or will continue the transaction
     /// later; false when the request is to be sent.
-    func answers(_ owner: Transaction) -> Bool {
+    func loads(_ owner: Transaction) -> Bool {
         let policy = Self.policy(of: owner.request, in: transfer.session)
         guard usesCache(owner.request), let cache = transfer.session.settings.urlCache,
             let key = CacheKey(owner.request)
@@ -98,7 +98,7 @@ struct CacheLoader: TransactionLoader {
             || transfer.session.settings.additionalFields.contains(.cacheControl)
     }
 
-    /// RFC 9111 §4.4: what a request has changed is not answered from the cache any more.
+    /// RFC 9111 §4.4: what a request has changed is not loaded from the cache any more.
     static func invalidate(_ head: ResponseHead, to request: URLRequest, in session: URLSession) {
         guard let cache = session.settings.urlCache, let url = request.url else { return }
         let method = request.method

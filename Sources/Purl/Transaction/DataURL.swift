@@ -7,14 +7,14 @@ struct DataURL: Sendable {
     enum Fault: Error {
         /// There is no comma, so there is no data.
         case noData
-        /// The data is not what it says: base64, or percent-encoded.
+        /// The data is not valid base64, or not validly percent-encoded.
         case undecodable
     }
 
     let response: URLResponse
     let content: Data
 
-    static func isOne(_ url: URL) -> Bool { url.scheme?.lowercased() == "data" }
+    static func matches(_ url: URL) -> Bool { url.scheme?.lowercased() == "data" }
 
     init(_ url: URL) throws(Fault) {
         let text = url.absoluteString.prefix { $0 != "#" }
@@ -34,7 +34,7 @@ struct DataURL: Sendable {
             textEncodingName: media.charset)
     }
 
-    /// "text/plain;charset=US-ASCII" where nothing is said, or nothing that is a type.
+    /// "text/plain;charset=US-ASCII" where there is no type, or none that is valid.
     private static func mediaType(_ text: String) -> MediaType {
         var text = text.removingPercentEncoding ?? text
         // "As a shorthand": the type may be left out and its parameters be there.
@@ -73,11 +73,11 @@ struct DataURL: Sendable {
     }
 }
 
-/// Answers a request for a `data:` URL, which holds its response itself.
+/// Loads a `data:` URL, which contains its response.
 @NetworkActor
 struct DataURLLoader: TransactionLoader {
-    func answers(_ transaction: Transaction) -> Bool {
-        guard let url = transaction.request.url, DataURL.isOne(url) else { return false }
+    func loads(_ transaction: Transaction) -> Bool {
+        guard let url = transaction.request.url, DataURL.matches(url) else { return false }
         Worker.shared.run(on: .files) {
             Result { () throws(DataURL.Fault) in try DataURL(url) }
         } then: { [weak transaction] result in

@@ -2,15 +2,15 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// Answers a transaction without the network, or instead of it.
+/// Loads a transaction's request without the network, or instead of it.
 @NetworkActor
 protocol TransactionLoader {
-    /// True when it answers the transaction, fails it, or will let it continue later; false when the next loader, or the
-    /// network, is to answer.
-    func answers(_ transaction: Transaction) -> Bool
+    /// True when it loads the request, fails the transaction, or will let it continue later; false when the next loader, or
+    /// the network, is to load the request.
+    func loads(_ transaction: Transaction) -> Bool
 }
 
-/// A response that is made in this process, no faster than it is taken.
+/// A response that is created in this process, delivered no faster than it is taken.
 ///
 /// A loader pushes a response, its content and the end; what is pushed while the transaction is paused waits here.
 @NetworkActor
@@ -28,7 +28,7 @@ final class LocalExchange: ResponseSource {
         case failure(TransferFailure)
     }
 
-    /// No more content at a time than comes from a connection, so that a slow consumer holds it back.
+    /// No more content at a time than a connection delivers, so that a slow consumer pauses it.
     private static let portion = 65_536
 
     private weak var transaction: Transaction?
@@ -43,7 +43,7 @@ final class LocalExchange: ResponseSource {
 
     var isRemote: Bool { false }
     var isReused: Bool { false }
-    var awaitsItsOwn: Bool { false }
+    var mayBeIdle: Bool { false }
 
     var isPaused: Bool {
         get { isHeld }
@@ -90,7 +90,7 @@ final class LocalExchange: ResponseSource {
                 transaction.receive(
                     ReceivedResponse(response: response, head: head, framing: framing, source: self), from: provenance)
             case .redirect(let response, let head, let next):
-                // Nothing of its body is waited for.
+                // None of its body is awaited.
                 transaction.receiveRedirect(
                     ReceivedResponse(response: response, head: head, framing: .untilClose, source: self), to: next)
             case .challenge(let challenge, let answer):
@@ -98,17 +98,17 @@ final class LocalExchange: ResponseSource {
             case .content(let data):
                 data.withUnsafeBytes { transaction.exchange(self, didReceive: $0) }
             case .end:
-                letGo()
+                releaseTransaction()
                 transaction.exchangeDidFinish(self)
             case .failure(let failure):
-                letGo()
+                releaseTransaction()
                 transaction.fail(failure)
             }
         }
     }
 
-    /// All of it is handed on. The loader keeps this exchange, and must not be kept by it any longer.
-    private func letGo() {
+    /// All of it is delivered. The loader keeps this exchange, which must not keep the loader.
+    private func releaseTransaction() {
         transaction = nil
         abandonment = nil
     }
@@ -131,7 +131,7 @@ extension ResponseHead {
 }
 
 extension BodyFraming {
-    /// The framing of a response that was made in this process, whose content has no coding, whatever its head says.
+    /// The framing of a response that was made in this process, whose content has no coding, whatever its fields are.
     static func ofLocal(_ head: ResponseHead, to method: RequestMethod) -> BodyFraming {
         let framing = (try? ofResponse(head, to: method)) ?? .untilClose
         guard case .length = framing, head.fields.contains(.contentEncoding) else { return framing }

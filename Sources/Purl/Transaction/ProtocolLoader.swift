@@ -3,21 +3,20 @@ internal import PurlHTTP
 internal import PurlIO
 import Synchronization
 
-/// Lets a session's `URLProtocol` classes answer a transaction.
+/// Lets a session's `URLProtocol` classes load a transaction's request.
 @NetworkActor
 struct ProtocolLoader: TransactionLoader {
     let classes: [URLProtocol.Type]
 
-    func answers(_ transaction: Transaction) -> Bool {
+    func loads(_ transaction: Transaction) -> Bool {
         guard !classes.isEmpty else { return false }
-        // They see the request with its body; while that is prepared, they wait.
+        // They receive the request with its body; while that is prepared, they wait.
         if let body = transaction.preparedBody() { ProtocolHost.ask(classes, about: body, of: transaction) }
         return true
     }
 }
 
-/// Runs one `URLProtocol` of the user's, all of whose methods are called on the queue of this actor: they
-/// may block, and stop nothing else.
+/// Runs one `URLProtocol` of the user's. All of its methods are called on the queue of this actor, where they may block.
 actor ProtocolHost {
     /// The class that loads a request, and the request as that class wants it.
     private struct Choice: Sendable {
@@ -69,7 +68,7 @@ actor ProtocolHost {
         }
     }
 
-    /// Does something on the queue, in the order of the calls.
+    /// Runs `work` on the queue, in the order of the calls.
     fileprivate nonisolated func perform(_ work: @escaping @Sendable (isolated ProtocolHost) -> Void) {
         executor.queue.async {
             self.assumeIsolated { work($0) }
@@ -120,12 +119,11 @@ private final class QueueExecutor: SerialExecutor {
     }
 }
 
-/// Takes what a protocol delivers, from any thread, to the transaction that it loads for. What comes after the end is
-/// ignored.
+/// Passes what a protocol delivers, from any thread, to the transaction that it loads. Calls after the end are ignored.
 private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
     private enum State {
         case begun
-        /// There was a response.
+        /// A response has been delivered.
         case responded
         case over
     }
@@ -208,12 +206,12 @@ private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
     }
 
     func urlProtocol(_ protocol: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
-        // Its sender receives the delegate's answer all the same, and knows that it is too late.
+        // Its sender receives the delegate's answer all the same, and can ignore it.
     }
 
-    // MARK: Handing on
+    // MARK: Passing on
 
-    /// Calls of several threads stay in the order in which they were let through.
+    /// Calls from several threads stay in the order in which they take the lock.
     private func pass(_ call: (inout State) -> Void) {
         state.withLock { state in
             if case .over = state { return }

@@ -9,7 +9,7 @@ enum Redirect {
     /// The request that follows `request` according to `head`; `nil` when the response is not a redirect that is
     /// followed by itself (300, 304, 305, or no `Location`).
     static func next(
-        after request: URLRequest, at url: URL, answeredBy head: ResponseHead
+        after request: URLRequest, at url: URL, response head: ResponseHead
     ) throws(TransferFailure) -> URLRequest? {
         guard [301, 302, 303, 307, 308].contains(head.status),
             let location = head.fields.values(of: .location).first
@@ -18,7 +18,7 @@ enum Redirect {
             throw .redirectToNowhere(location)
         }
         if url.scheme?.lowercased() == "ws" { target = webSocketForm(of: target) }
-        // A server of the network must not choose a socket of this machine, behind which daemons trust whoever comes.
+        // A server of the network must not choose a socket of this machine: daemons trust every peer there.
         guard !leadsToLocalSocket(from: url, to: target) else { throw .redirectToLocalSocket(target) }
         var next = request
         next.url = target
@@ -26,12 +26,12 @@ enum Redirect {
         if !url.isSameOrigin(as: target) {
             for field in credentialFields { next.setValue(nil, forHTTPHeaderField: field) }
         }
-        // A Host of the user's own spoke of the first server.
+        // A Host of the user's own named the first server.
         next.setValue(nil, forHTTPHeaderField: "Host")
         return next
     }
 
-    /// A handshake is redirected to the same place that any other request would be.
+    /// A handshake is redirected to where any other request would be.
     private static func webSocketForm(of url: URL) -> URL {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
         switch parts.scheme?.lowercased() {
@@ -42,10 +42,10 @@ enum Redirect {
         return parts.url ?? url
     }
 
-    /// What is never told to another origin.
+    /// What is never sent to another origin.
     private static let credentialFields = ["Authorization", "Cookie", "Proxy-Authorization"]
 
-    /// Whether a field of this name is never told to another origin.
+    /// Whether a field of this name is never sent to another origin.
     static func isCredential(_ name: String) -> Bool {
         credentialFields.contains { FieldName($0) == FieldName(name) }
     }
@@ -78,7 +78,7 @@ enum Redirect {
         let method = request.method
         let becomesGet =
             switch status {
-            // A POST that is answered with 301 or 302 becomes a GET, as every client has done since the beginning.
+            // RFC 9110 §15.4.2, §15.4.3: after 301 or 302 a POST becomes a GET, as in every client.
             case 301, 302: method == .post
             case 303: method != .head && method != .get
             default: false

@@ -39,7 +39,8 @@ struct RequestBodyPreparer {
         }
     }
 
-    /// Whether the body can be sent once more: it is there, nothing of it has been read, or a delegate can be asked for it.
+    /// Whether the body can be sent once more: it is in memory or a file, none of its stream has been read, or a delegate
+    /// can be asked for another stream.
     var canPrepareAgain: Bool {
         switch source {
         case .none, .data, .file: true

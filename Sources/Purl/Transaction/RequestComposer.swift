@@ -3,7 +3,7 @@ internal import PurlHTTP
 
 /// Turns a `URLRequest` into the head that goes over the wire: one rule, without I/O.
 struct RequestComposer {
-    /// What this client calls itself.
+    /// The value of `User-Agent`.
     static let userAgent = "Purl/1.0"
 
     /// Fields the client decides by itself: a value of the user's could contradict the message that is sent.
@@ -46,7 +46,7 @@ struct RequestComposer {
             if field.name == .upgrade { continue }
             if !Self.reserved.contains(field.name) { Self.appendDefault(field.name, field.value, to: &fields) }
         }
-        // RFC 9110 §7.8: the field is for the next hop only, which has to be told.
+        // RFC 9110 §7.8: the field is for the next hop only, so `Connection` has to list it.
         if mayUpgrade, fields.contains(.upgrade), !fields.hasToken("upgrade", in: .connection) {
             fields.append(.connection, "upgrade")
         }
@@ -63,7 +63,7 @@ struct RequestComposer {
         if request.httpBody != nil, framing != .none {
             Self.appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
         } else if method == .options, hasContent {
-            // RFC 9110 §9.3.7: here content has to have a type, if only one that says nothing.
+            // RFC 9110 §9.3.7: here content has to have a type, if only the least specific one.
             Self.appendDefault(.contentType, "application/octet-stream", to: &fields)
         }
         switch framing {
@@ -72,14 +72,14 @@ struct RequestComposer {
         case .chunked:
             fields.append(.transferEncoding, "chunked")
         case .none, .untilClose:
-            // RFC 9110 §8.6: a method that anticipates content says so when there is none.
+            // RFC 9110 §8.6: where the method anticipates content, its absence is stated.
             if method.expectsContent { fields.append(.contentLength, "0") }
         }
         return RequestHead(
             method: method, target: isForProxy ? target.absoluteForm : target.originForm, fields: fields)
     }
 
-    /// The request as a `URLProtocol` sees it: as it would be sent, its body included.
+    /// The request as a `URLProtocol` receives it: as it would be sent, with its body.
     func requestForProtocols(with body: OutgoingBody) -> URLRequest {
         var shown = request
         switch body {

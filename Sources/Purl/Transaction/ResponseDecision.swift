@@ -4,9 +4,9 @@ internal import PurlIO
 
 /// A response, and where its body comes from.
 struct ReceivedResponse {
-    /// What users see.
+    /// What users receive.
     let response: URLResponse
-    /// What the rules go by. A response that did not come by HTTP is treated as a 200.
+    /// What the rules apply to. A response that did not arrive by HTTP is treated as a 200.
     let head: ResponseHead
     let framing: BodyFraming
     let source: any ResponseSource
@@ -46,7 +46,7 @@ enum ResponseDecision {
     case replace
     /// RFC 9110 §15.5.17: the storage holds all of the resource already.
     case complete
-    /// The answer to a range request cannot be used: all of the resource is requested.
+    /// The response to a range request cannot be used: all of the resource is requested.
     case requestWhole
     /// The response is the result: its body goes to the delegate or the handler.
     case deliver
@@ -171,7 +171,7 @@ enum ResponseDecision {
     ) -> ResponseDecision {
         do throws(TransferFailure) {
             if let url = circumstances.request.url,
-                let next = try Redirect.next(after: circumstances.request, at: url, answeredBy: head)
+                let next = try Redirect.next(after: circumstances.request, at: url, response: head)
             {
                 return circumstances.redirects < Redirect.limit ? .redirect(next) : .fail(.tooManyRedirects)
             }
@@ -190,11 +190,11 @@ enum ResponseDecision {
             return whole(head, circumstances)
         }
         switch Resumability.judge(head, framing: framing, asked: point) {
-        case .goesOn(let total): return .append(total: total)
-        case .startsOver: return whole(head, circumstances)
-        case .isComplete: return .complete
-        case .isUnusable: return .requestWhole
-        case .isNotTheResource: return isDownload ? .fail(.cannotGoOn(status: head.status)) : .deliver
+        case .continues(let total): return .append(total: total)
+        case .replaces: return whole(head, circumstances)
+        case .complete: return .complete
+        case .unusable: return .requestWhole
+        case .notTheResource: return isDownload ? .fail(.cannotResume(status: head.status)) : .deliver
         }
     }
 
@@ -208,14 +208,14 @@ enum ResponseDecision {
             return head.status == 206 && !asksForRange ? .fail(.unaskedPartialContent) : .replace
         case .open(let isDownload, _, let holdsResumeData):
             if head.status == 206 { return .fail(.unaskedPartialContent) }
-            if holdsResumeData, head.status != 200 { return .fail(.cannotGoOn(status: head.status)) }
+            if holdsResumeData, head.status != 200 { return .fail(.cannotResume(status: head.status)) }
             return isDownload || head.status == 200 ? .replace : .deliver
         }
     }
 }
 
 extension URLRequest {
-    /// RFC 9110 §9.3.8: the response to TRACE is the request, for everyone who can read it. No credentials but those in
-    /// the user's own fields go out with it.
+    /// RFC 9110 §9.3.8: the response to TRACE repeats the request. No credentials are sent with it but those in the user's
+    /// own fields.
     var mayCarrySecrets: Bool { method != .trace }
 }

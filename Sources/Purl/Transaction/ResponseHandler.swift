@@ -2,8 +2,8 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// Does what was decided about one response: asks the delegate where it has a say, and lets the body be received, or
-/// another request follow.
+/// Carries out the decision about one response: asks the delegate where there is a question for it, and lets the body be
+/// received, or another request follow.
 ///
 /// While a question is open nothing is read from the response's source. An answer that comes when the response is no
 /// longer the current one has no effect.
@@ -222,7 +222,7 @@ struct ResponseHandler {
 
     // MARK: Disposition
 
-    /// Asks the delegate what becomes of the response.
+    /// Asks the delegate what to do with the response.
     ///
     /// - Parameter allow: What to do when the delegate allows it.
     private func askDisposition(_ allow: @escaping @Sendable @NetworkActor (ResponseHandler) -> Void) {
@@ -245,8 +245,8 @@ struct ResponseHandler {
         }
     }
 
-    /// Whether another task may take the task's place. One that writes to a sink has its place already, and an error page
-    /// must not get there either.
+    /// Whether another task may take the task's place. Not of one that writes to a sink: another task would
+    /// write somewhere else, and an error page must not get into the sink either.
     private var mayBecomeAnotherTask: Bool {
         guard transfer.storage == nil, case .delegate = task.consumer else { return false }
         return true

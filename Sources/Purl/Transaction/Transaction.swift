@@ -4,10 +4,10 @@ internal import PurlIO
 
 /// One request and its response.
 ///
-/// Theory of operation: ``proceed`` is the one place where it is decided, in order, who answers: a protocol of the user's, a
-/// `data:` URL, the cache, or a server. Each of them can take its time; the answer calls `proceed` again, which continues
-/// at the same stage or the next. Whoever answers becomes the source of a response, whose head ``ResponseDecision``
-/// judges once; ``ResponseHandler`` does what it says. Then the body goes to a ``BodyReceiver``, or another transaction
+/// Theory of operation: ``proceed`` is the one place that decides, in order, what provides the response: a protocol of the
+/// user's, a `data:` URL, the cache, or a server. Each of them can take its time, and then calls `proceed` again, which
+/// continues at the same stage or the next. The one that accepts the request provides a ``ResponseSource``, whose head
+/// ``ResponseDecision`` judges once; ``ResponseHandler`` carries out the decision. Then the body goes to a ``BodyReceiver``, or another transaction
 /// follows: a redirect, a challenge and an expectation that failed make a new one from the history of this one. A retry
 /// sends the same one again.
 ///
@@ -18,7 +18,7 @@ internal import PurlIO
 /// ```
 @NetworkActor
 final class Transaction: ExchangeClient {
-    /// Who may answer, in the order in which they are asked.
+    /// What may provide the response, in the order in which it is asked.
     private enum Stage {
         case protocols
         case dataURL
@@ -29,9 +29,9 @@ final class Transaction: ExchangeClient {
     private enum Phase {
         /// Not begun, suspended without a connection, or waiting to dial again.
         case parked
-        /// A loader, the disk or the delegate is asked; the answer continues.
+        /// A loader, the disk or the delegate has been asked; its result continues the transaction.
         case preparing
-        /// The pool is asked, and may answer within the call.
+        /// The pool is asked for a connection, and may provide it within the call.
         case leasing
         case waiting(ConnectionPool.Waiter)
         case exchanging(any ResponseSource)
@@ -39,7 +39,7 @@ final class Transaction: ExchangeClient {
         indirect case leaving(any ResponseSource, Successor)
         /// The connection carries messages or a stream.
         case conversing(any Conversation)
-        /// The response has arrived; its receiver hands on what is left of the body.
+        /// The response has arrived; its receiver delivers what is left of the body.
         case received
         case ended
     }
@@ -98,8 +98,8 @@ final class Transaction: ExchangeClient {
     func expectation(isHeld: Bool) -> Deadlines.Expectation {
         switch phase {
         case .parked, .preparing, .leasing, .received, .ended: .nothing
-        case .exchanging(let source), .leaving(let source, _): isHeld || source.awaitsItsOwn ? .nothing : .progress
-        case .conversing(let conversation): isHeld || conversation.awaitsItsOwn ? .nothing : .progress
+        case .exchanging(let source), .leaving(let source, _): isHeld || source.mayBeIdle ? .nothing : .progress
+        case .conversing(let conversation): isHeld || conversation.mayBeIdle ? .nothing : .progress
         case .waiting(let waiter): waiter.dialStart.map { .progressSince($0) } ?? .nothing
         }
     }
@@ -109,7 +109,7 @@ final class Transaction: ExchangeClient {
         Transaction(request, of: transfer, history: history)
     }
 
-    /// Whether a response is being received or has been, and its body may be handed on.
+    /// Whether a response is being received or has been, and its body may be delivered.
     var hasResponse: Bool {
         switch phase {
         case .exchanging, .received: true
@@ -129,7 +129,7 @@ final class Transaction: ExchangeClient {
         phase = .parked
     }
 
-    /// Stops or continues to read from, and write to, whatever delivers the response.
+    /// Stops or continues reading from, and writing to, the source of the response.
     func setPaused(_ isPaused: Bool) {
         switch phase {
         case .exchanging(let source), .leaving(let source, _): source.isPaused = isPaused
@@ -164,9 +164,9 @@ final class Transaction: ExchangeClient {
         return true
     }
 
-    // MARK: Who answers
+    // MARK: What provides the response
 
-    /// Continues with the stage that comes next: asks in order who answers the request.
+    /// Continues with the next stage: asks the loaders in order, then sends the request.
     func proceed() {
         guard !transfer.isSuspended else {
             phase = .parked
@@ -174,18 +174,18 @@ final class Transaction: ExchangeClient {
         }
         phase = .preparing
         if case .protocols = stage {
-            if ProtocolLoader(classes: session.protocolClasses).answers(self) { return }
+            if ProtocolLoader(classes: session.protocolClasses).loads(self) { return }
             stage = .dataURL
         }
         if case .dataURL = stage {
-            // A server that redirects does not get to write the response itself.
-            if history.redirects == 0, DataURLLoader().answers(self) { return }
+            // A server must not choose the content of a response by a redirect.
+            if history.redirects == 0, DataURLLoader().loads(self) { return }
             stage = .cache
         }
         guard let target = findTarget() else { return }
         if case .cache = stage {
             stage = .network
-            if CacheLoader(transfer: transfer, trustsStored: history.trustsCache).answers(self) { return }
+            if CacheLoader(transfer: transfer, trustsStored: history.trustsCache).loads(self) { return }
         }
         guard findRoute(to: target), let body = preparedBody() else { return }
         lease(body, target)
@@ -212,7 +212,7 @@ final class Transaction: ExchangeClient {
         }
     }
 
-    /// Whether the answer of a loader that was asked is still awaited.
+    /// Whether the result of a loader that was asked is still awaited.
     var awaitsLoader: Bool {
         if case .preparing = phase { return true }
         return false
@@ -237,14 +237,14 @@ final class Transaction: ExchangeClient {
     /// The response comes from a loader.
     func begin(_ exchange: LocalExchange) {
         body = nil
-        // What an earlier response was to be stored as is not what this one brings.
+        // The entry for an earlier response is not for this one.
         cacheTransaction = nil
         phase = .exchanging(exchange)
         transfer.deadlines.watchProgress(of: request)
         exchange.isPaused = transfer.isHeld
     }
 
-    /// A stored response is the answer.
+    /// A stored response is the response.
     func deliver(_ stored: CachedURLResponse, age: Int64?) {
         guard let url = request.url else { return }
         var response = stored.response
@@ -271,7 +271,7 @@ final class Transaction: ExchangeClient {
         deliver(response, head, .length(Int64(content.count)), content: content, from: .cache)
     }
 
-    /// A response whose content is all there is the answer.
+    /// A response whose content is complete in memory is the response.
     func deliver(
         _ response: URLResponse, _ head: ResponseHead, _ framing: BodyFraming, content: Data,
         from provenance: ResponseDecision.Provenance
@@ -321,7 +321,7 @@ final class Transaction: ExchangeClient {
         let waiter = session.pool.lease(hop, priority: task.priority, fresh: isRetry) { [weak self] result in
             self?.leased(result, body, target)
         }
-        // The answer may have come already.
+        // The connection may have been provided already.
         if case .leasing = phase { phase = .waiting(waiter) }
     }
 
@@ -337,7 +337,7 @@ final class Transaction: ExchangeClient {
 
     /// A session that waits for connectivity dials again later, unless waiting cannot help.
     private func noConnection(_ error: DialError) {
-        guard session.settings.waitsForConnectivity, error.isPassing else { return fail(route.failure(error)) }
+        guard session.settings.waitsForConnectivity, error.isTransient else { return fail(route.failure(error)) }
         phase = .parked
         if transfer.deadlines.hasNeverRedialled { calls.reportWaitingForConnectivity() }
         transfer.deadlines.redial { [weak self] in self?.resume() }
@@ -445,7 +445,7 @@ final class Transaction: ExchangeClient {
         return composer.head(at: target, framing: .none).fields
     }
 
-    /// The request as a protocol sees it.
+    /// The request as a protocol receives it.
     func requestForProtocols(with body: OutgoingBody) -> URLRequest {
         composer.requestForProtocols(with: body)
     }
@@ -559,7 +559,7 @@ final class Transaction: ExchangeClient {
         ResponseHandler(response, to: self, of: transfer).carryOut(decision)
     }
 
-    /// A protocol is told to load another request.
+    /// A protocol's response redirects to another request.
     func receiveRedirect(_ response: ReceivedResponse, to next: URLRequest) {
         guard history.redirects < Redirect.limit else { return fail(.tooManyRedirects) }
         ResponseHandler(response, to: self, of: transfer).carryOut(.redirect(next))
@@ -596,7 +596,7 @@ final class Transaction: ExchangeClient {
         transfer.fail(failure)
     }
 
-    /// All of the content has been handed on: the cache may store the response.
+    /// All of the content has been delivered: the cache may store the response.
     ///
     /// - Parameter content: The content, where the receiver has collected it.
     func bodyDidEnd(content: Data?) {
@@ -629,8 +629,8 @@ final class Transaction: ExchangeClient {
         leave(response, for: request, history)
     }
 
-    /// All of the resource is requested, after the response to a request for its rest could not be used. Asked without a
-    /// range, the server has no range left to get wrong.
+    /// All of the resource is requested, after the response to a request for its rest could not be used. Without a range in
+    /// the request the server cannot send a wrong one.
     func requestWhole(after response: ReceivedResponse) {
         transfer.storage?.forgetPoint()
         phase = .parked
@@ -693,7 +693,8 @@ final class Transaction: ExchangeClient {
 
     /// What follows from a challenge.
     func step(after challenge: ReceivedResponse, from peer: AuthenticationPeer) -> Authenticator.Step {
-        authenticator.answer(peer, fields: challenge.head.fields, target: originForm, in: session, users)
+        authenticator.step(
+            afterChallengeFrom: peer, fields: challenge.head.fields, target: originForm, in: session, users)
     }
 
     private var users: Authenticator.NamedUsers {
@@ -825,9 +826,9 @@ final class Transaction: ExchangeClient {
 }
 
 extension DialError {
-    /// The reason may go away by itself: there is no network, no route to the host, no answer from the resolver, or no
-    /// listener. What this process lacks (descriptors, permission) is no matter of connectivity.
-    var isPassing: Bool {
+    /// Whether the reason may pass: there is no network, no route to the host, no response from the resolver, or no listener.
+    /// What this process lacks (descriptors, permission) is another matter.
+    var isTransient: Bool {
         switch self {
         case .resolve:
             return true

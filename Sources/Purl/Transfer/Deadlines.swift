@@ -1,7 +1,7 @@
 import Foundation
 internal import PurlIO
 
-/// The moments at which a transfer begins, dials again, or has used up its time.
+/// The times at which a transfer begins, dials again, or has used up its time.
 ///
 /// `timeoutIntervalForRequest` limits how long nothing arrives while something is expected of the network;
 /// `timeoutIntervalForResource` limits the whole transfer. Progress does not move the timer: it looks at the time of the

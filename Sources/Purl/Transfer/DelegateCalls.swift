@@ -26,7 +26,7 @@ final class DelegateCalls {
         self.session = session
     }
 
-    // MARK: Who is called
+    // MARK: Which delegates there are
 
     /// Whether a delegate can be asked about requests.
     var hasTaskDelegate: Bool { task.taskDelegate != nil }
@@ -146,7 +146,7 @@ final class DelegateCalls {
 
     // MARK: Reports
 
-    /// Reports, once in a transfer, that it waits for connectivity.
+    /// Reports that the transfer waits for connectivity.
     func reportWaitingForConnectivity() {
         guard hasTaskDelegate else { return }
         session.queue.enqueue { [task, session] in
@@ -235,7 +235,7 @@ final class DelegateCalls {
     ///
     /// - Returns: Whether either task has been cancelled.
     func replaceTask(by new: URLSessionTask, transfer: Transfer) -> Bool {
-        let isCancelled = task.hand(over: new)
+        let isCancelled = task.moveValues(to: new)
         new.attach(transfer)
         task.detachTransfer()
         task = new
@@ -264,7 +264,7 @@ final class DelegateCalls {
     /// The current request's metrics, where a delegate may want them.
     var currentMetrics: TransactionMetricsCollector? { metrics?.current }
 
-    /// A request is about to be sent, or answered without being sent.
+    /// A request is about to be sent, or loaded without being sent.
     func beginMetrics(of request: URLRequest) {
         if let metrics {
             metrics.begin(request)
@@ -273,7 +273,7 @@ final class DelegateCalls {
         }
     }
 
-    /// The current request is answered in this process. Its content counts as it is handed on.
+    /// The current request is loaded in this process. Its content counts as it is delivered.
     ///
     /// - Parameter source: `.localCache` for the cache's response; `.unknown` for others.
     func recordLocalResponse(
@@ -283,8 +283,8 @@ final class DelegateCalls {
         metrics?.current.setLocalResponse(response, from: source)
     }
 
-    /// The call that delivers the metrics, to be made right before the task's last; `nil` when there is no delegate.
-    /// Requests from before there was a delegate are not in them.
+    /// The call that delivers the metrics, right before the task's last; `nil` when there is no delegate. They do not cover
+    /// requests from before there was a delegate.
     private func metricsCall() -> DelegateQueue.Call? {
         guard metrics != nil || hasTaskDelegate else { return nil }
         let created = task.created
@@ -342,7 +342,7 @@ final class DelegateCalls {
         let deliverMetrics = metricsCall()
         session.queue.enqueue { [task] in
             (task as? URLSessionStreamTask)?
-                .handOver(connection, after: bytes, isReadClosed: isReadClosed, metrics: deliverMetrics)
+                .deliverStreams(connection, after: bytes, isReadClosed: isReadClosed, metrics: deliverMetrics)
         }
     }
 

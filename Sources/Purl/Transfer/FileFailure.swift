@@ -11,8 +11,7 @@ struct FileFailure: Error, CustomStringConvertible {
     let url: URL?
     let underlying: any Error
 
-    /// - Parameter underlying: What went wrong. If it says already which file and what was done to it, it stands as
-    ///   it is.
+    /// - Parameter underlying: What went wrong. A `FileFailure`, which names its own file and action, stays as it is.
     init(_ action: Action, _ url: URL?, _ underlying: any Error) {
         if let failure = underlying as? FileFailure {
             self = failure
@@ -61,7 +60,7 @@ extension Error {
             return String(cString: text)
         }
         if let underlying = error.userInfo[NSUnderlyingErrorKey] as? NSError { return underlying.reason }
-        // Of an error that has no words of its own Foundation makes a sentence that says nothing.
+        // For an error without a description Foundation makes a sentence that names no reason.
         guard self is any LocalizedError || self is any CustomNSError || type(of: self) is NSError.Type else {
             return "\(self)"
         }

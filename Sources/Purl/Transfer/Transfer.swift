@@ -58,7 +58,7 @@ enum TransferPurpose {
 struct ReadHolds: OptionSet {
     let rawValue: Int
     static let suspended = ReadHolds(rawValue: 1)
-    /// The delegate is asked what is to be done.
+    /// The delegate has been asked a question, and has not answered it.
     static let deciding = ReadHolds(rawValue: 2)
     /// The consumer has as many bytes as it may.
     static let full = ReadHolds(rawValue: 4)
@@ -236,12 +236,12 @@ final class Transfer {
         }
     }
 
-    private func examined(_ result: Result<BodyStorage.Finding, FileFailure>) {
+    private func examined(_ result: Result<BodyStorage.StoredContent, FileFailure>) {
         guard case .opening = phase else { return }
         switch result {
         case .failure(let failure):
             fail(.file(failure))
-        case .success(.startOver), .success(.resume):
+        case .success(.unusable), .success(.partial):
             startTransaction()
         case .success(.complete(let length)):
             calls.task.updateCounts { counts in
@@ -335,7 +335,7 @@ final class Transfer {
         updateFlow()
     }
 
-    /// Lets other transfers have their turn before more is decoded.
+    /// Gives other transfers their turn before more is decoded.
     func holdForOneTurn() {
         hold(.decoding)
         NetworkActor.post { [weak self] in self?.release(.decoding) }
@@ -358,7 +358,7 @@ final class Transfer {
 
     // MARK: Ends
 
-    /// All of the content has been handed to its consumer.
+    /// All of the content has been delivered to its consumer or its storage.
     func bodyDidEnd() {
         guard advance(.finish) else { return }
         transaction?.bodyDidEnd(content: receiver.flatMap { $0.isCollected ? $0.content : nil })
@@ -416,7 +416,7 @@ final class Transfer {
     private func finishStopping(
         _ failure: TransferFailure, _ resume: ResumeData?, _ resumeHandler: (@Sendable (Data?) -> Void)?
     ) {
-        // A sink's bytes stay where they are; resume data is for downloads, whose file no one else can name.
+        // A sink's bytes stay where they are; resume data is for downloads, whose file the caller cannot name.
         let blob = calls.downloadTask == nil || !failure.canCarryResumeData ? nil : try? resume?.encoded()
         let error = failure.error(for: request.url, resumeData: blob)
         let conclude = { @Sendable @NetworkActor [self] in
@@ -436,7 +436,7 @@ final class Transfer {
     private func conclude(_ failure: (any Error)?) {
         guard advance(.conclude) else { return }
         receiver?.conclude()
-        leave()
+        detach()
         conversation?.conclude(failure)
         calls.conclude(failure, content: receiver?.content ?? Data(), file: storage?.partial)
         releaseParts()
@@ -448,19 +448,19 @@ final class Transfer {
     func conclude(capturing connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
         guard advance(.finish), advance(.conclude) else { return }
         calls.currentMetrics?.markEnd()
-        leave()
+        detach()
         conversation?.conclude(nil)
         calls.concludeCaptured(connection, after: bytes, isReadClosed: isReadClosed)
         releaseParts()
     }
 
-    /// Nothing happens any more, and the task sends no more messages.
-    private func leave() {
+    /// Stops the deadlines, and the task's messages.
+    private func detach() {
         deadlines.stop()
         calls.task.detachTransfer()
     }
 
-    /// The parts of a transfer know it, and it must not keep them when it is over.
+    /// Releases the parts of the transfer, which refer to it.
     private func releaseParts() {
         transaction = nil
         receiver = nil

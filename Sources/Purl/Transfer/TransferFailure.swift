@@ -5,7 +5,7 @@ internal import PurlIO
 /// Everything that can end a transfer, and the one place where it becomes a `URLError`.
 enum TransferFailure: Error {
     case cancelled
-    /// The delegate wanted to prove nothing.
+    /// The delegate has cancelled a challenge.
     case authenticationCancelled
     case sessionInvalidated
     /// The background session of the task could not have its folder.
@@ -21,7 +21,7 @@ enum TransferFailure: Error {
     /// The proxy cannot be reached.
     case proxyDial(Endpoint, DialError)
     case exchange(ExchangeFailure)
-    /// The request's body could not be had.
+    /// The request's body could not be read.
     case body(BodyFailure)
     /// No progress for `timeoutIntervalForRequest`.
     case stalled(seconds: TimeInterval)
@@ -34,23 +34,23 @@ enum TransferFailure: Error {
     case unreadableResumeData(String)
     /// The content coding of the body is damaged, or its end is missing.
     case coding(DecodeError)
-    /// The request for the rest was answered with something that is not the resource.
-    case cannotGoOn(status: Int)
+    /// The response to the request for the rest is not the resource.
+    case cannotResume(status: Int)
     /// A 206 to a request that asked for no range.
     case unaskedPartialContent
     /// The body ended, but the resource is longer.
     case incomplete(received: Int64, total: Int64)
-    /// More bytes came than the resource has.
+    /// More bytes arrived than the resource has.
     case surplus(total: Int64)
     case file(FileFailure)
     /// A `data:` URL cannot be read.
     case dataURL(DataURL.Fault)
     case webSocket(WebSocketFailure)
     case stream(StreamFailure)
-    /// A protocol of the user's own says so.
+    /// A protocol of the user's own has failed with this error.
     case ofProtocol(any Error)
 
-    /// The error as users see it: that of a protocol of their own as it is, all others in our words.
+    /// The error as users receive it: that of a protocol of their own as it is, every other as a `URLError`.
     func error(for url: URL?, resumeData: Data? = nil) -> any Error {
         guard case .ofProtocol(let error) = self else { return urlError(for: url, resumeData: resumeData) }
         guard let resumeData, let error = error as? URLError else { return error }
@@ -58,7 +58,7 @@ enum TransferFailure: Error {
             error.code, userInfo: error.userInfo.merging([NSURLSessionDownloadTaskResumeData: resumeData]) { $1 })
     }
 
-    /// Not every error of others has a place for it.
+    /// Whether the error has room for resume data: not every error of a protocol has.
     var canCarryResumeData: Bool {
         guard case .ofProtocol(let error) = self else { return true }
         return error is URLError
@@ -78,11 +78,11 @@ enum TransferFailure: Error {
         }
     }
 
-    /// The error in our words.
+    /// The failure as a `URLError`.
     ///
     /// - Parameters:
-    ///   - url: The URL of the moment.
-    ///   - resumeData: What it takes to go on, when that is possible.
+    ///   - url: The current URL.
+    ///   - resumeData: What it takes to resume, where that is possible.
     func urlError(for url: URL?, resumeData: Data? = nil) -> URLError {
         let (code, sentence, underlying) = explanation
         var info: [String: Any] = [NSLocalizedDescriptionKey: sentence]
@@ -127,7 +127,7 @@ enum TransferFailure: Error {
         case .endedWithProcess:
             (.cancelled, "The process that ran the background transfer ended before it did.", nil)
         case .notCached:
-            (.resourceUnavailable, "The request may only be answered from a cache, and nothing is cached.", nil)
+            (.resourceUnavailable, "The request may only be served from a cache, and nothing is cached.", nil)
         case .url(let refusal): Self.explain(refusal)
         case .request(let error):
             (.badURL, "The request cannot be sent: \(error)", error)
@@ -159,10 +159,11 @@ enum TransferFailure: Error {
             (.cannotDecodeRawData, "The resume data cannot be used: \(reason).", nil)
         case .coding(let error):
             (.cannotDecodeContentData, "The body cannot be decoded: \(error)", error)
-        case .cannotGoOn(let status):
+        case .cannotResume(let status):
             (
                 .badServerResponse,
-                "The server answered \(status) to the request for the rest of the file; what is there was kept.", nil
+                "The server responded with \(status) to the request for the rest of the file; the bytes on disk were kept.",
+                nil
             )
         case .unaskedPartialContent:
             (.badServerResponse, "The server sent a part of the resource, though all of it was asked for.", nil)
@@ -225,12 +226,12 @@ enum TransferFailure: Error {
     private static func explain(_ failure: ExchangeFailure) -> Explanation {
         switch failure {
         case .closedBeforeResponse(let error):
-            (.networkConnectionLost, "The connection was lost before the server answered.", error)
+            (.networkConnectionLost, "The connection was lost before the server responded.", error)
         case .body(let failure): explain(failure)
         case .closedDuringResponse(let error):
             (.networkConnectionLost, "The connection was lost in the middle of the response.", error)
         case .unaskedUpgrade:
-            (.badServerResponse, "The server switched to a protocol nobody had asked for.", nil)
+            (.badServerResponse, "The server switched to a protocol that the request had not asked for.", nil)
         case .tooManyInterimResponses:
             (.badServerResponse, "The server sent too many interim responses.", nil)
         case .malformed(let error):

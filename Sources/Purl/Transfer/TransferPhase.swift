@@ -4,7 +4,7 @@
 /// created ──► delayed ──► asking ──► opening ──► loading ──► finishing ──► concluded
 ///    └───────────┴───────────┴──────────┴───────────┴──► stopping ───────────┘
 /// ```
-/// Any step before `loading` is left out when it has nothing to do. Suspension is not a phase: a suspended transfer stays
+/// A step before `loading` that is not needed is left out. Suspension is not a phase: a suspended transfer stays
 /// where it is. The current transaction has phases of its own while the transfer is `loading`.
 enum TransferPhase: CaseIterable, Sendable {
     /// The task has not been resumed.
@@ -21,7 +21,7 @@ enum TransferPhase: CaseIterable, Sendable {
     case finishing
     /// The transfer has failed; its storage closes.
     case stopping
-    /// The task's last calls are in the delegate queue.
+    /// The task's last calls have been put into the delegate queue.
     case concluded
 }
 

@@ -73,6 +73,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     /// Sends a message, after those that are on their way already.
     ///
+    /// - Parameter message: The message.
     /// - Parameter completionHandler: Called on the delegate queue when the system has taken the whole message, or with the
     ///   reason why it never will: `URLError.networkConnectionLost` once the connection is closed. That the system has it
     ///   does not mean that the server has it.
@@ -81,6 +82,8 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     }
 
     /// Sends a message; returns when the system has taken all of it. See ``send(_:completionHandler:)``.
+    ///
+    /// - Parameter message: The message.
     public func send(_ message: Message) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             send(message, on: nil) { error in
@@ -182,6 +185,10 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     /// Closes the connection with a code that ``CloseCode`` has no name for: 3000 to 4999 are free for libraries and
     /// programs. See ``cancel(with:reason:)``. A code that must not be sent leaves the frame empty.
+    ///
+    /// - Parameters:
+    ///   - closeStatus: The status code.
+    ///   - reason: The reason in the close frame.
     public func cancel(withStatus closeStatus: Int, reason: Data?) {
         guard markCancelling(outright: false) else { return }
         let close = WebSocketClose(code: UInt16(exactly: closeStatus), reason: reason.map { [UInt8]($0) } ?? [])

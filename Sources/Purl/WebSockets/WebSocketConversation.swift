@@ -77,7 +77,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
     var isRemote: Bool { true }
     var isReused: Bool { false }
     /// No frame has to come for a long time.
-    var awaitsItsOwn: Bool { true }
+    var mayBeIdle: Bool { true }
 
     var isPaused: Bool {
         get { isHeld }

@@ -73,17 +73,17 @@ struct CheckpointTests {
 
     enum Keeper: CaseIterable, Sendable { case none, sink, brokenSink, journal, brokenJournal }
 
-    private func writer(_ keeper: Keeper, _ notes: @escaping @Sendable (SinkWriter.Note) -> Void = { _ in })
+    private func writer(_ keeper: Keeper, _ record: @escaping @Sendable (SinkWriter.Checkpoint) -> Void = { _ in })
         -> SinkWriter
     {
-        let bookkeeping: SinkWriter.Bookkeeping =
+        let checkpointPlace: SinkWriter.CheckpointPlace =
             switch keeper {
             case .none: .none
-            case .sink, .brokenSink: .inSink
-            case .journal: .elsewhere { notes($0) }
-            case .brokenJournal: .elsewhere { _ in throw CocoaError(.fileWriteOutOfSpace) }
+            case .sink, .brokenSink: .sinkRecord
+            case .journal: .journal { record($0) }
+            case .brokenJournal: .journal { _ in throw CocoaError(.fileWriteOutOfSpace) }
             }
-        return SinkWriter(Sink(recordFails: keeper == .brokenSink), bookkeeping, limit: 1 << 20) { _ in }
+        return SinkWriter(Sink(recordFails: keeper == .brokenSink), checkpointPlace, limit: 1 << 20) { _ in }
     }
 
     private func template() throws -> ResumeTemplate {
@@ -130,15 +130,15 @@ struct CheckpointTests {
 
     @Test("The journal records the truncation before the new bytes, and the end last")
     func order() async throws {
-        let notes = Mutex<[String]>([])
-        let writer = writer(.journal) { note in
+        let checkpoints = Mutex<[String]>([])
+        let writer = writer(.journal) { checkpoint in
             let text =
-                switch note {
-                case .startsOver: "starts over"
-                case .holds(let resume): "holds \(resume.bytesReceived)"
-                case .isWhole(let length): "is whole at \(length)"
+                switch checkpoint {
+                case .reset: "reset"
+                case .partial(let resume): "partial \(resume.bytesReceived)"
+                case .complete(let length): "complete \(length)"
                 }
-            notes.withLock { $0.append(text) }
+            checkpoints.withLock { $0.append(text) }
         }
         try writer.sink.append(Data(count: 100))
         writer.begin(try template(), startingOver: true)
@@ -147,8 +147,8 @@ struct CheckpointTests {
             writer.complete { continuation.resume(returning: try? $0.get()) }
         }
         #expect(length == 5000)
-        let told = notes.withLock { $0 }
-        #expect(told.first == "starts over" && told.last == "is whole at 5000")
-        #expect(told.dropFirst().dropLast().allSatisfy { $0.hasPrefix("holds") })
+        let recorded = checkpoints.withLock { $0 }
+        #expect(recorded.first == "reset" && recorded.last == "complete 5000")
+        #expect(recorded.dropFirst().dropLast().allSatisfy { $0.hasPrefix("partial") })
     }
 }

@@ -16,7 +16,7 @@ struct RedirectRuleTests {
         request.allHTTPHeaderFields = fields
         if method == "POST" { request.httpBody = Data("body".utf8) }
         let head = ResponseHead(status: status, fields: ["Location": location])
-        return try Redirect.next(after: request, at: URL(string: url)!, answeredBy: head)
+        return try Redirect.next(after: request, at: URL(string: url)!, response: head)
     }
 
     static let methods: [(status: Int, method: String, next: String?)] = [

@@ -118,7 +118,7 @@ struct ConnectivityTests {
         ])
     func reasons(code: Int32, isPassing: Bool) {
         let failure = ConnectFailure(address: .loopback(port: 80), error: SystemError(code: code, operation: "connect"))
-        #expect(DialError.connect([failure]).isPassing == isPassing)
-        #expect(DialError.resolve(.noSuchName(host: "x")).isPassing)
+        #expect(DialError.connect([failure]).isTransient == isPassing)
+        #expect(DialError.resolve(.noSuchName(host: "x")).isTransient)
     }
 }

@@ -38,7 +38,7 @@ extension FuzzTarget {
         let text = String(decoding: rest, as: UTF8.self)
         switch kind {
         case 0:
-            guard let url = URL(string: "data:" + text), DataURL.isOne(url), let read = try? DataURL(url) else {
+            guard let url = URL(string: "data:" + text), DataURL.matches(url), let read = try? DataURL(url) else {
                 return
             }
             requireSame(read.response.expectedContentLength, Int64(read.content.count), "its length is known")

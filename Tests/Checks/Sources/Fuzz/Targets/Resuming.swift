@@ -35,7 +35,7 @@ extension FuzzTarget {
             let framing = try? BodyFraming.ofResponse(head, to: "GET")
         else { return }
         switch Resumability.judge(head, framing: framing, asked: point) {
-        case .goesOn(let length):
+        case .continues(let length):
             requireSame(head.status, 206, "only a 206 is appended")
             requireSame(total ?? length, length, "of a resource of the same length")
             guard let range = head.fields[.contentRange].flatMap({ ContentRange($0) }), let bounds = range.bounds else {
@@ -45,13 +45,13 @@ extension FuzzTarget {
             if EntityTag(validator) != nil, let tag = head.fields[.etag] {
                 requireSame(tag, validator, "of the same version")
             }
-        case .startsOver: requireSame(head.status, 200, "the whole comes with 200")
-        case .isComplete: requireSame(head.status, 416, "complete is what has no rest")
-        case .isUnusable: require(head.status == 206 || head.status == 416, "it was meant to be the rest")
-        case .isNotTheResource: require(![200, 206, 416].contains(head.status), "it is something else")
+        case .replaces: requireSame(head.status, 200, "the whole comes with 200")
+        case .complete: requireSame(head.status, 416, "complete is what has no rest")
+        case .unusable: require(head.status == 206 || head.status == 416, "it was meant to be the rest")
+        case .notTheResource: require(![200, 206, 416].contains(head.status), "it is something else")
         }
         guard let url = URL(string: "http://example.com/a") else { return }
-        if let strong = Resumability.validator(for: URLRequest(url: url), answeredBy: head) {
+        if let strong = Resumability.validator(for: URLRequest(url: url), response: head) {
             require(EntityTag(strong).map { !$0.isWeak } ?? (HTTPDate(strong) != nil), "only what is strong resumes")
             require(head.status == 200 || head.status == 206, "and only of a resource")
         }

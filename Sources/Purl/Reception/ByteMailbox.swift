@@ -3,15 +3,15 @@ import Synchronization
 
 /// The place where received bytes wait for their consumer: a delegate call or a file write.
 ///
-/// The network side puts bytes in; the consumer takes all of them at once and says when it is done with them. Bytes
-/// count until then, which is what bounds a task's memory: at the limit `put` answers that reading must stop, and
-/// `done` answers when it may go on.
+/// The network side puts bytes in; the consumer takes all of them at once and calls `done` when it has used them. Bytes
+/// count until then, which bounds a task's memory: at the limit `put` returns that reading must stop, and `done` returns
+/// when it may resume.
 final class ByteMailbox: Sendable {
     /// What the network side has to do after `put`.
     struct Receipt {
         /// The consumer is not at work: wake it.
         var wakesConsumer: Bool
-        /// Stop reading until `done` says otherwise.
+        /// Reading must stop until `done` returns true.
         var isFull: Bool
     }
 
@@ -29,7 +29,7 @@ final class ByteMailbox: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - limit: How many bytes it holds before `put` says that reading must stop.
+    ///   - limit: At how many bytes reading must stop.
     ///   - gathers: The consumer wants as many bytes at a time as there is room for.
     init(limit: Int, gathers: Bool = false) {
         self.limit = limit
@@ -48,7 +48,7 @@ final class ByteMailbox: Sendable {
         }
     }
 
-    /// All that waits; `nil` when there is nothing, and then the consumer counts as asleep.
+    /// All bytes that wait; `nil` when there are none, and then the consumer counts as asleep.
     func take() -> Data? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
@@ -60,7 +60,7 @@ final class ByteMailbox: Sendable {
         }
     }
 
-    /// There will be no more. True when the consumer has to be woken for what was gathered.
+    /// No more bytes follow. True when the consumer has to be woken for those that were gathered.
     func release() -> Bool {
         state.withLock { state in
             state.gathers = false
@@ -70,7 +70,7 @@ final class ByteMailbox: Sendable {
         }
     }
 
-    /// Nothing waits; the consumer counts as asleep then.
+    /// Whether no bytes wait; then the consumer counts as asleep.
     var isEmpty: Bool {
         state.withLock { state in
             if state.waiting.isEmpty { state.consumerIsAwake = false }
@@ -78,7 +78,7 @@ final class ByteMailbox: Sendable {
         }
     }
 
-    /// The consumer no longer holds `count` bytes. True when reading had stopped and may go on.
+    /// The consumer no longer holds `count` bytes. True when reading had stopped and may resume.
     func done(_ count: Int) -> Bool {
         state.withLock { state in
             state.held -= count
@@ -88,7 +88,7 @@ final class ByteMailbox: Sendable {
         }
     }
 
-    /// Drops what waits; whatever is put in from now on is dropped too.
+    /// Drops the bytes that wait, and all that are put in from now on.
     func close() {
         state.withLock { state in
             state.held -= state.waiting.count
