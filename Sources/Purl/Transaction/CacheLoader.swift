@@ -2,8 +2,8 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// Answers a transaction from the session's cache, where policy and rules let it (RFC 9111). What the request has to do with
-/// the cache from then on is in a ``CacheTransaction``, which the transaction keeps.
+/// Loads a transaction's request from the session's cache, where policy and rules let it (RFC 9111). What follows with the
+/// cache, confirming or storing a response, is the task of a ``CacheTransaction``, which the transaction keeps.
 @NetworkActor
 struct CacheLoader: TransactionLoader {
     let transfer: Transfer
@@ -15,8 +15,8 @@ struct CacheLoader: TransactionLoader {
         request.cachePolicy == .useProtocolCachePolicy ? session.settings.requestCachePolicy : request.cachePolicy
     }
 
-    /// Looks for a stored response. True when the cache loads the request, fails the transfer, or will continue the transaction
-    /// later; false when the request is to be sent.
+    /// Looks for a stored response. True when the cache loads the request, fails the transfer, or will continue the
+    /// transaction later; false when the request is to be sent.
     func loads(_ owner: Transaction) -> Bool {
         let policy = Self.policy(of: owner.request, in: transfer.session)
         guard usesCache(owner.request), let cache = transfer.session.settings.urlCache,
@@ -65,7 +65,7 @@ struct CacheLoader: TransactionLoader {
         if !carryOut(known, owner, transaction, fields) { owner.proceed() }
     }
 
-    /// Does what the policy and the rules say. False: the request is to be sent.
+    /// Does what the policy and the rules require. False: the request is to be sent.
     ///
     /// - Parameter composed: The fields that it would be sent with, if they have been composed already.
     private func carryOut(

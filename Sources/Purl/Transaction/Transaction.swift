@@ -63,7 +63,7 @@ final class Transaction: ExchangeClient {
     private let calls: DelegateCalls
     private let history: TransactionHistory
     private var authenticator: Authenticator
-    /// What the request has to do with the cache, where there is one for it.
+    /// Confirms or stores a response, where there is a cache for the request.
     private(set) var cacheTransaction: CacheTransaction?
     private var stage: Stage
     private var phase = Phase.parked

@@ -269,7 +269,7 @@ final class Transfer {
         transaction?.proceed()
     }
 
-    /// What the storage has to do with a response.
+    /// The state of the storage that decides what a response means.
     var storageState: ResponseDecision.StorageState {
         guard let storage else { return .none }
         guard storage.isOpen else { return .newFile }
