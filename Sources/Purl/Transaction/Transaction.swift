@@ -54,7 +54,7 @@ final class Transaction: ExchangeClient {
     private enum Message {
         case request
         /// RFC 9110 §9.3.6: the proxy is asked for a tunnel to the server.
-        case connect(Tunnel)
+        case connect
         case handshake(WebSocketHandshake)
     }
 
@@ -287,8 +287,11 @@ final class Transaction: ExchangeClient {
 
     /// The body, if it can be sent now. Otherwise it is prepared, and then the transaction continues.
     func preparedBody() -> OutgoingBody? {
-        body = body ?? bodyPreparer.prepare(for: self)
-        return body
+        if let body { return body }
+        // The preparer may call `takeBody` before it returns nil; the body that was set there stays.
+        guard let prepared = bodyPreparer.prepare(for: self) else { return nil }
+        body = prepared
+        return prepared
     }
 
     private var bodyPreparer: RequestBodyPreparer {
@@ -369,7 +372,7 @@ final class Transaction: ExchangeClient {
     private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: TargetURI) {
         // To be sent again it has to be prepared again.
         self.body = nil
-        var head = composer.head(at: target, framing: body.framing)
+        var head = composer(with: cookies).head(at: target, framing: body.framing)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
         if case .proxy(let proxy) = route { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
         CacheLoader.policy(of: request, in: session).addFields(to: &head.fields)
@@ -413,7 +416,7 @@ final class Transaction: ExchangeClient {
     }
 
     /// The rule by which the request becomes a head, without credentials of a challenge.
-    private var composer: RequestComposer {
+    private func composer(with cookies: String? = nil) -> RequestComposer {
         RequestComposer(
             request: request, isForProxy: route.isProxy,
             additionalFields: session.settings.additionalFields.fields(mayCarryCredentials: !history.hasLeftOrigin),
@@ -442,12 +445,12 @@ final class Transaction: ExchangeClient {
         guard let target = try? session.pool.target(of: request.url) else {
             return request.ownFields
         }
-        return composer.head(at: target, framing: .none).fields
+        return composer(with: cookies).head(at: target, framing: .none).fields
     }
 
     /// The request as a protocol receives it.
     func requestForProtocols(with body: OutgoingBody) -> URLRequest {
-        composer.requestForProtocols(with: body)
+        composer().requestForProtocols(with: body)
     }
 
     // MARK: ExchangeClient
@@ -739,16 +742,16 @@ final class Transaction: ExchangeClient {
         guard let tunnel = Tunnel(to: target.origin) else {
             return release(connection, failing: .url(.badAuthority))
         }
-        var head = tunnel.request(for: composer.head(at: target, framing: .none))
+        var head = tunnel.request(for: composer().head(at: target, framing: .none))
         authenticate(&head, to: .proxy(proxy.endpoint), target: head.target)
-        message = .connect(tunnel)
+        message = .connect
         guard let bytes = encode(head, for: connection) else { return }
         start(head, bytes, .none, on: connection, mayUpgrade: true)
     }
 
     /// RFC 6455 §4.1: asks the server to speak WebSocket.
     private func sendHandshake(on connection: HTTPConnection, _ target: TargetURI) {
-        var head = composer.head(at: target, framing: .none)
+        var head = composer(with: cookies).head(at: target, framing: .none)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
         let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         message = .handshake(WebSocketHandshake(nonce: nonce, addingTo: &head))
