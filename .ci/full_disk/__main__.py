@@ -5,7 +5,7 @@
 A file of 6 MiB meets a tmpfs of 8 MiB that holds 4 MiB already. The download has to fail for want of room, and to keep
 what it has; tried again at once it has to fail in the same way; where nothing is held open the disk then turns
 read-only for one more attempt; and with the 4 MiB out of the way only the missing bytes may be asked for, and the file
-has to be identical.
+has to be identical. `purl get` reserves the room for the whole file first: it has to fail before its first byte.
 
 Mounting takes root. Where that is not permitted the script prints so and does nothing. The exit status is 1 when something
 failed.
@@ -62,7 +62,8 @@ def parse_arguments():
     return options
 
 
-# The mode of CrashSubject, if it is not purl; whether the disk can turn read-only between two attempts.
+# The mode of CrashSubject, if it is not purl, which reserves the room for a file before its first byte; whether the disk can
+# turn read-only between two attempts.
 KINDS = {
     "download task": ("task", True),
     "background session": ("session", False),
@@ -83,7 +84,10 @@ def survives(title, kind, options, server, folder):
         else:
             download = PurlDownload(options.purl, folder, file.url)
         try:
-            figures = run(download, disk, server, file, can_be_read_only)
+            if mode:
+                figures = run(download, disk, server, file, can_be_read_only)
+            else:
+                figures = run_reserving(download, disk, server, file)
         except (CheckFailed, RuntimeError) as failure:
             print(f"{title:22} FAILED - {failure}; asked for {server.ranges(file)}", flush=True)
             return False
@@ -119,6 +123,23 @@ def run(download, disk, server, file, can_be_read_only):
     sent = server.ranges(file)[-1][1]
     expect(sent == missing, f"{sent} bytes were sent instead of the {missing} missing ones")
     return f"{full.recorded:14}{again.recorded:14}{f'bytes={again.recorded}-':>20}"
+
+
+def run_reserving(download, disk, server, file):
+    """The full disk is found out at once: nothing is written that would be lost."""
+    for when in ("on the full disk", "still on the full disk"):
+        attempt = download.again()
+        expect_failure(attempt, set(), errno.ENOSPC, when)
+        expect(attempt.recorded == 0, f"{when} {attempt.recorded} bytes are on record")
+    disk.make_read_only()
+    attempt = download.again()
+    disk.make_writable()
+    expect_failure(attempt, set(), errno.EROFS, "on the read-only disk")
+    disk.make_room()
+    last = download.again()
+    expect(last.file, f"with room: {last}")
+    expect(digest_of_file(last.file) == file.digest, "the file is not what the server has")
+    return f"{0:14}{0:14}{server.ranges(file)[-1][0]:>20}"
 
 
 def expect_failure(attempt, codes, number, when):

@@ -19,5 +19,6 @@ let package = Package(
             name: "AsyncHTTPClientRunner",
             dependencies: ["Measuring", .product(name: "AsyncHTTPClient", package: "async-http-client")]),
         .executableTarget(name: "RawLimit", cSettings: [.unsafeFlags(["-O2"])]),
+        .executableTarget(name: "EchoServer", cSettings: [.unsafeFlags(["-O2"])]),
     ]
 )

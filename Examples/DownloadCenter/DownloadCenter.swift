@@ -21,7 +21,7 @@ final class DownloadCenter {
             switch state {
             case .waiting, .downloading, .paused: ""
             case .finished(let file): file.path
-            case .failed(let error): error.localizedDescription
+            case .failed(let error): (error as NSError).localizedFailureReason ?? error.localizedDescription
             }
         }
     }

@@ -25,6 +25,8 @@ enum Main {
                 return await Get(options, console: errors).run()
             case .ws(let options):
                 return await WebSocketClient(options, output: output, errors: errors).run()
+            case .serve(let options):
+                return await Serve(options, output: output, errors: errors).run()
             case .list(let options):
                 return List(options, output: output, errors: errors).run()
             case .clean(let options):

@@ -9,9 +9,8 @@ import Synchronization
 final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     /// How an attempt ends.
     enum Outcome: Sendable {
-        /// The scheduler stopped it.
-        case stopped
-        case finished(URL, size: Int64)
+        /// The scheduler stopped it, or the download is over.
+        case over
         /// - Parameter response: The response that is the failure, if it is one.
         case failed(any Error, HTTPURLResponse?)
     }
@@ -19,10 +18,12 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     /// What an attempt transfers.
     struct Resource: Sendable {
         let url: URL
-        /// The digest that the user expects.
-        let sha256: String?
         /// The length of the version on disk, if it is known.
         let totalBytes: Int64?
+        /// The digests that callers expect.
+        let sha256: [String]
+        /// The digest that the server has sent for the version on disk.
+        let serverSHA256: String?
     }
 
     private struct State: Sendable {
@@ -30,11 +31,11 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
         var task: URLSessionTask?
         /// The response, when it is not the resource.
         var refusal: HTTPURLResponse?
-        /// The server's digest of the bytes of this response, when they are the whole file.
-        var contentDigest: String?
+        /// The server still has the version that is complete on disk: the transfer was cancelled.
+        var isComplete = false
     }
 
-    let downloader: Downloader
+    let download: Download
     private let session: URLSession
     private let validity: SchedulerValidity
     private let paths: DownloadPaths
@@ -46,25 +47,23 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
 
     /// - Parameter completion: Called once, on the attempt's queue.
     init(
-        _ downloader: Downloader, session: URLSession, paths: DownloadPaths, validity: SchedulerValidity,
+        _ download: Download, session: URLSession, paths: DownloadPaths, validity: SchedulerValidity,
         completion: @escaping @Sendable (DownloadAttempt, Outcome) -> Void
     ) {
-        self.downloader = downloader
+        self.download = download
         self.session = session
         self.validity = validity
         self.paths = paths
         self.completion = completion
-        let resource = downloader.resource
+        let resource = download.resource
         self.resource = resource
-        sink = DownloadSink(
-            paths, of: downloader.url, at: resource.url, knownTotal: resource.totalBytes
-        ) { [weak downloader] count in
-            downloader?.setReceived(count)
+        sink = DownloadSink(paths, of: download.url, resource) { [weak download] count in
+            download?.setReceived(count)
         }
     }
 
     func start() {
-        PartialFileOwners.acquire(partialPath, for: validity) { [self] in
+        PartialFileOwners.acquire(partialPath, for: validity, of: ObjectIdentifier(download)) { [self] in
             queue.async { self.begin() }
         }
     }
@@ -80,23 +79,15 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
 
     private var isStopped: Bool { state.withLock { $0.isStopped } || !validity.isValid }
 
-    private var partialPath: String { paths.partial(downloader.url).path }
+    private var partialPath: String { paths.partial(download.url).path }
 
     // MARK: Start
 
     private func begin() {
-        guard !isStopped else { return end(.stopped) }
+        guard !isStopped else { return end(.over) }
         do throws(DownloadFailure) {
-            if let sha256 = resource.sha256, !FileDigest.isHexadecimal(sha256) {
-                throw DownloadFailure(
-                    .cannotDecodeContentData, "“\(sha256)” is not a SHA-256, which has 64 hexadecimal digits.")
-            }
             try paths.prepare()
-            if let found = try existingFile() {
-                guard downloader.apply(.move) else { return end(.stopped) }
-                DownloadSink.remove(paths, of: downloader.url)
-                return end(found)
-            }
+            guard try transferIsNeeded() else { return end(.over) }
             try removeLink()
         } catch {
             return end(error)
@@ -110,15 +101,33 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
         if isStopped { task.cancel() } else { task.resume() }
     }
 
-    /// The finished file, if it exists and has the digest that the user expects. One with another digest is replaced at
-    /// the end.
-    private func existingFile() throws(DownloadFailure) -> Outcome? {
-        let location = paths.finished(downloader.url)
-        guard let size = FileKind(at: location).fileSize else { return nil }
-        guard let expected = resource.sha256 else { return .finished(location, size: size) }
+    /// Looks for the finished file. False when the download is over: it exists and has a digest that a caller expects, or the
+    /// attempt was stopped. One with another digest is replaced at the end.
+    private func transferIsNeeded() throws(DownloadFailure) -> Bool {
+        let location = paths.finished(download.url)
+        guard let size = FileKind(at: location).fileSize else { return true }
+        var sha256: String?
+        while true {
+            switch download.judgeFinishedFile(sha256) {
+            case .needsDigest:
+                sha256 = try digest(ofFinishedFile: location, isStopped: { isStopped })
+                if sha256 == nil { return false }
+            case .rejected:
+                return true
+            case .stopped:
+                return false
+            case .accepted:
+                DownloadSink.remove(paths, of: download.url)
+                try finish(location, size: size, sha256: sha256)
+                return false
+            }
+        }
+    }
+
+    /// `nil` when the attempt was stopped meanwhile.
+    private func digest(ofFinishedFile location: URL, isStopped: () -> Bool) throws(DownloadFailure) -> String? {
         do {
-            let actual = try FileDigest.sha256(fileAt: location) { isStopped }
-            return actual == expected.lowercased() ? .finished(location, size: size) : nil
+            return try FileDigest.sha256(fileAt: location, isStopped: isStopped)
         } catch {
             throw DownloadFailure(.cannotOpenFile, "The finished file \(location.path) could not be read.", error)
         }
@@ -126,7 +135,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
 
     /// Removes a link at the partial file's path: it could lead out of the folder.
     private func removeLink() throws(DownloadFailure) {
-        switch FileKind(at: paths.partial(downloader.url)) {
+        switch FileKind(at: paths.partial(download.url)) {
         case .nothing, .file: break
         case .link: unlink(partialPath)
         case .other: throw DownloadFailure(.cannotOpenFile, "\(partialPath) is not a file.")
@@ -146,13 +155,15 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
         let total = dataTask.countOfBytesExpectedToReceive
         let received = dataTask.countOfBytesReceived
         queue.async { [self] in
-            let digests = ResponseDigests(response)
             let isWhole = response.statusCode == 200
-            state.withLock { $0.contentDigest = isWhole ? digests.content : nil }
+            let digest = response.fileSHA256
+            if isWhole, sink.hasUnexpectedFile, digest == resource.serverSHA256 {
+                state.withLock { $0.isComplete = true }
+                return completionHandler(.cancel)
+            }
             // The item describes the version before its bytes reach the disk.
-            downloader.beginVersion(
-                total: total >= 0 ? total : nil, received: received, digest: digests.representation,
-                isStartingOver: isWhole)
+            download.beginVersion(
+                total: total >= 0 ? total : nil, received: received, digest: digest, isStartingOver: isWhole)
             completionHandler(.allow)
         }
     }
@@ -164,60 +175,86 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     // MARK: End
 
     private func transferEnded(_ error: (any Error)?) {
-        let refusal = state.withLock { $0.refusal }
-        if isStopped { return end(.stopped) }
+        let (refusal, isComplete) = state.withLock { ($0.refusal, $0.isComplete) }
+        if isStopped { return end(.over) }
         if let refusal { return end(DownloadFailure(response: refusal)) }
-        if let error { return end(.failed(error, nil)) }
+        if let error, !isComplete { return end(.failed(error, nil)) }
         do throws(DownloadFailure) {
             try deliver()
+            end(.over)
         } catch {
             end(error)
         }
     }
 
-    /// Checks the file and moves it into the finished folder.
+    /// Checks the file and moves it into the finished folder, unless the attempt is stopped or the file is rejected.
     private func deliver() throws(DownloadFailure) {
         let size: Int64
+        var sha256: String?
         do {
             size = try sink.length
-            guard try check(size) else { return end(.stopped) }
+            guard try check(size, &sha256, isReady: false) else { return }
             try sink.synchronize()
-        } catch let failure as DownloadFailure {
-            throw failure
         } catch {
-            throw DownloadFailure(.cannotOpenFile, "\(partialPath) could not be read.", error)
+            throw unreadable(error)
         }
-        let mover = FileMover(from: paths.partial(downloader.url), to: paths.finished(downloader.url))
-        let copy = paths.copy(downloader.url)
-        let isCopied = mover.crossesFileSystems
-        if isCopied {
-            guard try mover.copy(size, from: sink, to: copy, isStopped: { isStopped }) else { return end(.stopped) }
+        let mover = FileMover(
+            from: paths.partial(download.url), to: paths.finished(download.url), copyAt: paths.copy(download.url))
+        var copy: FileCopy?
+        if mover.crossesFileSystems {
+            copy = try mover.copy(size, from: sink, isStopped: { isStopped })
+            if copy == nil { return }
         }
-        guard downloader.apply(.move) else {
-            if isCopied { unlink(copy.path) }
-            return end(.stopped)
+        do {
+            // Callers may have asked for other digests meanwhile.
+            guard try check(size, &sha256, isReady: true) else {
+                copy?.discard()
+                return
+            }
+        } catch {
+            copy?.discard()
+            throw unreadable(error)
         }
-        try mover.move(size, from: sink, viaCopy: isCopied ? copy : nil, fallback: copy)
+        try mover.move(size, from: sink, via: copy)
         try? sink.saveRecord(nil)
-        end(.finished(mover.destination, size: size))
+        try finish(mover.destination, size: size, sha256: sha256)
     }
 
-    /// Compares the file's digest with the expected one; deletes a file that differs. False when the attempt was stopped
-    /// meanwhile.
-    private func check(_ size: Int64) throws -> Bool {
-        let content = state.withLock { $0.contentDigest }
-        guard let expected = downloader.expectedDigest ?? content else { return true }
-        guard let actual = try FileDigest.sha256(length: size, isStopped: { isStopped }, read: sink.bytes) else {
-            return false
+    private func unreadable(_ error: any Error) -> DownloadFailure {
+        DownloadFailure(.cannotOpenFile, "\(partialPath) could not be read.", error)
+    }
+
+    /// Compares the digest of the file that has been received, if it is needed, with the expected ones. False when the file is
+    /// rejected, or the attempt was stopped meanwhile.
+    ///
+    /// - Parameters:
+    ///   - sha256: The file's digest, when it is known.
+    ///   - isReady: The file is about to be moved.
+    private func check(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Bool {
+        while true {
+            switch download.judgeReceivedFile(sha256, isReady: isReady) {
+            case .accepted:
+                return true
+            case .stopped:
+                return false
+            case .needsDigest:
+                sha256 = try FileDigest.sha256(length: size, isStopped: { isStopped }, read: sink.bytes)
+                if sha256 == nil { return false }
+            case .rejected(let keepsBytes):
+                // The download has failed. What cannot be deleted is checked again by the next attempt.
+                if !keepsBytes { try? sink.discard() }
+                return false
+            }
         }
-        guard actual == expected.lowercased() else {
-            try sink.discard()
-            downloader.discardVersion()
-            throw DownloadFailure(
-                .cannotDecodeContentData,
-                "The file's SHA-256 is \(actual), but \(expected) was expected; the received bytes were deleted.")
+    }
+
+    /// Ends the download with the file in its place.
+    private func finish(_ location: URL, size: Int64, sha256: String?) throws(DownloadFailure) {
+        var sha256 = sha256
+        while !download.finish(location, size: size, sha256: sha256) {
+            // A caller has asked for a digest since the check.
+            sha256 = try digest(ofFinishedFile: location, isStopped: { false })
         }
-        return true
     }
 
     private func end(_ failure: DownloadFailure) {

@@ -24,8 +24,8 @@ public struct DownloadConfiguration: Sendable {
             unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
     }
 
-    /// Folders of your own, created when first needed. They should be on one file system: then a finished file is renamed,
-    /// otherwise it is copied.
+    /// Folders of your own, created when first needed. They may be the same one. They should be on one file system: then a
+    /// finished file is renamed, otherwise it is copied.
     ///
     /// - Parameters:
     ///   - finishedDirectory: The folder for finished files.

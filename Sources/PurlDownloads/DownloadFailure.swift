@@ -40,16 +40,43 @@ struct DownloadFailure: Error {
     static let cancelled = DownloadFailure(.cancelled, "The download was cancelled.")
     static let invalidated = DownloadFailure(.cancelled, "The download's manager was invalidated.")
 
+    static func malformedDigest(_ text: String) -> DownloadFailure {
+        DownloadFailure(.cannotDecodeContentData, "“\(text)” is not a SHA-256, which has 64 hexadecimal digits.")
+    }
+
+    /// What happens to the bytes of a file that has another digest than a caller expects.
+    enum Remainder {
+        case isDeleted
+        /// They have the digest that the server has sent.
+        case isKept
+        /// Another caller expects them.
+        case belongsToAnotherCaller
+    }
+
+    /// A file that has another digest than a caller expects.
+    ///
+    /// - Parameter expected: The digests of which the file should have had one.
+    static func mismatch(found: String, expected: [String], _ remainder: Remainder) -> DownloadFailure {
+        let consequence =
+            switch remainder {
+            case .isDeleted: "the received bytes were deleted"
+            case .isKept: "the received bytes are kept, because they have the digest that the server sent"
+            case .belongsToAnotherCaller: "another caller of the same URL expected this file"
+            }
+        let wanted = expected.joined(separator: " or ")
+        return DownloadFailure(
+            .cannotDecodeContentData, "The file's SHA-256 is \(found), but \(wanted) was expected; \(consequence).")
+    }
+
     /// The error that users receive.
     func urlError(for url: URL) -> URLError {
         var info: [String: Any] = [
-            NSLocalizedDescriptionKey: sentence,
             NSURLErrorFailingURLErrorKey: url,
-            "NSErrorFailingURLStringKey": url.absoluteString,
+            "NSErrorFailingURLStringKey": url.shownText,
         ]
         if let underlying { info[NSUnderlyingErrorKey] = underlying }
         if let response { info[URLError.httpStatusCodeKey] = response.statusCode }
-        return URLError(code, userInfo: info)
+        return URLError(code, reason: sentence, userInfo: info)
     }
 }
 

@@ -24,9 +24,9 @@ public final class DownloadManager: Sendable {
     public init(configuration: DownloadConfiguration) {
         scheduler = DownloadScheduler(configuration)
         for item in Self.items(in: scheduler.paths) {
-            let downloader = Downloader(
-                item.url, sha256: nil, item: item, order: item.order, scheduler: scheduler, list: list)
-            list.add(downloader, order: item.order)
+            _ = list.downloader(for: item.url, expecting: .unspecified) {
+                Download(item.url, item: item, order: item.order, scheduler: scheduler, list: list)
+            }
         }
     }
 
@@ -41,7 +41,7 @@ public final class DownloadManager: Sendable {
             ItemFile.read(paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false))
         }
         let unfinished = items.filter { item in
-            guard item.sha256 == nil, FileKind(at: paths.finished(item.url)).fileSize != nil else { return true }
+            guard item.sha256.isEmpty, FileKind(at: paths.finished(item.url)).fileSize != nil else { return true }
             // The process ended just after the file had been moved.
             unlink(paths.item(item.url).path)
             return false
@@ -51,31 +51,27 @@ public final class DownloadManager: Sendable {
     }
 
     /// The unfinished downloads, failed ones included, in the order in which they were added.
-    public var downloads: [Downloader] { list.downloads }
+    public var downloads: [Downloader] { list.downloaders }
 
-    /// Starts a download: it is transferred as soon as there is a slot. The same URL is always the same download; one that is
-    /// paused, has failed or was left by an earlier process is resumed.
+    /// Starts a download: it is transferred as soon as there is a slot. One that is paused, has failed or was left by an
+    /// earlier process is resumed. When the finished file exists already, with the digest that is expected if there is one,
+    /// the download finishes without a request.
     ///
-    /// When the finished file exists already, the download finishes at once without a request.
+    /// The same URL is always the same download. A caller who expects another digest than those before gets a downloader of
+    /// its own, which shares the transfer: the file is moved into the finished folder when it has one of the expected digests,
+    /// and the downloaders that expect another one fail with an error that names both.
     ///
     /// - Parameters:
     ///   - url: The resource.
-    ///   - sha256: The digest that the file must have, 64 hexadecimal digits. Without it the server's digest is checked,
-    ///     if it sends one.
+    ///   - sha256: The digest that the file must have, 64 hexadecimal digits. Without it, the file must have one of those that
+    ///     other callers, or callers in an earlier process, expect; otherwise the server's digest is checked, if it sends one.
     @discardableResult
     public func download(_ url: URL, sha256: String? = nil) -> Downloader {
-        let downloader = list.downloader(for: url) ?? add(url)
-        if let sha256 { downloader.expect(sha256) }
+        let downloader = list.downloader(for: url, expecting: ExpectedDigest(sha256)) {
+            Download(url, item: nil, order: list.nextOrder(), scheduler: scheduler, list: list)
+        }
         downloader.start()
         return downloader
-    }
-
-    private func add(_ url: URL) -> Downloader {
-        let order = list.nextOrder()
-        // Another manager of the same folders may have left an item meanwhile.
-        let item = ItemFile.read(scheduler.paths.item(url))
-        let downloader = Downloader(url, sha256: nil, item: item, order: order, scheduler: scheduler, list: list)
-        return list.add(downloader, order: order)
     }
 
     /// The unfinished download of `url`.
@@ -116,10 +112,10 @@ public final class DownloadManager: Sendable {
     /// and have their former state in the next manager of the same folders. This manager starts no more downloads.
     public func invalidate() {
         scheduler.invalidate()
-        for downloader in downloads {
-            downloader.invalidate()
+        for download in list.downloads {
+            download.invalidate()
             // The item is complete before the next manager reads it.
-            downloader.waitForItemWriter()
+            download.waitForItemWriter()
         }
     }
 
@@ -130,11 +126,19 @@ public final class DownloadManager: Sendable {
     }
 }
 
-/// A manager's list: the unfinished downloads in the order in which they were added.
+/// A manager's list: the unfinished downloads in the order in which they were added, each with the downloaders of its
+/// callers.
 final class DownloadList: Sendable {
+    private struct Entry: Sendable {
+        let download: Download
+        /// One for each expected digest.
+        var downloaders: [Downloader] = []
+    }
+
     private struct State: Sendable {
-        var downloads: [Downloader] = []
-        var byKey: [String: Downloader] = [:]
+        var entries: [String: Entry] = [:]
+        /// The keys of the entries.
+        var keys: [String] = []
         var lastOrder: Int64 = 0
     }
 
@@ -143,7 +147,14 @@ final class DownloadList: Sendable {
     /// An order number for now, later than those given before, in other processes too: milliseconds since 1970.
     static var currentOrder: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    var downloads: [Downloader] { state.withLock { $0.downloads } }
+    var downloads: [Download] {
+        state.withLock { state in state.keys.compactMap { state.entries[$0]?.download } }
+    }
+
+    /// The first downloader of each download.
+    var downloaders: [Downloader] {
+        state.withLock { state in state.keys.compactMap { state.entries[$0]?.downloaders.first } }
+    }
 
     /// Returns a new order number.
     func nextOrder() -> Int64 {
@@ -153,31 +164,75 @@ final class DownloadList: Sendable {
         }
     }
 
+    /// The first downloader of a URL.
     func downloader(for url: URL) -> Downloader? {
         let key = DownloadPaths.key(of: url)
-        return state.withLock { $0.byKey[key] }
+        return state.withLock { $0.entries[key]?.downloaders.first }
     }
 
-    /// Adds a download, unless there is one of the same URL. Returns the one in the list.
-    @discardableResult
-    func add(_ downloader: Downloader, order: Int64) -> Downloader {
-        state.withLock { state in
-            if let present = state.byKey[downloader.key] { return present }
-            state.lastOrder = max(state.lastOrder, order)
-            state.byKey[downloader.key] = downloader
-            state.downloads.append(downloader)
+    /// The downloader of a URL's callers that expect this digest; the first one for callers that expect none.
+    ///
+    /// - Parameter make: Creates the download, unless there is one.
+    func downloader(for url: URL, expecting expected: ExpectedDigest, make: () -> Download) -> Downloader {
+        let key = DownloadPaths.key(of: url)
+        if case .malformed = expected {
+            // Not in the list: it has failed.
+            return Downloader(expected, of: state.withLock { $0.entries[key]?.download } ?? make())
+        }
+        let download = download(key, expecting: expected, make: make)
+        return state.withLock { state in
+            let present = state.entries[key]?.downloaders ?? []
+            if let downloader = expected == .unspecified
+                ? present.first : present.first(where: { $0.expected == expected })
+            {
+                return downloader
+            }
+            let downloader = Downloader(expected, of: download)
+            Self.register(downloader, of: download, in: &state)
             return downloader
         }
     }
 
-    /// Adds a download that is started again after it was deleted.
-    func restore(_ downloader: Downloader) { add(downloader, order: 0) }
+    /// Enters a downloader whose download is closed under the present download of its URL, which is returned.
+    ///
+    /// - Parameter make: Creates the download, unless there is one.
+    func adopt(_ downloader: Downloader, make: () -> Download) -> Download {
+        let download = download(downloader.key, expecting: downloader.expected, make: make)
+        state.withLock { Self.register(downloader, of: download, in: &$0) }
+        return download
+    }
 
-    func remove(_ downloader: Downloader) {
+    private static func register(_ downloader: Downloader, of download: Download, in state: inout State) {
+        guard state.entries[download.key]?.download === download else { return }
+        state.entries[download.key]?.downloaders.append(downloader)
+    }
+
+    /// The download with this key, which expects the digest from now on.
+    private func download(_ key: String, expecting expected: ExpectedDigest, make: () -> Download) -> Download {
+        while true {
+            let download = state.withLock { $0.entries[key]?.download } ?? add(make())
+            if download.expect(expected) { return download }
+            // It has just been closed, and is about to leave the list.
+            download.retire()
+        }
+    }
+
+    /// Adds a download, unless there is one of the same URL. Returns the one in the list.
+    private func add(_ download: Download) -> Download {
         state.withLock { state in
-            guard state.byKey[downloader.key] === downloader else { return }
-            state.byKey[downloader.key] = nil
-            state.downloads.removeAll { $0 === downloader }
+            if let present = state.entries[download.key] { return present.download }
+            state.lastOrder = max(state.lastOrder, download.status.item.order)
+            state.entries[download.key] = Entry(download: download)
+            state.keys.append(download.key)
+            return download
+        }
+    }
+
+    func remove(_ download: Download) {
+        state.withLock { state in
+            guard state.entries[download.key]?.download === download else { return }
+            state.entries[download.key] = nil
+            state.keys.removeAll { $0 == download.key }
         }
     }
 }

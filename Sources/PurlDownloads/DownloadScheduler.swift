@@ -4,13 +4,13 @@ import Synchronization
 
 /// Runs the attempts of a manager's downloads: assigns a limited number of slots in order, and waits between attempts.
 ///
-/// A ``Downloader`` changes its phase at once, on the caller's thread, and reports that here; the scheduler then starts and
+/// A ``Download`` changes its phase at once, on the caller's thread, and reports that here; the scheduler then starts and
 /// stops attempts until what runs agrees with the phases.
 actor DownloadScheduler {
     /// The delay before a download's next attempt.
     private struct BackOff {
         let number: Int
-        let downloader: Downloader
+        let download: Download
         let sleep: Task<Void, Never>
     }
 
@@ -20,9 +20,9 @@ actor DownloadScheduler {
     private let policy: RetryPolicy
     private let slots: Int
     /// Downloads whose phase has changed since the last reconciliation, in order.
-    private nonisolated let changes = Mutex<[Downloader]>([])
+    private nonisolated let changes = Mutex<[Download]>([])
     /// Downloads that wait for a slot, first in first out.
-    private var queue: [Downloader] = []
+    private var queue: [Download] = []
     private var attempts: [ObjectIdentifier: DownloadAttempt] = [:]
     private var backOffs: [ObjectIdentifier: BackOff] = [:]
     private var lastBackOff = 0
@@ -41,8 +41,8 @@ actor DownloadScheduler {
     }
 
     /// Reports that a download's phase has changed. From any thread.
-    nonisolated func statusChanged(of downloader: Downloader) {
-        changes.withLock { $0.append(downloader) }
+    nonisolated func statusChanged(of download: Download) {
+        changes.withLock { $0.append(download) }
         Task { await self.reconcile() }
     }
 
@@ -53,10 +53,10 @@ actor DownloadScheduler {
         Task { await self.reconcile() }
     }
 
-    /// Returns when there is no attempt for `downloader`; for `nil`, when there is none at all.
-    func waitUntilIdle(_ downloader: Downloader? = nil) async {
+    /// Returns when there is no attempt for `download`; for `nil`, when there is none at all.
+    func waitUntilIdle(_ download: Download? = nil) async {
         reconcile()
-        while downloader.map({ attempts[ObjectIdentifier($0)] != nil }) ?? !attempts.isEmpty {
+        while download.map({ attempts[ObjectIdentifier($0)] != nil }) ?? !attempts.isEmpty {
             await withCheckedContinuation { idleWaiters.append($0) }
         }
     }
@@ -69,36 +69,36 @@ actor DownloadScheduler {
             return changes
         }
         if !validity.isValid { invalidateDownloads(changed) }
-        for downloader in changed { reconcile(downloader) }
+        for download in changed { reconcile(download) }
         fillSlots()
     }
 
     /// After the invalidation no download waits any more.
-    private func invalidateDownloads(_ changed: [Downloader]) {
-        let waiting = queue + backOffs.values.map(\.downloader)
-        for downloader in changed + waiting { downloader.invalidate() }
-        for downloader in waiting { reconcile(downloader) }
+    private func invalidateDownloads(_ changed: [Download]) {
+        let waiting = queue + backOffs.values.map(\.download)
+        for download in changed + waiting { download.invalidate() }
+        for download in waiting { reconcile(download) }
         for attempt in attempts.values {
-            attempt.downloader.invalidate()
+            attempt.download.invalidate()
             attempt.stop()
         }
     }
 
-    private func reconcile(_ downloader: Downloader) {
-        let identity = ObjectIdentifier(downloader)
-        let phase = downloader.phase
+    private func reconcile(_ download: Download) {
+        let identity = ObjectIdentifier(download)
+        let phase = download.phase
         if phase != .backingOff { backOffs.removeValue(forKey: identity)?.sleep.cancel() }
         if phase == .queued {
-            if !queue.contains(where: { $0 === downloader }) { queue.append(downloader) }
+            if !queue.contains(where: { $0 === download }) { queue.append(download) }
         } else {
-            queue.removeAll { $0 === downloader }
+            queue.removeAll { $0 === download }
         }
         if let attempt = attempts[identity] {
             if phase.kind != .downloading { attempt.stop() }
-        } else if downloader.takeDeletion() {
-            DownloadSink.remove(paths, of: downloader.url)
+        } else {
+            download.deleteIfRequested()
         }
-        if phase == .backingOff, backOffs[identity] == nil { scheduleWake(of: downloader) }
+        if phase == .backingOff, backOffs[identity] == nil { scheduleWake(of: download) }
     }
 
     private func fillSlots() {
@@ -106,28 +106,27 @@ actor DownloadScheduler {
         while attempts.count < slots {
             // A download that was paused and resumed waits until its old attempt has released the file.
             guard let index = queue.firstIndex(where: { attempts[ObjectIdentifier($0)] == nil }) else { return }
-            let downloader = queue.remove(at: index)
-            guard downloader.apply(.admit) else { continue }
-            backOffs.removeValue(forKey: ObjectIdentifier(downloader))?.sleep.cancel()
+            let download = queue.remove(at: index)
+            guard download.apply(.admit) else { continue }
+            backOffs.removeValue(forKey: ObjectIdentifier(download))?.sleep.cancel()
             let attempt = DownloadAttempt(
-                downloader, session: session, paths: paths, validity: validity
+                download, session: session, paths: paths, validity: validity
             ) { attempt, outcome in
                 Task { await self.attemptEnded(attempt, outcome) }
             }
-            attempts[ObjectIdentifier(downloader)] = attempt
+            attempts[ObjectIdentifier(download)] = attempt
             attempt.start()
         }
     }
 
     private func attemptEnded(_ attempt: DownloadAttempt, _ outcome: DownloadAttempt.Outcome) {
-        let downloader = attempt.downloader
-        attempts[ObjectIdentifier(downloader)] = nil
+        let download = attempt.download
+        attempts[ObjectIdentifier(download)] = nil
         switch outcome {
-        case .stopped: break
-        case .finished(let file, let size): downloader.finish(file, size: size)
-        case .failed(let error, let response): downloader.attemptFailed(error, response, policy)
+        case .over: break
+        case .failed(let error, let response): download.attemptFailed(error, response, policy)
         }
-        reconcile(downloader)
+        reconcile(download)
         reconcile()
         let waiters = idleWaiters
         idleWaiters = []
@@ -136,25 +135,25 @@ actor DownloadScheduler {
 
     // MARK: Back-off
 
-    private func scheduleWake(of downloader: Downloader) {
+    private func scheduleWake(of download: Download) {
         lastBackOff += 1
-        let (number, delay) = (lastBackOff, downloader.retryDelay)
+        let (number, delay) = (lastBackOff, download.retryDelay)
         let sleep = Task {
             do {
                 try await Task.sleep(for: delay)
-                wake(downloader, number)
+                wake(download, number)
             } catch {
                 // Cancelled: the download has left the phase.
             }
         }
-        backOffs[ObjectIdentifier(downloader)] = BackOff(number: number, downloader: downloader, sleep: sleep)
+        backOffs[ObjectIdentifier(download)] = BackOff(number: number, download: download, sleep: sleep)
     }
 
-    private func wake(_ downloader: Downloader, _ number: Int) {
-        guard backOffs[ObjectIdentifier(downloader)]?.number == number else { return }
-        backOffs[ObjectIdentifier(downloader)] = nil
-        downloader.apply(.wake)
-        reconcile(downloader)
+    private func wake(_ download: Download, _ number: Int) {
+        guard backOffs[ObjectIdentifier(download)]?.number == number else { return }
+        backOffs[ObjectIdentifier(download)] = nil
+        download.apply(.wake)
+        reconcile(download)
         reconcile()
     }
 }

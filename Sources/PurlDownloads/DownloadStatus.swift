@@ -5,9 +5,24 @@ import Purl
 ///
 /// A mutating method is one step: it changes the values and returns the events that listeners receive. One that returns
 /// an optional makes a transition, and returns `nil` when the table in `DownloadPhase.after(_:)` refuses it; then nothing
-/// has changed.
+/// has changed. The events are those of a listener that expects no digest; ``events(_:for:)`` makes those of the others.
 struct DownloadStatus: Sendable {
     typealias Event = Downloader.Event
+
+    /// What the expected digests say about a complete file.
+    enum Verdict: Sendable, Equatable {
+        case accepted
+        /// There are digests to compare with, and the file's is not known yet.
+        case needsDigest
+        case mismatched
+    }
+
+    private enum Ending: Sendable {
+        /// - Parameter sha256: The file's digest; `nil` when no caller expects one.
+        case finished(URL, size: Int64, sha256: String?)
+        case failed(any Error)
+        case mismatched(found: String, expected: [String], isKept: Bool)
+    }
 
     private(set) var phase: DownloadPhase
     /// What is kept on disk.
@@ -16,78 +31,113 @@ struct DownloadStatus: Sendable {
     private(set) var received: Int64 = 0
     /// How long to wait before the next attempt.
     private(set) var retryDelay = Duration.zero
-    private var finished: (url: URL, size: Int64)?
-    private var failure: (any Error)?
+    /// How the download ended last.
+    private var ending: Ending
     private var retryCount = RetryCount()
     /// The most bytes there have been since the last start. A server that lets every transfer start over and cuts it at
     /// the same byte makes no progress.
     private var peak: Int64 = 0
-    /// The partial file and its record are to be removed once no transfer holds them, even when the download has been
-    /// started again meanwhile.
-    private var isDeletionPending = false
-    /// The last control was ``Downloader/cancelAndDelete()``.
+    /// The partial file and its record are to be removed once no transfer holds them.
+    private(set) var isDeletionPending = false
     private var isDeleted = false
 
-    /// The status before any request, with the bytes that the record on disk vouches for.
-    init(_ item: DownloadItem, _ paths: DownloadPaths) {
+    /// The status before any request.
+    ///
+    /// - Parameter record: The record on disk, when there are the bytes that it vouches for.
+    init(_ item: DownloadItem, record: ResumeRecord?) {
         self.item = item
+        ending = .failed(DownloadFailure.cancelled.urlError(for: item.currentURL))
         switch item.intent {
         case .wanted: phase = .idle
         case .paused: phase = .paused
-        case .cancelled:
-            phase = .failed
-            failure = DownloadFailure.cancelled.urlError(for: item.currentURL)
+        case .cancelled: phase = .failed
         }
-        guard let size = FileKind(at: paths.partial(item.url)).fileSize,
-            let record = ResumeRecord(contentsOf: paths.record(item.url)), record.bytesReceived <= size
-        else { return }
+        guard let record else { return }
         received = record.bytesReceived
         self.item.totalBytes = item.totalBytes ?? record.totalBytes
     }
 
     // MARK: Values
 
-    var state: Downloader.State {
+    /// The state that a caller sees who expects this digest.
+    func state(for expected: ExpectedDigest) -> Downloader.State {
         switch phase {
-        case .idle, .queued, .backingOff: return .waiting
-        case .downloading, .moving: return .downloading
-        case .paused: return .paused
-        case .finished:
-            if let finished { return .finished(finished.url) }
-            return .failed(URLError(.unknown))
-        case .failed: return .failed(failure ?? URLError(.unknown))
+        case .idle, .queued, .backingOff: .waiting
+        case .downloading, .moving: .downloading
+        case .paused: .paused
+        case .finished, .failed:
+            switch result(for: expected) {
+            case .success(let file): .finished(file.url)
+            case .failure(let error): .failed(error)
+            }
         }
     }
 
     /// Finished or failed: no more events follow.
     var isOver: Bool { phase == .finished || phase == .failed }
 
-    /// What is kept on disk from now on; `nil` when the item's file is to be removed.
-    var itemToSave: DownloadItem? {
-        let isGone = phase == .finished || (phase == .failed && isDeleted)
-        return isGone ? nil : item
+    /// Over for good: finished or deleted. Another download of the same URL may take its place.
+    var isClosed: Bool { phase == .finished || isDeleted }
+
+    /// Whether the file is there that a caller expects.
+    func hasFinished(for expected: ExpectedDigest) -> Bool {
+        guard phase == .finished, case .success = result(for: expected) else { return false }
+        return true
     }
 
-    /// The digest to check the file against: the user's, otherwise the server's.
-    var expectedDigest: String? { item.sha256 ?? item.serverSHA256 }
-
     /// The first events of a new listener.
-    var openingEvents: [Event] { [.state(state), progress] + closingEvents }
+    var openingEvents: [Event] { [.state(state(for: .unspecified)), progress] + closingEvents }
 
     private var progress: Event { .progress(received: received, total: item.totalBytes) }
 
     /// The last events of every listener; none before the end.
-    private var closingEvents: [Event] {
-        if let finished, phase == .finished { return [.succeeded(finished.url, size: finished.size)] }
-        return isOver ? [.failed(failure ?? URLError(.unknown))] : []
+    private var closingEvents: [Event] { isOver ? [closingEvent(for: .unspecified)] : [] }
+
+    private func closingEvent(for expected: ExpectedDigest) -> Event {
+        switch result(for: expected) {
+        case .success(let file): .succeeded(file.url, size: file.size)
+        case .failure(let error): .failed(error)
+        }
+    }
+
+    /// The events that the last step returned, as a caller receives them who expects this digest.
+    func events(_ events: [Event], for expected: ExpectedDigest) -> [Event] {
+        guard isOver, expected != .unspecified else { return events }
+        return events.map { event in
+            switch event {
+            case .totalSize, .progress: event
+            case .state: .state(state(for: expected))
+            case .succeeded, .failed: closingEvent(for: expected)
+            }
+        }
+    }
+
+    /// The file, or why there is none for a caller who expects this digest.
+    private func result(for expected: ExpectedDigest) -> Result<(url: URL, size: Int64), any Error> {
+        switch (ending, expected) {
+        case (.finished(_, _, let found?), .sha256(let digest)) where found != digest:
+            .failure(
+                DownloadFailure.mismatch(found: found, expected: [digest], .belongsToAnotherCaller)
+                    .urlError(for: item.currentURL))
+        case (.finished(let url, let size, _), _):
+            .success((url, size))
+        case (.failed(let error), _):
+            .failure(error)
+        case (.mismatched(let found, let digests, let isKept), _):
+            .failure(
+                DownloadFailure.mismatch(
+                    found: found, expected: expected.sha256.map { [$0] } ?? digests, isKept ? .isKept : .isDeleted
+                ).urlError(for: item.currentURL))
+        }
     }
 
     // MARK: Transitions
 
+    /// - Returns: `nil` also when the download has been deleted: another one takes its place.
     mutating func start() -> [Event]? {
-        transition(.start) { status in
+        guard !isDeleted else { return nil }
+        return transition(.start) { status in
             status.item.intent = .wanted
-            status.isDeleted = false
             status.retryCount = RetryCount(from: status.received)
             status.peak = status.received
         }
@@ -100,13 +150,15 @@ struct DownloadStatus: Sendable {
     mutating func cancel() -> [Event]? {
         transition(.cancel) { status in
             status.item.intent = .cancelled
-            status.failure = DownloadFailure.cancelled.urlError(for: status.item.currentURL)
+            status.ending = .failed(DownloadFailure.cancelled.urlError(for: status.item.currentURL))
         }
     }
 
+    /// - Returns: `nil` also when the download has been deleted: the files belong to another one.
     mutating func delete() -> [Event]? {
-        transition(.delete) { status in
-            status.failure = DownloadFailure.cancelled.urlError(for: status.item.currentURL)
+        guard !isDeleted else { return nil }
+        return transition(.delete) { status in
+            status.ending = .failed(DownloadFailure.cancelled.urlError(for: status.item.currentURL))
             status.isDeletionPending = true
             status.isDeleted = true
             status.clearVersion()
@@ -118,7 +170,9 @@ struct DownloadStatus: Sendable {
     }
 
     mutating func invalidate() -> [Event]? {
-        transition(.invalidate) { $0.failure = DownloadFailure.invalidated.urlError(for: $0.item.currentURL) }
+        transition(.invalidate) {
+            $0.ending = .failed(DownloadFailure.invalidated.urlError(for: $0.item.currentURL))
+        }
     }
 
     /// Another attempt follows after `delay`.
@@ -127,12 +181,46 @@ struct DownloadStatus: Sendable {
     }
 
     mutating func fail(_ error: any Error) -> [Event]? {
-        transition(.fail) { $0.failure = error }
+        transition(.fail) { $0.ending = .failed(error) }
     }
 
-    /// The file is at `url`.
-    mutating func finish(_ url: URL, size: Int64) -> [Event]? {
-        transition(.finish) { $0.finished = (url, size) }
+    /// The file that was received has another digest than expected.
+    ///
+    /// - Parameter keepsBytes: False when no digest vouches for the bytes, which are to be deleted.
+    mutating func reject(found: String, keepsBytes: Bool) -> [Event]? {
+        let expected = expectedDigests
+        let old = received
+        let events = transition(.fail) { status in
+            status.ending = .mismatched(found: found, expected: expected, isKept: keepsBytes)
+            if !keepsBytes { status.clearVersion() }
+        }
+        guard let events else { return nil }
+        return (received == old ? [] : [progress]) + events
+    }
+
+    /// The finished file existed already, at `url`.
+    ///
+    /// - Returns: `nil` also when the digest of the file has to be compared, or the download has been deleted.
+    mutating func find(_ url: URL, size: Int64) -> [Event]? {
+        guard !isDeleted, verdict(onFinishedFile: nil) == .accepted else { return nil }
+        return end(.find, url, size: size, sha256: nil)
+    }
+
+    /// The file has been moved to `url`, or was there.
+    ///
+    /// - Returns: `nil` also when a caller expects a digest and the file's is not known.
+    mutating func finish(_ url: URL, size: Int64, sha256: String?) -> [Event]? {
+        guard sha256 != nil || item.sha256.isEmpty else { return nil }
+        return end(.finish, url, size: size, sha256: sha256)
+    }
+
+    private mutating func end(_ action: DownloadAction, _ url: URL, size: Int64, sha256: String?) -> [Event]? {
+        var ended = self
+        let sizes = ended.setTotal(size) + ended.setReceived(size)
+        guard let events = ended.transition(action, { $0.ending = .finished(url, size: size, sha256: sha256) })
+        else { return nil }
+        self = ended
+        return sizes + events
     }
 
     /// Makes a transition that changes nothing but the phase.
@@ -148,7 +236,34 @@ struct DownloadStatus: Sendable {
         let old = phase.kind
         phase = next
         change(&self)
-        return next.kind == old ? [] : [.state(state)] + closingEvents
+        return next.kind == old ? [] : [.state(state(for: .unspecified))] + closingEvents
+    }
+
+    // MARK: Digests
+
+    /// Adds the digest that a caller expects to those of the other callers. False when the download is over for good, and
+    /// cannot answer for it.
+    mutating func expect(_ expected: ExpectedDigest) -> Bool {
+        guard !isClosed else { return false }
+        if let sha256 = expected.sha256, !item.sha256.contains(sha256) { item.sha256.append(sha256) }
+        return true
+    }
+
+    /// The digests of which the received file must have one: the callers', otherwise the server's.
+    private var expectedDigests: [String] {
+        item.sha256.isEmpty ? item.serverSHA256.map { [$0] } ?? [] : item.sha256
+    }
+
+    /// Whether the file that has been received is one that was asked for.
+    func verdict(onReceivedFile sha256: String?) -> Verdict { Self.verdict(on: sha256, expectedDigests) }
+
+    /// Whether the file in the finished folder, which was checked when it was moved there, is one that was asked for.
+    func verdict(onFinishedFile sha256: String?) -> Verdict { Self.verdict(on: sha256, item.sha256) }
+
+    private static func verdict(on sha256: String?, _ expected: [String]) -> Verdict {
+        guard !expected.isEmpty else { return .accepted }
+        guard let sha256 else { return .needsDigest }
+        return expected.contains(sha256) ? .accepted : .mismatched
     }
 
     // MARK: Progress
@@ -173,16 +288,10 @@ struct DownloadStatus: Sendable {
         return [progress]
     }
 
-    mutating func setTotal(_ total: Int64) -> [Event] {
+    private mutating func setTotal(_ total: Int64) -> [Event] {
         guard item.totalBytes != total else { return [] }
         item.totalBytes = total
         return [.totalSize(total)]
-    }
-
-    /// The bytes did not pass the check and have been removed.
-    mutating func discardVersion() -> [Event] {
-        clearVersion()
-        return [progress]
     }
 
     private mutating func clearVersion() {
@@ -192,11 +301,6 @@ struct DownloadStatus: Sendable {
     }
 
     // MARK: Bookkeeping
-
-    /// Sets the digest that the user expects, unless there is one.
-    mutating func expect(_ sha256: String) {
-        item.sha256 = item.sha256 ?? sha256
-    }
 
     /// Counts a failed attempt.
     ///
@@ -209,7 +313,7 @@ struct DownloadStatus: Sendable {
     /// The partial file and its record are to be removed once no transfer holds them.
     mutating func requestDeletion() { isDeletionPending = true }
 
-    /// True once after each request for a deletion.
+    /// True once after a request for a deletion.
     mutating func takeDeletion() -> Bool {
         defer { isDeletionPending = false }
         return isDeletionPending

@@ -50,6 +50,8 @@ enum DownloadAction: CaseIterable, Sendable {
     case move
     /// The file is in the finished folder.
     case finish
+    /// The file was in the finished folder before the download was started.
+    case find
     /// The attempt failed and no other follows.
     case fail
 }
@@ -106,11 +108,14 @@ extension DownloadPhase {
             (.finished, .move), (.failed, .move):
             nil
 
-        // Without a transfer when the finished file existed already.
-        case (.idle, .finish), (.backingOff, .finish), (.moving, .finish), (.paused, .finish),
-            (.failed, .finish):
-            .finished
-        case (.queued, .finish), (.downloading, .finish), (.finished, .finish): nil
+        case (.moving, .finish): .finished
+        case (.idle, .finish), (.queued, .finish), (.backingOff, .finish), (.downloading, .finish), (.paused, .finish),
+            (.failed, .finish), (.finished, .finish):
+            nil
+
+        // A start in these phases; in the others the download has been started.
+        case (.idle, .find), (.backingOff, .find), (.paused, .find), (.failed, .find): .finished
+        case (.queued, .find), (.downloading, .find), (.moving, .find), (.finished, .find): nil
 
         case (.downloading, .fail), (.moving, .fail): .failed
         case (.idle, .fail), (.queued, .fail), (.backingOff, .fail), (.paused, .fail), (.finished, .fail),

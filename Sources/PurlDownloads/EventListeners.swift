@@ -2,34 +2,47 @@ import Synchronization
 
 /// The listeners of one download.
 struct EventListeners: Sendable {
-    private struct WeakStream: Sendable {
-        weak let stream: EventStream?
+    private struct Observer: Sendable {
+        let observation: Observation
+        let expected: ExpectedDigest
     }
 
-    private var observations: [Observation] = []
+    private struct WeakStream: Sendable {
+        weak let stream: EventStream?
+        let expected: ExpectedDigest
+    }
+
+    private var observers: [Observer] = []
     /// Held weakly: a stream that has been dropped has no reader.
     private var streams: [WeakStream] = []
 
-    mutating func add(_ observation: Observation) { observations.append(observation) }
+    mutating func add(_ observation: Observation, expecting expected: ExpectedDigest) {
+        observers.append(Observer(observation: observation, expected: expected))
+    }
 
-    mutating func add(_ stream: EventStream) { streams.append(WeakStream(stream: stream)) }
+    mutating func add(_ stream: EventStream, expecting expected: ExpectedDigest) {
+        streams.append(WeakStream(stream: stream, expected: expected))
+    }
 
-    /// Hands the events to all listeners.
+    /// Hands events to all listeners.
     ///
-    /// - Parameter isLast: No events follow: the listeners are removed.
+    /// - Parameters:
+    ///   - isLast: No events follow: the listeners are removed.
+    ///   - events: The events for a listener that expects this digest.
     /// - Returns: The calls that deliver them, to be made without holding a lock.
-    mutating func put(_ events: [Downloader.Event], isLast: Bool) -> [@Sendable () -> Void] {
-        guard !events.isEmpty else { return [] }
+    mutating func put(
+        isLast: Bool, _ events: (ExpectedDigest) -> [Downloader.Event]
+    ) -> [@Sendable () -> Void] {
         var calls: [@Sendable () -> Void] = []
-        for listener in observations {
-            if let call = listener.put(events, isLast: isLast) { calls.append(call) }
+        for observer in observers {
+            if let call = observer.observation.put(events(observer.expected), isLast: isLast) { calls.append(call) }
         }
         streams.removeAll { $0.stream == nil }
         for listener in streams {
-            if let call = listener.stream?.put(events, isLast: isLast) { calls.append(call) }
+            if let call = listener.stream?.put(events(listener.expected), isLast: isLast) { calls.append(call) }
         }
         if isLast {
-            observations = []
+            observers = []
             streams = []
         }
         return calls

@@ -42,19 +42,44 @@ package enum FileDigest {
     }
 }
 
-/// The digests in a response (RFC 9530), hexadecimal.
-struct ResponseDigests {
-    /// Of the whole representation, even when the response carries a part of it.
-    let representation: String?
-    /// Of the bytes in this response: of the file, when it carries all of it.
-    let content: String?
-
-    init(_ response: HTTPURLResponse) {
-        representation = Self.sha256(response, "Repr-Digest")
-        content = Self.sha256(response, "Content-Digest")
+extension HTTPURLResponse {
+    /// The digest of the whole file, hexadecimal, if the server sends it (RFC 9530): of the representation, of which the
+    /// response may carry a part; otherwise of the content, when that is the whole representation. The digests of coded
+    /// content are not those of the file.
+    var fileSHA256: String? {
+        guard ["", "identity"].contains(value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "") else {
+            return nil
+        }
+        return sha256(in: "Repr-Digest") ?? (statusCode == 200 ? sha256(in: "Content-Digest") : nil)
     }
 
-    private static func sha256(_ response: HTTPURLResponse, _ field: String) -> String? {
-        response.value(forHTTPHeaderField: field).flatMap(DigestField.sha256).map(SHA256.hexadecimal)
+    private func sha256(in field: String) -> String? {
+        value(forHTTPHeaderField: field).flatMap(DigestField.sha256).map(SHA256.hexadecimal)
+    }
+}
+
+/// The digest that a caller expects of a file.
+enum ExpectedDigest: Sendable, Equatable {
+    /// The caller expects none in particular.
+    case unspecified
+    /// 64 hexadecimal digits, in lower case.
+    case sha256(String)
+    /// The caller's text is no digest: no file can have it.
+    case malformed(String)
+
+    init(_ text: String?) {
+        self =
+            switch text {
+            case nil: .unspecified
+            case let text? where FileDigest.isHexadecimal(text): .sha256(text.lowercased())
+            case let text?: .malformed(text)
+            }
+    }
+
+    var sha256: String? {
+        switch self {
+        case .sha256(let digest): digest
+        case .unspecified, .malformed: nil
+        }
     }
 }

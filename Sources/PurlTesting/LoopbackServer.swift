@@ -172,6 +172,13 @@ public final class LoopbackServer: Sendable {
         routes.setFallback(reply)
     }
 
+    /// Sets the routes of a script, and counts their requests from 0. Other routes stay.
+    ///
+    /// - Parameter script: What to serve.
+    public func load(_ script: ServerScript) {
+        for route in script.routes { routes.set(route) }
+    }
+
     /// Removes a route.
     ///
     /// - Parameters:
@@ -211,6 +218,12 @@ public final class LoopbackServer: Sendable {
     /// Drops the requests recorded so far, so that the next one is `requests[0]`. Their numbers continue.
     public func forgetRequests() {
         recorder.forgetRequests()
+    }
+
+    /// Removes the requests whose responses have ended from ``requests`` and returns them: what a program that logs them
+    /// calls, so that they do not add up.
+    public func takeEndedRequests() -> [ReceivedRequest] {
+        recorder.takeEndedRequests()
     }
 
     /// Returns the requests so far as soon as `count` of them have arrived, bodies included.

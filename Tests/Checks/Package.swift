@@ -24,6 +24,16 @@ let package = Package(
         .executableTarget(
             name: "ScenariosWithPurl", dependencies: ["Purl", "PurlTesting"], swiftSettings: [.define("PURL")]),
         .executableTarget(name: "ScenariosWithFoundationNetworking", dependencies: ["PurlTesting"]),
+        // Likewise; some need more than FoundationNetworking has.
+        .executableTarget(
+            name: "ProgramsWithPurl", dependencies: ["Purl", "PurlTesting"], swiftSettings: [.define("PURL")]),
+        .executableTarget(
+            name: "ProgramsWithFoundationNetworking", dependencies: ["PurlTesting"],
+            exclude: ["EventStreamReader.swift", "SequenceUpload.swift", "TaskLogger.swift"]),
+        // Likewise, for the table of clients.
+        .executableTarget(
+            name: "ResumingWithPurl", dependencies: ["Purl", "PurlDownloads"], swiftSettings: [.define("PURL")]),
+        .executableTarget(name: "ResumingWithFoundationNetworking", exclude: ["DownloaderAttempt.swift"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -33,13 +43,15 @@ if Context.environment["PURL_FUZZ"] != nil {
     let instrumented = SwiftSetting.unsafeFlags([
         "-enable-testing", "-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table",
     ])
-    for target in package.targets where ["PurlHTTP", "PurlIO", "Purl", "PurlDownloads"].contains(target.name) {
+    let fuzzed = ["PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting"]
+    for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings = [instrumented]
     }
     // `Fuzzing/run` builds them, with what else the linker needs.
     package.targets += [
         .target(name: "CFuzzer"),
-        .executableTarget(name: "Fuzz", dependencies: ["CFuzzer", "PurlHTTP", "PurlIO", "Purl", "PurlDownloads"]),
+        .executableTarget(
+            name: "Fuzz", dependencies: ["CFuzzer", "PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting"]),
     ]
 } else if Context.environment["PURL_CI"] != nil {
     for target in package.targets {

@@ -44,6 +44,9 @@ package struct Fault: Sendable, CustomStringConvertible {
     var sendsResource = false
     /// Nothing happens any more once the server has stopped at the gate: the clock is moved on until the task gives up.
     var passesTime = false
+    /// There is no way to the server now, and there may be one later: a background session waits for it until the limit of
+    /// the resource.
+    var isPassing = false
     /// Time does so once the server has come to the gate, and not from the start.
     var waitsForGate = false
     /// It concerns the whole process, so nothing else may run beside it.
@@ -100,6 +103,17 @@ package struct Fault: Sendable, CustomStringConvertible {
 
     func configured(_ configure: @escaping @Sendable (URLSessionConfiguration, Stage) -> Void) -> Fault {
         with { $0.configure = configure }
+    }
+
+    /// A background session waits for its end.
+    var passing: Fault { with { $0.isPassing = true } }
+
+    /// Whether a task waits until its time is over.
+    func passesTime(for kind: TaskKind) -> Bool { passesTime || isPassing && kind.isBackground }
+
+    /// What has to come of it with a kind of task.
+    func outcome(for kind: TaskKind) -> Expectation {
+        isPassing && kind.isBackground ? .failure(.timedOut) : expectation(kind)
     }
 
     /// Time passes while nothing else does.

@@ -77,13 +77,15 @@ enum Callback: String, CaseIterable, Sendable {
         switch self {
         case .didCreateTask: kind.resultStyle != .async
         case .willBeginDelayedRequest: kind.resultStyle != .async && !kind.isStream
-        case .didReceiveInformationalResponse, .willPerformHTTPRedirection, .didReceiveChallenge: !kind.isStream
+        case .didReceiveInformationalResponse, .didReceiveChallenge: !kind.isStream
+        case .willPerformHTTPRedirection: !kind.isStream && !kind.isBackground
         case .didFinishCollecting: kind != .captured
-        case .taskIsWaitingForConnectivity: true
+        case .taskIsWaitingForConnectivity: !kind.isBackground
         case .needNewBodyStream: kind == .uploadStream
         case .didSendBodyData: kind.isUpload && kind.resultStyle == .delegate
         case .didReceiveResponse:
-            kind.hearsOfData || kind == .dataToFile || kind == .becomingDownload || kind == .becomingStream
+            kind.hearsOfData && !kind.isBackground || kind == .dataToFile || kind == .becomingDownload
+                || kind == .becomingStream
         case .didReceiveData: kind.hearsOfData
         case .didBecomeDownload: kind == .becomingDownload
         case .didWriteData, .didFinishDownloading: kind.writesPartialFile && kind.resultStyle == .delegate

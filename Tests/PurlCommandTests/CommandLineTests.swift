@@ -16,6 +16,8 @@ struct CommandLineTests {
             (["help", "demo"], .help(.demo)),
             (["help", "list"], .help(.list)),
             (["help", "clean"], .help(.clean)),
+            (["help", "serve"], .help(.serve)),
+            (["serve", "x", "--help"], .help(.serve)),
             (["list", "-h"], .help(.list)),
             (["clean", "x", "--help"], .help(.clean)),
             (["get", "--help"], .help(.get)),

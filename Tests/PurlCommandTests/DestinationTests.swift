@@ -7,8 +7,8 @@ import Testing
 struct DestinationTests {
     let folder = TemporaryFolder()
 
-    private func destination(for url: URL, output: String? = nil) -> Destination {
-        Destination(
+    private func destination(for url: URL, output: String? = nil) throws(CommandFailure) -> Destination {
+        try Destination(
             for: DownloadRequest(url: url, output: output), in: folder.url, after: EarlierAttempts(in: folder.url))
     }
 
@@ -25,16 +25,17 @@ struct DestinationTests {
         ])
     func nameFromURL(url: String, name: String) throws {
         let url = try #require(URL(string: url))
-        #expect(FileName.suggested(by: url) == name)
-        let destination = destination(for: url)
+        let destination = try destination(for: url)
         #expect(destination.name == name)
         #expect(destination.choice == .url)
     }
 
     @Test(
-        "gets a name that is safe to save under",
+        "gets a name that is safe to save under, and not that of a partial file or a record",
         arguments: [
             ("film.mkv", "film.mkv"), (".bashrc", "bashrc"), ("...", "download"), ("--help", "help"), ("", "download"),
+            ("film.mkv.part", "film.mkv_part"), ("film.mkv.RESUME", "film.mkv_RESUME"),
+            ("film.resume.new", "film_resume_new"),
         ])
     func safeNames(suggestion: String, name: String) {
         #expect(FileName.safe(suggestion) == name)
@@ -50,7 +51,7 @@ struct DestinationTests {
     @Test("is the user's choice if there is one, whatever the server suggests")
     func userChoice() throws {
         let url = try #require(URL(string: "http://host/film.mkv"))
-        let destination = destination(for: url, output: "mine.mkv")
+        let destination = try destination(for: url, output: "mine.mkv")
         #expect(destination.choice == .user)
         #expect(destination.mayReplace)
         #expect(destination.file.path == folder.url.appendingPathComponent("mine.mkv").path)
@@ -60,7 +61,7 @@ struct DestinationTests {
     @Test("follows the server's suggestion instead of the URL")
     func serverChoice() throws {
         let url = try #require(URL(string: "http://host/download?id=1"))
-        let destination = destination(for: url)
+        let destination = try destination(for: url)
         let suggested = destination.following(suggestion: "film.mkv")
         #expect(suggested.name == "film.mkv")
         #expect(suggested.choice == .server)
@@ -77,13 +78,13 @@ struct DestinationTests {
         try folder.leaveParts(of: "http://host/other", named: "c.mkv", bytes: 30)
         // A record without all of its bytes does not count.
         try folder.leaveParts(of: url.absoluteString, named: "d.mkv", bytes: 40, onDisk: 39)
-        let destination = destination(for: url)
+        let destination = try destination(for: url)
         #expect(destination.name == "b.mkv")
         #expect(destination.choice == .earlierAttempt)
         #expect(destination.following(suggestion: "film.mkv") == destination)
     }
 
-    @Test("tells partial files of this URL from those of another, unknown ones and none")
+    @Test("tells partial files of this URL from those of another, useless ones and none")
     func partContents() throws {
         let url = try #require(URL(string: "http://host/film"))
         func content(_ name: String) -> PartFiles.Content {
@@ -92,11 +93,13 @@ struct DestinationTests {
         #expect(content("none") == .nothing)
         try folder.write("", to: "empty.part")
         #expect(content("empty") == .nothing)
-        try folder.write("bytes", to: "unknown.part")
-        #expect(content("unknown") == .unknown)
-        try folder.write("bytes", to: "broken.part")
-        try folder.write("not a property list", to: "broken.resume")
-        #expect(content("broken") == .unknown)
+        let short = try folder.leaveParts(of: url.absoluteString, named: "short", bytes: 10, onDisk: 9)
+        #expect(content("short") == .useless(short))
+        let changed = try folder.leaveParts(of: url.absoluteString, named: "changed", bytes: 10)
+        try folder.write("0123456789", to: "changed.part")
+        #expect(content("changed") == .useless(changed))
+        let begun = try folder.leaveParts(of: url.absoluteString, named: "begun", bytes: 0, onDisk: 10)
+        #expect(content("begun") == .useless(begun))
         let mine = try folder.leaveParts(of: url.absoluteString, named: "mine", bytes: 10)
         #expect(content("mine") == .unfinished(mine))
         let other = try folder.leaveParts(of: "http://host/other", named: "other", bytes: 10)
@@ -107,9 +110,10 @@ struct DestinationTests {
     func refusals() throws {
         let url = try #require(URL(string: "http://host/film"))
         func refusal(output: String?) -> String? {
-            let destination = destination(for: url, output: output)
             do throws(CommandFailure) {
-                try destination.validate(for: url, usesParts: true)
+                let destination = try destination(for: url, output: output)
+                try destination.validatePlace()
+                if let parts = destination.parts { try destination.check(parts, for: url) }
                 return nil
             } catch {
                 return error.sentence
@@ -155,7 +159,7 @@ struct DestinationTests {
         #expect(parts.lengthOfFinishedFile(for: url) == 1000)
         let other = try #require(URL(string: "http://host/other"))
         #expect(parts.lengthOfFinishedFile(for: other) == nil)
-        #expect(destination(for: url).choice == .earlierAttempt)
+        #expect(try destination(for: url).choice == .earlierAttempt)
         // The file has been changed since.
         try folder.write("short", to: "film")
         #expect(parts.lengthOfFinishedFile(for: url) == nil)
@@ -188,10 +192,11 @@ struct DestinationTests {
         let third = try #require(URL(string: "http://host/c"))
         for name in ["film", "film.part", "film.resume", "film.resume.new", "movie"] {
             #expect(throws: CommandFailure.self) {
-                try reservations.reserveOrDisplace(destination(for: third, output: name), for: third)
+                try reservations.reserveOrDisplace(try destination(for: third, output: name), for: third)
             }
         }
         #expect(
-            try reservations.reserveOrDisplace(destination(for: third, output: "film.2"), for: third).name == "film.2")
+            try reservations.reserveOrDisplace(try destination(for: third, output: "film.2"), for: third).name
+                == "film.2")
     }
 }

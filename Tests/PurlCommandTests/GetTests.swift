@@ -74,6 +74,18 @@ struct GetTests {
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
+    @Test("leaves files of this machine to other commands")
+    func localFile() async throws {
+        let (code, lines) = try await get(folder.file("film.bin"), "-o", "copy")
+        #expect(code == 1)
+        #expect(lines.last?.hasSuffix("could not be read: No such file or directory.") == true)
+        try Data("film".utf8).write(to: folder.file("film.bin"))
+        let (refused, words) = try await get(folder.file("film.bin"), "-o", "copy")
+        #expect(refused == 1)
+        #expect(words.last == "purl: purl saves what HTTP servers send, not file: URLs.")
+        #expect(folder.names == ["film.bin"])
+    }
+
     @Test("fails after a lost connection, and starts over when the file has changed meanwhile")
     func change() async throws {
         let newContent = GeneratedContent(size: 3_000_000, seed: 2)
@@ -130,11 +142,11 @@ struct GetTests {
         let reply = film.field("Content-Disposition", "attachment; filename=\"../film one.mkv\"")
         let url = server.route("/download", reply.cut(afterBytes: 1_000_000, times: 1))
         #expect(try await get(url).exitCode == 1)
-        #expect(folder.names == ["film one.mkv.part", "film one.mkv.resume"])
+        #expect(folder.names == ["_film one.mkv.part", "_film one.mkv.resume"])
         #expect(try await get(url, "-q") == (0, []))
-        #expect(folder.names == ["film one.mkv"])
+        #expect(folder.names == ["_film one.mkv"])
         #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=1000000-"])
-        #expect(try Self.content.matches(fileAt: folder.file("film one.mkv")))
+        #expect(try Self.content.matches(fileAt: folder.file("_film one.mkv")))
     }
 
     @Test("never replaces a file that was not named with -o")

@@ -21,7 +21,9 @@ struct ResponseMeaningTests {
 
     @Test(arguments: [
         Case(status: 200, meaning: .begins),
-        Case(status: 200, content: .unknown, meaning: .startsOver(.partsUnknown)),
+        Case(
+            status: 200, content: .useless(TemporaryFolder.record(of: "http://host/film", bytes: 0)),
+            meaning: .startsOver(.partsUnresumable)),
         Case(status: 200, content: .ofAnotherURL(record), meaning: .startsOver(.partsOfAnotherURL)),
         Case(status: 200, content: .unfinished(record), meaning: .startsOver(.serverSendsAll)),
         Case(

@@ -103,7 +103,11 @@ struct SeveralTests {
         #expect(await process.exitCode == -SIGKILL)
         #expect(
             folder.names.filter { !$0.hasSuffix(".new") }
-                == ["a.bin", "a.bin.resume", "b.bin.part", "b.bin.resume", "c.bin.part", "c.bin.resume"])
+                == [
+                    "a.bin", "a.bin.resume", "b.bin.part", "b.bin.resume", "c.bin.part", "c.bin.resume", "d.bin.part",
+                ])
+        // It is locked from the start.
+        #expect(folder.contents("d.bin.part").isEmpty)
 
         server.forgetRequests()
         let (code, lines) = try await get(routeFilms())

@@ -1,5 +1,5 @@
 import Foundation
-import PurlHTTP
+import Purl
 import PurlTesting
 import Testing
 
@@ -9,17 +9,11 @@ import Testing
 struct CheckTests {
     let fixture: DownloadFixture
     let content = GeneratedContent(size: 60_000, seed: 4)
-    let digest: [UInt8]
 
-    init() throws {
-        fixture = try DownloadFixture()
-        var state = SHA256()
-        state.update(content.data.bytes)
-        digest = state.finalize()
-    }
+    init() throws { fixture = try DownloadFixture() }
 
-    private var sha256: String { SHA256.hexadecimal(digest) }
-    private var right: String { "sha-256=:\(Data(digest).base64EncodedString()):" }
+    private var sha256: String { content.sha256 }
+    private var right: String { content.digestField }
     private var wrong: String { "sha-256=:\(Data(repeating: 7, count: 32).base64EncodedString()):" }
     private var wrongHex: String { String(repeating: "07", count: 32) }
     private var reply: Reply { .generated(content).entityTag("\"v1\"") }
@@ -27,7 +21,7 @@ struct CheckTests {
     private func expectMismatch(_ downloader: Downloader) async throws {
         let error = try #require(await downloader.failure())
         #expect(error.code == .cannotDecodeContentData)
-        #expect(error.localizedDescription.contains(sha256))
+        #expect(error.failureSentence.contains(sha256))
         await downloader.waitUntilIdle()
         #expect(fixture.names(in: fixture.finished).isEmpty)
         #expect(!FileManager.default.fileExists(atPath: fixture.partial(downloader).path))
@@ -46,12 +40,10 @@ struct CheckTests {
     @Test("A long file is digested in pieces, and the digest can be stopped")
     func pieces() throws {
         let content = GeneratedContent(size: 2_500_000, seed: 4)
-        var state = SHA256()
-        state.update(content.data.bytes)
         let file = fixture.folder.appendingPathComponent("long")
         try content.data.write(to: file)
         let digest = try FileDigest.sha256(fileAt: file) { false }
-        #expect(digest == SHA256.hexadecimal(state.finalize()))
+        #expect(digest == content.sha256)
         #expect(try FileDigest.sha256(fileAt: file) { true } == nil)
     }
 
@@ -99,10 +91,38 @@ struct CheckTests {
 
     @Test("The Content-Digest of a 206 response is ignored")
     func partDigest() async throws {
-        let url = fixture.server.route("/f", reply.cut(afterBytes: 20_000, times: 1).field("Content-Digest", wrong))
+        let rest = reply.field("Content-Digest", wrong)
+        let url = fixture.server.route("/f", reply.cut(afterBytes: 20_000).switching(after: 1, to: rest))
         let downloader = fixture.downloader(url)
         downloader.start()
         #expect(try content.matches(fileAt: try await downloader.file()))
+    }
+
+    @Test("The Content-Digest of a 200 response is checked when the rest came later, in another process too")
+    func remembered() async throws {
+        let gate = Gate()
+        let first = reply.field("Content-Digest", wrong).stalled(afterBytes: 20_000, until: gate)
+        let url = fixture.server.route("/f", first.switching(after: 1, to: reply))
+        try await fixture.leave(20_000, of: url, gate: gate)
+        let downloader = fixture.downloader(url)
+        downloader.start()
+        try await expectMismatch(downloader)
+        #expect(fixture.ranges == ["bytes=20000-"])
+    }
+
+    @Test(
+        "The digest of the file is that of the representation, or of a whole content, when neither is coded",
+        arguments: [
+            (200, ["Repr-Digest"], "", true), (206, ["Repr-Digest"], "", true), (200, ["Content-Digest"], "", true),
+            (206, ["Content-Digest"], "", false), (200, ["Repr-Digest"], "identity", true),
+            (200, ["Repr-Digest"], "gzip", false), (200, ["Content-Digest"], "GZIP", false), (200, [], "", false),
+        ])
+    func fileDigest(status: Int, digests: [String], coding: String, isKnown: Bool) throws {
+        var fields = Dictionary(uniqueKeysWithValues: digests.map { ($0, right) })
+        if !coding.isEmpty { fields["Content-Encoding"] = coding }
+        let url = fixture.server.url("/f")
+        let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields)
+        #expect(try #require(response).fileSHA256 == (isKnown ? sha256 : nil))
     }
 
     @Test("The Repr-Digest of a 206 response is checked", arguments: [true, false])

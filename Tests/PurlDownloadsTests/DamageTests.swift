@@ -107,7 +107,7 @@ struct DamageTests {
     @Test("A number that is not UTF-8 is refused, without reaching Foundation's parser, which would end the process")
     func brokenNumber() throws {
         let url = try #require(URL(string: "http://example.org/a"))
-        var data = try DownloadItem(url: url, currentURL: url, sha256: nil, intent: .wanted, order: 1).encoded()
+        var data = try DownloadItem(url: url, currentURL: url, sha256: [], intent: .wanted, order: 1).encoded()
         let tag = try #require(data.range(of: Data("<integer>".utf8)))
         data.insert(contentsOf: Array(repeating: 0xFF, count: 111), at: tag.upperBound)
         #expect(DownloadItem(decoding: data, fileName: DownloadPaths.fileName(of: url) + ".item") == nil)
@@ -116,7 +116,7 @@ struct DamageTests {
     @Test("A binary list, an oversized one and one of another version are refused")
     func foreign() throws {
         let url = try #require(URL(string: "http://example.org/a"))
-        let item = DownloadItem(url: url, currentURL: url, sha256: nil, intent: .wanted, order: 1)
+        let item = DownloadItem(url: url, currentURL: url, sha256: [], intent: .wanted, order: 1)
         let data = try item.encoded()
         let name = DownloadPaths.fileName(of: url) + ".item"
         #expect(DownloadItem(decoding: data, fileName: name) == item)

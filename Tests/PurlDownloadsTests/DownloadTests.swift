@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 import PurlDownloads
 import PurlTesting
 import Testing
@@ -180,7 +181,7 @@ struct DownloadTests {
         let error = try #require(await downloader.failure())
         #expect(error.code == code)
         #expect(error.httpStatusCode == status)
-        #expect(error.localizedDescription.contains("\(status)"))
+        #expect(error.failureSentence.contains("\(status)"))
         #expect(error.failingURL == url)
         #expect(fixture.names(in: fixture.finished).isEmpty)
     }
@@ -205,6 +206,6 @@ struct DownloadTests {
         downloader.start()
         let error = try #require(await downloader.failure())
         #expect(error.code == .unsupportedURL)
-        #expect(!error.localizedDescription.isEmpty)
+        #expect(!error.failureSentence.isEmpty)
     }
 }

@@ -1,7 +1,9 @@
 import Foundation
-import PurlDownloads
+import Purl
 import PurlTesting
 import Testing
+
+@testable import PurlDownloads
 
 @Suite("The download manager", .timeLimit(.minutes(3)))
 struct ManagerTests {
@@ -125,6 +127,54 @@ struct ManagerTests {
         #expect(fixture.ranges == ["", ""])
     }
 
+    @Test("A download that is started right after cancelAndDelete begins anew, and keeps its bytes and its item")
+    func startedAfterDeletion() async throws {
+        let gate = Gate()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        let manager = fixture.manager()
+        var download = manager.download(url)
+        for round in 1...10 {
+            await gate.reached(times: round)
+            await download.hasReceived(40_000)
+            if round.isMultiple(of: 2) { download.pause() }
+            download.cancelAndDelete()
+            let next = manager.download(url)
+            #expect(next !== download)
+            #expect(next.bytesReceived == 0)
+            // The files are no longer those of the deleted download.
+            download.cancelAndDelete()
+            #expect(ItemFile.read(fixture.item(next)) != nil)
+            download = next
+        }
+        await gate.reached(times: 11)
+        await download.hasReceived(40_000)
+        download.pause()
+        await manager.waitUntilIdle()
+        #expect(fixture.manager().downloads.map(\.bytesReceived) == [40_000])
+        gate.open()
+        download.resume()
+        #expect(try content.matches(fileAt: try await download.file()))
+        #expect(fixture.ranges == Array(repeating: "", count: 11) + ["bytes=40000-"])
+    }
+
+    @Test("A downloader that is started right after another of the same URL was deleted waits for the deletion")
+    func otherDownloaderAfterDeletion() async throws {
+        let gate = Gate()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        var download = fixture.downloader(url)
+        download.start()
+        for round in 1...10 {
+            await gate.reached(times: round)
+            await download.hasReceived(40_000)
+            download.cancelAndDelete()
+            download = fixture.downloader(url)
+            download.start()
+        }
+        gate.open()
+        #expect(try content.matches(fileAt: try await download.file()))
+        #expect(Set(fixture.ranges) == [""])
+    }
+
     @Test("An invalidated manager starts no downloads")
     func invalidated() async throws {
         let gate = Gate()
@@ -155,7 +205,7 @@ struct ManagerTests {
         let other = second.download(url)
         let error = try #require(await other.failure())
         #expect(error.code == .cannotOpenFile)
-        #expect(error.localizedDescription.contains("another transfer"))
+        #expect(error.failureSentence.contains("another transfer"))
         // Deleting the failed one does not disturb the other.
         other.cancelAndDelete()
         await other.waitUntilIdle()

@@ -167,20 +167,4 @@ struct RelaunchTests {
         #expect(fixture.manager().downloads.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: fixture.item(download).path))
     }
-
-    @Test(
-        "A finished folder on another file system receives a copy",
-        .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm")))
-    func otherFileSystem() async throws {
-        var configuration = fixture.configuration()
-        configuration.finishedDirectory = URL(
-            fileURLWithPath: "/dev/shm/downloads-\(UUID().uuidString)", isDirectory: true)
-        defer { try? FileManager.default.removeItem(at: configuration.finishedDirectory) }
-        let download = Downloader(url: fixture.server.route("/f.bin", reply), configuration: configuration)
-        download.start()
-        #expect(try content.matches(fileAt: try await download.file()))
-        await download.waitUntilIdle()
-        #expect(fixture.names(in: configuration.finishedDirectory) == ["\(download.key).bin"])
-        #expect(fixture.names(in: fixture.unfinished).isEmpty)
-    }
 }

@@ -30,6 +30,14 @@ struct TransitionTableTests {
         #expect(phase.after(.delete) == delete)
     }
 
+    @Test(
+        "A finished file is found by a start, when no attempt is queued or under way", arguments: DownloadPhase.allCases
+    )
+    func found(phase: DownloadPhase) {
+        let isFindable = [.idle, .backingOff, .paused, .failed].contains(phase)
+        #expect(phase.after(.find) == (isFindable ? .finished : nil))
+    }
+
     @Test("A finished download stays finished", arguments: DownloadAction.allCases)
     func finished(action: DownloadAction) {
         #expect(DownloadPhase.finished.after(action) == nil)
@@ -42,6 +50,7 @@ struct TransitionTableTests {
         #expect((phase.after(.retry) != nil) == (phase == .downloading))
         #expect((phase.after(.wake) != nil) == (phase == .backingOff))
         #expect((phase.after(.move) != nil) == (phase == .downloading))
+        #expect((phase.after(.finish) != nil) == (phase == .moving))
     }
 }
 

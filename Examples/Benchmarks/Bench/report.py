@@ -7,7 +7,13 @@ import statistics
 import subprocess
 from xml.sax.saxutils import escape
 
-UNITS = {"rate": "requests/s", "seconds": "s", "memory": "MiB peak", "waiting": "KiB each"}
+UNITS = {
+    "rate": "requests/s", "messages": "messages/s", "throughput": "MB/s", "seconds": "s", "each": "µs each",
+    "latency": "µs each", "memory": "MiB peak", "waiting": "KiB each"}
+# Between these the README has a table, with these clients in columns of their own.
+TABLE_BEGINS = "<!-- Made by Examples/Benchmarks/run --report: -->"
+TABLE_ENDS = "<!-- To here. -->"
+COLUMNS = ["AsyncHTTPClient", "FoundationNetworking", "curl"]
 
 
 class Report:
@@ -20,30 +26,53 @@ class Report:
         if not rows:
             return
         self.results.append((workload, rows))
-        purl = next((row for row in rows if row.client == "Purl"), None)
+        own = own_row(workload, rows)
         print(f"\n{workload.title} ({UNITS[workload.figure]}, median of {rows[0].count})")
         for row in rows:
-            print(f"  {row.client:22}{number(row.median):>12}{row.ratio_text(purl):>10}   "
+            print(f"  {row.client:34}{number(row.median):>12}{row.ratio_text(own):>10}   "
                   f"user {row.user:.2f} s, system {row.system:.2f} s, {row.memory:.0f} MiB", flush=True)
 
     def write(self, folder):
         (folder / "Report.md").write_text(self.markdown())
         (folder / "Report.svg").write_text(chart(self.results))
+        readme = folder.parent.parent / "README.md"
+        before, _, rest = readme.read_text().partition(TABLE_BEGINS)
+        after = rest.partition(TABLE_ENDS)[2]
+        readme.write_text(before + TABLE_BEGINS + self.summary() + TABLE_ENDS + after)
+
+    def summary(self):
+        """A row for each workload."""
+        lines = ["", "", "| | Purl | " + " | ".join(COLUMNS) + " | others |", "| --- |" + " ---: |" * (len(COLUMNS) + 2)]
+        for workload, rows in self.results:
+            own = own_row(workload, rows)
+            values = {row.client: number(row.median) for row in rows if row is not own}
+            cells = [values.pop(column, "") for column in COLUMNS]
+            others = ", ".join(f"{value} ({client})" for client, value in values.items())
+            kind = "" if workload.own == "Purl" else f": {workload.own}"
+            lines.append(
+                f"| {workload.title}{kind}, {UNITS[workload.figure]} | {number(own.median) if own else ''} | "
+                + " | ".join(cells) + f" | {others} |")
+        return "\n".join([*lines, "", ""])
 
     def markdown(self):
         lines = [
             "# Measured", "",
             f"{datetime.date.today()}, {machine()}. Made by `Examples/Benchmarks/run --report`: in every round each client has",
-            "its turn against the same nginx (one worker) on 127.0.0.1; the figures are medians. Ratios are Purl's figure by",
-            "the client's; user and system are seconds of processor time of the whole process, MiB its peak memory, or that",
-            "of the script which started it where that is more: the system counts what it was before.", "",
+            f"its turn against the same nginx (one worker) on 127.0.0.1; the figures are medians of {self.options.rounds} rounds,",
+            "or of as many as the heading says. Ratios are Purl's figure by the client's; user and system are seconds of",
+            "processor time of the whole process, MiB its peak memory, or that of the script which started it where that is",
+            "more: the system counts what it was before. WebSocket messages go to a small echo server in C, `EchoServer`;",
+            "server-sent events come from the script, which sends one when the client has printed the one before.",
+            "[What a small request costs](Costs.md) is a page of its own.", "",
             "![Rates and times beside other clients](Report.svg)", ""]
         for workload, rows in self.results:
-            purl = next((row for row in rows if row.client == "Purl"), None)
-            lines += [f"## {workload.title}", "", f"| client | {UNITS[workload.figure]} | Purl : client | user s | system s | MiB |",
+            own = own_row(workload, rows)
+            heading = "Purl : client" if workload.own == "Purl" else f"{workload.own} : this"
+            rounds = f" (rounds: {workload.rounds})" if workload.rounds else ""
+            lines += [f"## {workload.title}{rounds}", "", f"| client | {UNITS[workload.figure]} | {heading} | user s | system s | MiB |",
                       "| --- | ---: | ---: | ---: | ---: | ---: |"]
             lines += [
-                f"| {row.client} | {number(row.median)} | {row.ratio_text(purl)} | {row.user:.2f} | {row.system:.2f} | {row.memory:.0f} |"
+                f"| {row.client} | {number(row.median)} | {row.ratio_text(own)} | {row.user:.2f} | {row.system:.2f} | {row.memory:.0f} |"
                 for row in rows]
             lines.append("")
         return "\n".join(lines)
@@ -58,8 +87,13 @@ class Row:
         self.system = statistics.median(run.system for run in runs)
         self.memory = statistics.median(run.memory for run in runs) / 1024
 
-    def ratio_text(self, purl):
-        return f"{purl.median / self.median:.2f}" if purl and purl is not self and self.median else ""
+    def ratio_text(self, own):
+        return f"{own.median / self.median:.2f}" if own and own is not self and self.median else ""
+
+
+def own_row(workload, rows):
+    """The row that the others are compared with."""
+    return next((row for row in rows if row.client == workload.own), None)
 
 
 def number(value):
@@ -81,7 +115,7 @@ def chart(results):
         for row in rows:
             y += 20
             width = 420 * row.median / most
-            kind = "own" if row.client == "Purl" else "other"
+            kind = "own" if row.client == workload.own else "other"
             bars.append(f'<text x="170" y="{y + 11}" class="name">{escape(row.client)}</text>')
             bars.append(f'<rect x="180" y="{y}" width="{width:.1f}" height="14" class="{kind}"/>')
             bars.append(f'<text x="{185 + width:.1f}" y="{y + 11}" class="value">{number(row.median)}</text>')

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -46,7 +47,7 @@ http {{
 
 
 class WebServer:
-    """nginx with one worker, a small file and a big one."""
+    """nginx with one worker, a small file, a big one, one of a quarter of its bytes, and two of text."""
 
     port = 18199
 
@@ -64,6 +65,13 @@ class WebServer:
         with open(self.big_file, "wb") as file:
             for _ in range(self.size >> 20):
                 file.write(block)
+        with open(self.folder / "www" / "quarter", "wb") as file:
+            for _ in range(self.size >> 22):
+                file.write(block)
+        # Five million short lines; and as many bytes in several scripts.
+        (self.folder / "www" / "ascii").write_text("".join(f"{number}\n" for number in range(5_000_000)))
+        mixed = "".join(f"{number}: Grüße aus 東京, Привет 🎉 and plain words\n" for number in range(1000))
+        (self.folder / "www" / "mixed").write_text(mixed * (40_000_000 // len(mixed.encode())), encoding="utf-8")
         configuration = self.folder / "nginx.conf"
         user = "root" if os.geteuid() == 0 else "nobody"
         configuration.write_text(CONFIGURATION.format(folder=self.folder, port=self.port, user=user))
@@ -118,6 +126,62 @@ class HoldingServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         writer.close()
+
+
+class EventServer:
+    """Sends server-sent events to one client, each when the client has printed the one before."""
+
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+
+    def __enter__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(3)
+        self.port = self.listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def round_trips(self, output, count):
+        """Seconds from each event to its line on `output`; fewer than `count` when the client has ended."""
+        try:
+            connection, _ = self.listener.accept()
+        except TimeoutError:
+            return []
+        with connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.recv(65536)
+            connection.sendall(self.head)
+            seconds = []
+            for number in range(count):
+                began = time.monotonic()
+                event = b"data: %d\n" % number
+                connection.sendall(event + b"\n")
+                # An event ends in an empty line, which a client may print too.
+                line = output.readline()
+                while line == b"\n":
+                    line = output.readline()
+                if line != event:
+                    break
+                seconds.append(time.monotonic() - began)
+        return seconds
+
+
+class EchoServer:
+    """A WebSocket server that costs little beside its clients."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def __enter__(self):
+        self.process = subprocess.Popen([self.program], stdout=subprocess.PIPE, text=True)
+        self.url = f"ws://127.0.0.1:{int(self.process.stdout.readline())}/"
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
 
 
 def wait_for(url):

@@ -16,6 +16,7 @@ int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict
 int pipe2(int ends[2], int flags);
 int pthread_setname_np(pthread_t thread, const char *name);
 ssize_t splice(int source, off_t *source_offset, int target, off_t *target_offset, size_t count, unsigned int flags);
+int fallocate(int descriptor, int mode, off_t offset, off_t length);
 
 // Macros that reach Swift with another type in each C library, or not at all.
 static const uint32_t CLINUX_EPOLLIN = EPOLLIN;
@@ -30,6 +31,9 @@ static const int CLINUX_SOCK_NONBLOCK = SOCK_NONBLOCK;
 static const int CLINUX_SOCK_CLOEXEC = SOCK_CLOEXEC;
 static const int CLINUX_MSG_NOSIGNAL = MSG_NOSIGNAL;
 static const int CLINUX_MSG_PEEK = MSG_PEEK;
+// Newer than the headers of some C libraries.
+static const int CLINUX_IPPROTO_MPTCP = 262;
+static const int CLINUX_TCP_IS_MPTCP = 43;
 // Hidden from sources that are not GNU; the same in every Linux C library.
 static const int CLINUX_EAI_NODATA = -5;
 static const int CLINUX_F_SETPIPE_SZ = 1031;

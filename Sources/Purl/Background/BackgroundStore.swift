@@ -4,24 +4,23 @@ import Synchronization
 
 /// The folder of a background session: its lock, its journal and its partial files.
 ///
-/// Safe from any thread; calls write to the journal before they return.
+/// Safe from any thread. A change has been written to the journal when its call returns, so that a kill of the process
+/// does not lose it; it costs what its own task's entry costs, however many tasks there are. Only a durable change waits
+/// for the disk, or for another call that does. None of the calls calls back, nor takes a lock of a task or a session.
 final class BackgroundStore: Sendable {
     /// Why a session cannot have its folder.
     enum Refusal: Error {
         /// A session with the identifier exists: here or in another process.
         case inUse(identifier: String)
         case file(FileFailure)
+        /// Another user could have written the tasks.
+        case untrusted(URL, Distrust)
     }
 
-    private struct State {
-        var journal: Journal
-        var records: [Int: JournaledTask] = [:]
-        var lastIdentifier: Int
-        var isClosed = false
-    }
-
-    /// What the journal may grow by, in bytes, before it is written anew.
-    private static let slack: Int64 = 1 << 18
+    /// Runs a call soon, on another thread.
+    typealias Schedule = @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Turns an entry into the bytes of a line.
+    typealias Encode = @Sendable (JournalEntry) throws -> Data
 
     /// Where the session's partial files lie.
     let partials: PartialsFolder
@@ -31,7 +30,18 @@ final class BackgroundStore: Sendable {
     let lastIdentifier: Int
     /// Held for as long as the session lives; the system lets go of it when the process ends, however it ends.
     private let lock: any OpenFile
+    private let schedule: Schedule
+    private let encode: Encode
     private let state: Mutex<State>
+
+    /// Whether a power loss could return the journal's name to the file that had it before.
+    private enum JournalName {
+        case safe, moved
+    }
+
+    /// Held while something waits for the disk: durable changes, and a journal that takes its predecessor's name. It is
+    /// taken before ``state``, which is never held meanwhile.
+    private let journalName = Mutex(JournalName.safe)
 
     /// Opens the store of a session with these settings; `nil` if they are not a background session's.
     static func open(_ settings: URLSessionConfiguration.Values) -> Result<BackgroundStore, Refusal>? {
@@ -39,32 +49,40 @@ final class BackgroundStore: Sendable {
         return Result { () throws(Refusal) in try BackgroundStore(identifier: identifier, settings: settings) }
     }
 
-    init(identifier: String, settings: URLSessionConfiguration.Values) throws(Refusal) {
+    /// - Parameters:
+    ///   - schedule: Runs the compactions of the journal.
+    ///   - encode: Encodes its entries.
+    init(
+        identifier: String, settings: URLSessionConfiguration.Values,
+        schedule: @escaping Schedule = { Worker.shared.run(on: .files, $0) },
+        encode: @escaping Encode = { try $0.encoded() }
+    ) throws(Refusal) {
         let files = settings.files
-        let folder: URL
-        let journal: Journal
-        let entries: [JournalEntry]
+        let folder = try BackgroundFolder(settings).prepare(for: identifier, files)
         let lock: (any OpenFile)?
+        let journal: Journal
+        var lines: [Data] = []
         do {
-            folder = try BackgroundFolder(settings).prepare(for: identifier)
-            lock = try Self.lock(folder.appendingPathComponent("lock"), files)
-            var lines: [Data] = []
+            lock = try BackgroundFolder.lock(folder, files)
             journal = try Journal(in: folder, files: files, entries: &lines)
-            entries = lines.compactMap(JournalEntry.init(decoding:))
         } catch {
             throw .file(error)
         }
         guard let lock else { throw .inUse(identifier: identifier) }
         self.lock = lock
+        self.schedule = schedule
+        self.encode = encode
         partials = PartialsFolder(
             settings.partialDownloadsDirectory ?? folder.appendingPathComponent("Partials", isDirectory: true),
             files: files)
         if journal.length == 0 { Self.secureNames(of: folder, partials) }
-        let records = Self.records(in: entries)
-        restored = records.values.sorted { $0.identifier < $1.identifier }
-        lastIdentifier = entries.map(\.identifier).max() ?? 0
-        state = Mutex(State(journal: journal, records: records, lastIdentifier: lastIdentifier))
+        let tasks = Self.tasks(in: lines)
+        restored = tasks.kept.values.map(\.record).sorted { $0.identifier < $1.identifier }
+        lastIdentifier = tasks.lastIdentifier
+        state = Mutex(State(journal: journal, tasks.kept, lastIdentifier: tasks.lastIdentifier))
         partials.removeUnclaimed(except: Set(restored.compactMap(\.partialName)))
+        // A journal that was left too long might have no room for another line.
+        if state.withLock({ $0.startsCompaction() }) { schedule { self.compact() } }
     }
 
     /// Brings a new folder's names to the disk before anything in it counts. A disk that cannot do that fails again
@@ -76,152 +94,270 @@ final class BackgroundStore: Sendable {
         }
     }
 
-    /// Locks the file that stands for the whole folder; `nil` when another session holds it.
-    private static func lock(_ url: URL, _ files: any FileLayer) throws(FileFailure) -> (any OpenFile)? {
-        do {
-            let file = try files.open(url.path, .existingOrNew)
-            return try file.lock() ? file : nil
-        } catch {
-            throw FileFailure(.open, url, error)
-        }
-    }
-
-    /// The tasks that were not over. A download that resumes from another's resume data takes over its partial file:
-    /// of several that name the same one, the newest has it.
-    private static func records(in entries: [JournalEntry]) -> [Int: JournaledTask] {
-        var records: [Int: JournaledTask] = [:]
-        for entry in entries {
+    /// The tasks that were not over, and the highest identifier of any. A download that resumes from another's resume
+    /// data takes over its partial file: of several that name the same one, the newest has it.
+    private static func tasks(in lines: [Data]) -> (kept: [Int: State.Kept], lastIdentifier: Int) {
+        var kept: [Int: State.Kept] = [:]
+        var lastIdentifier = 0
+        for line in lines {
+            guard let entry = JournalEntry(decoding: line) else { continue }
+            lastIdentifier = max(lastIdentifier, entry.identifier)
             switch entry {
-            case .task(let record): records[record.identifier] = record.checked()
-            case .over(let identifier): records[identifier] = nil
+            case .task(let record):
+                kept[record.identifier] = record.checked().map {
+                    State.Kept(record: $0, lineLength: Journal.lineLength(of: line))
+                }
+            case .over(let identifier): kept[identifier] = nil
             }
         }
         var owners: [String: Int] = [:]
-        for record in records.values.sorted(by: { $0.identifier < $1.identifier }) {
-            guard let name = record.partialName else { continue }
-            if let older = owners.updateValue(record.identifier, forKey: name) { records[older] = nil }
+        for identifier in kept.keys.sorted() {
+            guard let name = kept[identifier]?.record.partialName else { continue }
+            if let older = owners.updateValue(identifier, forKey: name) { kept[older] = nil }
         }
-        return records
+        return (kept, lastIdentifier)
     }
 
     // MARK: Writing
 
-    /// Keeps a new task.
+    /// Keeps a new task, or nothing of it when its entry cannot be written.
     func add(_ record: JournaledTask) throws(FileFailure) {
-        try write(durably: false) { records in
-            records[record.identifier] = record
-            return .task(record)
+        do {
+            try write(record.identifier) { _ in record }
+        } catch {
+            state.withLock { $0.forget(record.identifier) }
+            throw error
         }
     }
 
-    /// Changes what is kept of a task; nothing happens when none is kept.
-    ///
-    /// - Parameter durably: The change has to survive a power loss before what follows it may happen.
-    func update(
-        _ identifier: Int, durably: Bool = false, _ change: (inout JournaledTask) -> Void
-    ) throws(FileFailure) {
-        try write(durably: durably) { records in
-            guard var record = records[identifier] else { return nil }
-            change(&record)
-            guard record != records[identifier] else { return nil }
-            records[identifier] = record
-            return .task(record)
+    /// Changes what is kept of a task; nothing happens when none is kept. What cannot be written is written with the
+    /// task's next change.
+    func update(_ identifier: Int, _ change: (inout JournaledTask) -> Void) throws(FileFailure) {
+        try write(identifier) { Self.changed($0, change) }
+    }
+
+    /// Changes what is kept of a task, and returns when the change would survive a power loss: what follows it may
+    /// happen then.
+    func updateDurably(_ identifier: Int, _ change: (inout JournaledTask) -> Void) throws(FileFailure) {
+        var effect = State.Effect.nothing
+        defer { compactSoon(after: effect) }
+        try journalName.withLock { (name) throws(FileFailure) in
+            let file: JournalFile
+            (effect, file) = try state.withLock { (state) throws(FileFailure) in
+                (try state.write(identifier, encode) { Self.changed($0, change) }, state.journal.file)
+            }
+            guard effect != .nothing else { return }
+            // No other file can take the journal's name meanwhile.
+            if name == .moved {
+                try file.synchronizeName()
+                name = .safe
+            }
+            try file.synchronize()
         }
+    }
+
+    private static func changed(
+        _ record: JournaledTask?, _ change: (inout JournaledTask) -> Void
+    ) -> JournaledTask? {
+        guard var record else { return nil }
+        change(&record)
+        return record
     }
 
     /// Forgets a task whose last call has been delivered.
     func remove(_ identifier: Int) {
         // If this cannot be written, the next process makes the task's last call again: too often rather than never.
-        try? write(durably: false) { records in
-            records.removeValue(forKey: identifier).map { _ in .over(identifier) }
-        }
+        try? write(identifier) { _ in nil }
     }
 
     /// Lets other sessions have the identifier.
     func close() {
-        state.withLock { $0.isClosed = true }
+        state.withLock { $0.close() }
         lock.unlock()
     }
 
-    private func write(
-        durably: Bool, _ change: (inout [Int: JournaledTask]) -> JournalEntry?
-    ) throws(FileFailure) {
-        let result = state.withLock { state -> Result<Void, FileFailure> in
-            guard !state.isClosed, let entry = change(&state.records) else { return .success(()) }
-            state.lastIdentifier = max(state.lastIdentifier, entry.identifier)
-            do {
-                try state.journal.append(try entry.encoded(), durably: durably)
-                // The entry is written; a journal that stays long for a while does no harm.
-                try? Self.shorten(&state)
-                return .success(())
-            } catch {
-                return .failure(FileFailure(.write, nil, error))
-            }
+    private func write(_ identifier: Int, _ change: (JournaledTask?) -> JournaledTask?) throws(FileFailure) {
+        let effect = try state.withLock { (state) throws(FileFailure) in
+            try state.write(identifier, encode, change)
         }
-        try result.get()
+        compactSoon(after: effect)
     }
 
-    /// Writes the journal anew when most of it is history.
-    private static func shorten(_ state: inout State) throws {
-        guard state.journal.length > slack else { return }
-        var entries = [try JournalEntry.over(state.lastIdentifier).encoded()]
-        for record in state.records.values.sorted(by: { $0.identifier < $1.identifier }) {
-            entries.append(try JournalEntry.task(record).encoded())
+    // MARK: Compaction
+
+    private func compactSoon(after effect: State.Effect) {
+        switch effect {
+        case .nothing, .written: break
+        case .writtenLeavingMuchHistory: schedule { self.compact() }
         }
-        let needed = entries.reduce(0) { $0 + Int64($1.count) }
-        guard state.journal.length > slack + 4 * needed else { return }
-        try state.journal.rewrite(entries)
     }
+
+    /// Replaces the journal by one without history, while changes continue to be written.
+    private func compact() {
+        repeat {
+            // The journal is whole at any moment, and one that stays long for a while does no harm.
+            try? replaceJournal()
+        } while state.withLock { $0.endCompaction() }
+    }
+
+    private func replaceJournal() throws {
+        guard let (prepared, identifiers) = try state.withLock({ try $0.beginCompaction() }) else { return }
+        var successor = prepared
+        try successor.append([encode(.over(state.withLock { $0.lastIdentifier }))])
+        for start in stride(from: 0, to: identifiers.count, by: Self.batch) {
+            let batch = identifiers[start..<min(start + Self.batch, identifiers.count)]
+            let records = state.withLock { state in batch.compactMap { state.tasks[$0]?.record } }
+            try successor.append(records.map { try encode(.task($0)) })
+        }
+        let needed = successor.length
+        try journalName.withLock { name in
+            guard try appendMissingLines(to: &successor) else { return }
+            // No durable change is written before this ends: what follows in the file need not be safe.
+            try successor.file.synchronize()
+            guard try appendMissingLines(to: &successor),
+                try state.withLock({ try $0.completeCompaction(&successor, needed: needed) })
+            else { return }
+            name = .moved
+            try state.withLock { $0.journal.file }.synchronizeName()
+            name = .safe
+        }
+    }
+
+    /// Lets a successor catch up with the journal, but for a few lines; false when it was dropped.
+    private func appendMissingLines(to successor: inout JournalSuccessor) throws -> Bool {
+        while let missing = state.withLock({ $0.journal.takeMissingLines() }) {
+            try successor.append(lines: missing)
+            if missing.count < Self.fewLines { return true }
+        }
+        return false
+    }
+
+    /// How many tasks are encoded at a time.
+    private static let batch = 64
+    /// How many bytes are few enough to be written while every change waits.
+    private static let fewLines = 1 << 16
 }
 
-/// The folder in which background sessions keep a folder each.
-struct BackgroundFolder {
-    let url: URL
-
-    /// - Parameter settings: The session's. They name a folder, or the user's data directory is used, under the name of
-    ///   the shared container or of the program.
-    init(_ settings: URLSessionConfiguration.Values) {
-        if let chosen = settings.backgroundSessionsDirectory {
-            url = chosen
-            return
+extension BackgroundStore {
+    /// The journal, and what it holds.
+    private struct State {
+        /// A task, and the length of the latest line about it.
+        struct Kept {
+            var record: JournaledTask
+            var lineLength: Int64
         }
-        let owner = settings.sharedContainerIdentifier.map(Self.folderName) ?? ProcessInfo.processInfo.processName
-        url = UserDirectories.data
-            .appendingPathComponent(owner, isDirectory: true)
-            .appendingPathComponent("BackgroundSessions", isDirectory: true)
-    }
 
-    /// Makes the folder of the session with this identifier, for its owner only.
-    func prepare(for identifier: String) throws(FileFailure) -> URL {
-        let folder = url.appendingPathComponent(Self.folderName(identifier), isDirectory: true)
-        do {
-            try FileManager.default.createDirectory(
-                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw FileFailure(.create, folder, error)
+        /// What a change has done.
+        enum Effect {
+            case nothing
+            case written
+            /// It was written, and most of the journal is history.
+            case writtenLeavingMuchHistory
         }
-        return folder
-    }
 
-    /// The identifier as one path component, different for different identifiers: letters, digits, "-" and "_" stand
-    /// for themselves, "." too unless it comes first, everything else is percent-encoded; what would be too long is
-    /// named by its digest.
-    static func folderName(_ identifier: String) -> String {
-        var name = ""
-        for byte in identifier.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                name.unicodeScalars.append(Unicode.Scalar(byte))
-            case UInt8(ascii: ".") where !name.isEmpty:
-                name += "."
-            default:
-                name += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        private enum Phase {
+            case open, compacting, closed
+        }
+
+        /// What the journal may hold of history, in bytes, however short the state of its tasks is.
+        private static let slack: Int64 = 1 << 18
+
+        var journal: Journal
+        private(set) var tasks: [Int: Kept]
+        private(set) var lastIdentifier: Int
+        private var phase = Phase.open
+        /// The lengths of the lines that are not history, together.
+        private var liveLength: Int64
+        /// How long the journal was after the last compaction, without what was written meanwhile.
+        private var compactedLength: Int64 = 0
+
+        init(journal: Journal, _ tasks: [Int: Kept], lastIdentifier: Int) {
+            self.journal = journal
+            self.tasks = tasks
+            self.lastIdentifier = lastIdentifier
+            liveLength = tasks.values.reduce(0) { $0 + $1.lineLength }
+        }
+
+        /// Changes what is kept of a task, `nil` for nothing, and writes it.
+        mutating func write(
+            _ identifier: Int, _ encode: Encode, _ change: (JournaledTask?) -> JournaledTask?
+        ) throws(FileFailure) -> Effect {
+            let old = tasks[identifier]
+            let new = change(old?.record)
+            guard phase != .closed, new != old?.record else { return .nothing }
+            lastIdentifier = max(lastIdentifier, identifier)
+            // Kept also when it cannot be written: the task's next line holds all of its state.
+            if let new {
+                tasks[identifier, default: Kept(record: new, lineLength: 0)].record = new
+            } else {
+                forget(identifier)
             }
+            let entry: Data
+            do {
+                entry = try encode(new.map { .task($0) } ?? .over(identifier))
+            } catch {
+                throw FileFailure(.write, nil, error)
+            }
+            try journal.append(entry)
+            if new != nil {
+                let lineLength = Journal.lineLength(of: entry)
+                liveLength += lineLength - (old?.lineLength ?? 0)
+                tasks[identifier]?.lineLength = lineLength
+            }
+            return startsCompaction() ? .writtenLeavingMuchHistory : .written
         }
-        // "%" alone stands for no byte, so no other identifier has these two names.
-        if name.isEmpty { return "%" }
-        guard name.utf8.count <= 200 else { return "%" + Data(identifier.utf8).sha256 }
-        return name
+
+        /// True when the journal is to be compacted now.
+        mutating func startsCompaction() -> Bool {
+            guard phase == .open, holdsMuchHistory else { return false }
+            phase = .compacting
+            return true
+        }
+
+        /// Forgets a task: its lines are history.
+        mutating func forget(_ identifier: Int) {
+            liveLength -= tasks.removeValue(forKey: identifier)?.lineLength ?? 0
+        }
+
+        mutating func close() {
+            phase = .closed
+            journal.dropSuccessor()
+        }
+
+        // MARK: Compaction
+
+        /// Whether there is more history than there is need for: a compaction then writes no more than was written since
+        /// the last one.
+        private var holdsMuchHistory: Bool {
+            journal.length - liveLength > Self.slack + min(liveLength, Journal.maximumSize / 4)
+                && journal.length - compactedLength > Self.slack
+        }
+
+        /// Prepares a successor of the journal; returns it, and the tasks that it is to hold. `nil` when the store is
+        /// closed.
+        mutating func beginCompaction() throws(SystemError) -> (JournalSuccessor, identifiers: [Int])? {
+            guard phase == .compacting else { return nil }
+            // If this fails, it is tried again when as much has been written.
+            compactedLength = journal.length
+            return (try journal.prepareSuccessor(), tasks.keys.sorted())
+        }
+
+        /// Lets a successor become the journal; false when the store was closed.
+        mutating func completeCompaction(
+            _ successor: inout JournalSuccessor, needed: Int64
+        ) throws(SystemError) -> Bool {
+            guard try journal.complete(&successor) else { return false }
+            compactedLength = needed
+            return true
+        }
+
+        /// Ends a compaction, whatever its outcome; true when the next one is to begin at once.
+        mutating func endCompaction() -> Bool {
+            guard phase == .compacting else { return false }
+            journal.dropSuccessor()
+            if holdsMuchHistory { return true }
+            phase = .open
+            return false
+        }
     }
 }

@@ -8,30 +8,39 @@ internal import PurlIO
 /// and the others count. Every entry holds the whole state of its task, so a lost one makes that state old, never
 /// inconsistent.
 ///
+/// The file gets a successor when most of it is history. Entries are appended to the old file until the successor, which
+/// then holds them too, takes its name: see ``JournalSuccessor``.
+///
 /// The format's version is in the file's name, which damage to its bytes cannot change.
 struct Journal: Sendable {
     /// The name of a journal in this format.
     static let fileName = "tasks.v1.journal"
-    /// Longer files are not read to their end. Rewriting keeps a journal far below.
-    private static let maximumSize = 64 << 20
+    /// The file does not grow above this length in bytes, and a longer one is not read to its end.
+    static let maximumSize: Int64 = 64 << 20
     private static let digestLength = 16
 
-    private let path: String
-    private let files: any FileLayer
-    private var file: any OpenFile
+    private enum Succession {
+        case none
+        /// The lines that a successor does not hold yet.
+        case prepared(missing: Data)
+    }
+
+    /// The file that has the journal's name.
+    private(set) var file: JournalFile
     /// Where the next line goes. After a write that failed half-way the file itself may be longer.
     private(set) var length: Int64 = 0
+    private var succession = Succession.none
 
     /// Opens the journal in `folder`, or makes it.
     ///
     /// - Parameter entries: What it holds, in its order.
     init(in folder: URL, files: any FileLayer, entries: inout [Data]) throws(FileFailure) {
-        path = folder.appendingPathComponent(Self.fileName).path
-        self.files = files
+        let path = folder.appendingPathComponent(Self.fileName).path
         do {
-            file = try files.open(path, .existingOrNew)
-            let size = Int(min(try file.size(), Int64(Self.maximumSize)))
-            let bytes = try file.read(size, at: 0)
+            let opened = try files.open(path, .existingOrNew)
+            file = JournalFile(path: path, files: files, file: opened)
+            let size = Int(min(try opened.size(), Self.maximumSize))
+            let bytes = try opened.read(size, at: 0)
             // A torn last line does not count, even if its line break alone is missing: the next one takes its place.
             let whole = bytes.prefix(bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
             entries = Self.entries(in: whole)
@@ -39,36 +48,79 @@ struct Journal: Sendable {
         } catch {
             throw FileFailure(.open, folder.appendingPathComponent(Self.fileName), error)
         }
+        // An earlier process may have been killed before it gave its successor the name.
+        files.remove(file.successorPath)
     }
 
-    /// Adds an entry.
-    ///
-    /// - Parameter durably: Returns only when the entry would survive a power loss, too.
-    mutating func append(_ entry: Data, durably: Bool) throws(FileFailure) {
+    /// Adds an entry: it survives the process when this returns.
+    mutating func append(_ entry: Data) throws(FileFailure) {
         let line = Self.line(entry)
-        do {
-            try file.write(line, at: length)
-            length += Int64(line.count)
-            if durably { try file.synchronize() }
+        do throws(SystemError) {
+            guard length + Int64(line.count) <= Self.maximumSize else {
+                throw SystemError(code: EFBIG, operation: "write")
+            }
+            try file.file.write(line, at: length)
         } catch {
-            throw FileFailure(.write, URL(fileURLWithPath: path), error)
+            throw FileFailure(.write, URL(fileURLWithPath: file.path), error)
         }
+        length += Int64(line.count)
+        guard case .prepared(var missing) = succession else { return }
+        // One owner at a time, so that the bytes are not copied.
+        succession = .none
+        missing.append(line)
+        succession = .prepared(missing: missing)
     }
 
-    /// Replaces all entries by these, in one step.
-    mutating func rewrite(_ entries: [Data]) throws(FileFailure) {
-        var lines = Data()
-        for entry in entries { lines.append(Self.line(entry)) }
-        do {
-            file = try files.replace(path, with: lines)
-            length = Int64(lines.count)
-            try files.synchronizeFolder((path as NSString).deletingLastPathComponent)
-        } catch {
-            throw FileFailure(.write, URL(fileURLWithPath: path), error)
-        }
+    /// The length in bytes of an entry's line.
+    static func lineLength(of entry: Data) -> Int64 {
+        Int64(digestLength + 1 + entry.count + 1)
     }
 
-    private static func line(_ entry: Data) -> Data {
+    // MARK: The successor
+
+    /// Creates the file that is to replace this one. From now on entries are kept for it, too.
+    mutating func prepareSuccessor() throws(SystemError) -> JournalSuccessor {
+        file.files.remove(file.successorPath)
+        let successor = JournalSuccessor(file: try file.files.open(file.successorPath, .creating))
+        succession = .prepared(missing: Data())
+        return successor
+    }
+
+    /// Returns, once, the lines that were appended since the successor was prepared; `nil` when it was dropped.
+    mutating func takeMissingLines() -> Data? {
+        guard case .prepared(let missing) = succession else { return nil }
+        succession = .prepared(missing: Data())
+        return missing
+    }
+
+    /// Puts the successor, with the lines that it does not hold yet, in the place of the file, in one step.
+    ///
+    /// - Returns: False when it was dropped.
+    mutating func complete(_ successor: inout JournalSuccessor) throws(SystemError) -> Bool {
+        guard let missing = takeMissingLines() else { return false }
+        do {
+            try successor.append(lines: missing)
+            try file.files.move(file.successorPath, to: file.path)
+        } catch {
+            dropSuccessor()
+            throw error
+        }
+        file.file = successor.file
+        length = successor.length
+        succession = .none
+        return true
+    }
+
+    /// Removes the successor, if one was prepared.
+    mutating func dropSuccessor() {
+        guard case .prepared = succession else { return }
+        succession = .none
+        file.files.remove(file.successorPath)
+    }
+
+    // MARK: Lines
+
+    fileprivate static func line(_ entry: Data) -> Data {
         var line = Data(digest(entry).utf8)
         line.append(UInt8(ascii: " "))
         line.append(entry)
@@ -86,5 +138,57 @@ struct Journal: Sendable {
 
     private static func digest(_ entry: Data) -> String {
         String(entry.sha256.prefix(digestLength))
+    }
+}
+
+/// The file of a journal, apart from its lines: all that is needed to wait for the disk.
+struct JournalFile: Sendable {
+    let path: String
+    let files: any FileLayer
+    fileprivate(set) var file: any OpenFile
+
+    /// The name of a file that is to take this one's place.
+    fileprivate var successorPath: String { path + ".new" }
+
+    /// Returns when all lines have reached the disk.
+    func synchronize() throws(FileFailure) {
+        do {
+            try file.synchronize()
+        } catch {
+            throw FileFailure(.write, URL(fileURLWithPath: path), error)
+        }
+    }
+
+    /// Returns when the name has reached the disk.
+    func synchronizeName() throws(FileFailure) {
+        let folder = (path as NSString).deletingLastPathComponent
+        do {
+            try files.synchronizeFolder(folder)
+        } catch {
+            throw FileFailure(.write, URL(fileURLWithPath: folder, isDirectory: true), error)
+        }
+    }
+}
+
+/// The file that is to replace a journal, while it is written: the state of every task first, then the lines that the
+/// journal received meanwhile. Away from the journal, so that writing it holds up no change.
+struct JournalSuccessor: Sendable {
+    let file: any OpenFile
+    private(set) var length: Int64 = 0
+
+    fileprivate init(file: any OpenFile) {
+        self.file = file
+    }
+
+    /// Adds entries.
+    mutating func append(_ entries: [Data]) throws(SystemError) {
+        try append(lines: entries.reduce(into: Data()) { $0.append(Journal.line($1)) })
+    }
+
+    /// Adds lines of the journal.
+    mutating func append(lines: Data) throws(SystemError) {
+        guard !lines.isEmpty else { return }
+        try file.write(lines, at: length)
+        length += Int64(lines.count)
     }
 }

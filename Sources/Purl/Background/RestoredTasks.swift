@@ -19,7 +19,7 @@ final class RestoredTasks: Sendable {
 
     /// Makes the tasks in the store's journal again.
     func restore(from store: BackgroundStore, to session: URLSession) -> [URLSessionTask] {
-        let tasks = store.restored.map { journaled in
+        let tasks = store.restored.map { settled($0, in: session) }.map { journaled in
             if let finished = journaled.finished, journaled.ending != .cancelled {
                 restore(journaled, finished, to: session)
             } else {
@@ -49,6 +49,23 @@ final class RestoredTasks: Sendable {
     }
 
     // MARK: Making tasks
+
+    /// The task with resume data for the bytes that count, which may be more than the journal's if the process was killed;
+    /// without any if there are none.
+    private func settled(_ journaled: JournaledTask, in session: URLSession) -> JournaledTask {
+        guard let resume = journaled.resume, resume.state == .writing else { return journaled }
+        var settled = journaled
+        settled.begun = resume.partialName
+        do {
+            let file = try PartialFile(named: resume.partialName, in: session.partials)
+            settled.resume = try file.flatMap {
+                try resume.settled(for: $0, inBoot: session.settings.files.bootIdentifier)
+            }
+        } catch {
+            // For lack of descriptors, perhaps: the transfer looks again.
+        }
+        return settled
+    }
 
     /// The whole body has arrived, and its delegate has not finished with it.
     private func restore(

@@ -11,9 +11,11 @@ enum BodyFailure: Error {
     case fileChanged(URL)
     /// The stream has failed; with its own error where it has one.
     case stream((any Error)?)
-    /// The stream ended before the length its user had promised.
+    /// The sequence has thrown this error.
+    case sequence(any Error)
+    /// The stream or the sequence ended before the length its user had promised.
     case tooShort(length: Int64)
-    /// The stream has more bytes than its user had promised.
+    /// The stream or the sequence has more bytes than its user had promised.
     case tooLong(length: Int64)
     /// A stream is needed, or needed again, and neither the request nor the delegate has one.
     case noStream
@@ -21,18 +23,9 @@ enum BodyFailure: Error {
     var code: URLError.Code {
         switch self {
         case .notAFile: .cannotOpenFile
-        case .file(_, let error): Self.code(of: error)
+        case .file(_, let error): error.codeOfReading
         case .tooLong: .dataLengthExceedsMaximum
-        case .fileChanged, .stream, .tooShort, .noStream: .requestBodyStreamExhausted
-        }
-    }
-
-    private static func code(of error: SystemError) -> URLError.Code {
-        switch error.code {
-        case ENOENT, ENOTDIR: .fileDoesNotExist
-        case EISDIR: .fileIsDirectory
-        case EACCES, EPERM: .noPermissionsToReadFile
-        default: .cannotOpenFile
+        case .fileChanged, .stream, .sequence, .tooShort, .noStream: .requestBodyStreamExhausted
         }
     }
 
@@ -40,6 +33,7 @@ enum BodyFailure: Error {
         switch self {
         case .file(_, let error): error
         case .stream(let error): error
+        case .sequence(let error): error
         case .notAFile, .fileChanged, .tooShort, .tooLong, .noStream: nil
         }
     }
@@ -56,6 +50,8 @@ extension BodyFailure: CustomStringConvertible {
             "The file \(url.path) changed its length while it was to be sent."
         case .stream(let error):
             "The request's body stream failed\(error.map { ": \($0.reason)" } ?? "")."
+        case .sequence(let error):
+            "The sequence of the request's body failed: \(error.reason)."
         case .tooShort(let length):
             "The request's body stream ended before the \(length) bytes of its Content-Length."
         case .tooLong(let length):

@@ -24,15 +24,14 @@ final class BodyFeed {
         case over
     }
 
-    private let source: any BodySource
+    private let reader: any BodyReader
     private let willBegin: () -> Void
-    private let queue = DispatchQueue(label: "Purl.BodyFeed")
     private var state = State.untouched
     private var onSupply: (() -> Void)?
 
     /// - Parameter willBegin: Called before the first read, at once when that is asked for.
-    init(_ source: any BodySource, willBegin: @escaping () -> Void = {}) {
-        self.source = source
+    init(_ reader: any BodyReader, willBegin: @escaping () -> Void = {}) {
+        self.reader = reader
         self.willBegin = willBegin
     }
 
@@ -66,7 +65,7 @@ final class BodyFeed {
         }
     }
 
-    /// Lets go of the file or the stream, after the read in progress.
+    /// Lets go of the file, the stream or the sequence.
     func close() {
         switch state {
         case .over: return
@@ -74,13 +73,12 @@ final class BodyFeed {
         }
         state = .over
         onSupply = nil
-        queue.async { [source] in source.close() }
+        reader.close()
     }
 
     private func readNext() {
         state = .reading
-        queue.async { [source, weak self] in
-            let result = Result { () throws(BodyFailure) in try source.next() }
+        reader.readNext { [weak self] result in
             NetworkActor.post { self?.didRead(result) }
         }
     }

@@ -3,6 +3,36 @@ internal import PurlHTTP
 internal import PurlIO
 import Synchronization
 
+/// Reads a body piece by piece, without holding up its caller.
+protocol BodyReader: Sendable {
+    typealias Completion = @Sendable (Result<BodyPiece, BodyFailure>) -> Void
+
+    /// Reads the next piece, then calls `completion` on any thread. Not to be called again before that, nor after the
+    /// last piece or a failure.
+    func readNext(then completion: @escaping Completion)
+
+    /// Lets go of what is open, after the read in progress or by ending it. `completion` may still be called.
+    func close()
+}
+
+/// Reads a source whose calls block, on a queue of its own.
+final class QueueReader: BodyReader {
+    private let source: any BodySource
+    private let queue = DispatchQueue(label: "Purl.BodyFeed")
+
+    init(_ source: any BodySource) { self.source = source }
+
+    func readNext(then completion: @escaping Completion) {
+        queue.async { [source] in
+            completion(Result { () throws(BodyFailure) in try source.next() })
+        }
+    }
+
+    func close() {
+        queue.async { [source] in source.close() }
+    }
+}
+
 /// Reads a body piece by piece. The calls block; they are made on one queue, one at a time.
 protocol BodySource: Sendable {
     /// The next piece. After the last one, or a failure, it is not called any more.
@@ -27,6 +57,18 @@ struct BodyPiece: Sendable {
 
     /// How many bytes go over the wire.
     var length: Int { region?.count ?? wire.count }
+
+    /// Some bytes as one chunk (RFC 9112 §7.1).
+    static func chunk(_ bytes: [UInt8]) -> BodyPiece {
+        var piece = BodyPiece()
+        ChunkEncoder.appendChunk(bytes.span.bytes, to: &piece.wire)
+        let end = piece.wire.count - 2
+        piece.content = (end - bytes.count)..<end
+        return piece
+    }
+
+    /// The chunk that ends a chunked body.
+    static var lastChunk: BodyPiece { BodyPiece(wire: Array("0\r\n\r\n".utf8), isLast: true) }
 
     /// How many of the body's bytes are among the first `count` of the piece.
     func contentBytes(in count: Int) -> Int {
@@ -114,15 +156,10 @@ final class StreamSource: BodySource {
         body.stream.close()
     }
 
-    /// What the stream gives, as one chunk (RFC 9112 §7.1); at its end, the last one.
+    /// What the stream gives, as one chunk; at its end, the last one.
     private func chunk() throws(BodyFailure) -> BodyPiece {
         let bytes = try read(BodyPiece.limit)
-        guard !bytes.isEmpty else { return BodyPiece(wire: Array("0\r\n\r\n".utf8), isLast: true) }
-        var piece = BodyPiece()
-        ChunkEncoder.appendChunk(bytes.span.bytes, to: &piece.wire)
-        let end = piece.wire.count - 2
-        piece.content = (end - bytes.count)..<end
-        return piece
+        return bytes.isEmpty ? .lastChunk : .chunk(bytes)
     }
 
     /// A part of a promised length. The last part is kept back until the stream has ended, so that a server never takes

@@ -9,6 +9,7 @@ enum RequestBody: Sendable {
     /// The file at a URL, read anew each time the body is sent.
     case file(URL)
     case stream(BodyStream)
+    case sequence(BodySequence)
     /// The delegate is asked for a stream each time the body is sent.
     case streamFromDelegate
 }
@@ -21,6 +22,8 @@ enum OutgoingBody: Sendable {
     case file(UploadFile)
     /// - Parameter length: What the user has promised; `nil` makes it chunked.
     case stream(BodyStream, length: Int64?)
+    /// - Parameter length: What the user has promised; `nil` makes it chunked.
+    case sequence(BodySequence, length: Int64?)
 
     /// How the server finds its end.
     var framing: BodyFraming {
@@ -28,8 +31,8 @@ enum OutgoingBody: Sendable {
         case .none: .none
         case .data(let data): .length(Int64(data.count))
         case .file(let file): .length(file.length)
-        case .stream(_, let length?): .length(length)
-        case .stream(_, nil): .chunked
+        case .stream(_, let length?), .sequence(_, let length?): .length(length)
+        case .stream(_, nil), .sequence(_, nil): .chunked
         }
     }
 
@@ -39,7 +42,7 @@ enum OutgoingBody: Sendable {
         case .none: 0
         case .data(let data): Int64(data.count)
         case .file(let file): file.length
-        case .stream(_, let length): length
+        case .stream(_, let length), .sequence(_, let length): length
         }
     }
 }
@@ -60,11 +63,4 @@ final class BodyStream: Sendable {
     func take() {
         taken.withLock { $0 = true }
     }
-}
-
-extension BodyStream: Hashable {
-    /// Whether both are the same stream.
-    static func == (left: BodyStream, right: BodyStream) -> Bool { left.stream === right.stream }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(stream)) }
 }

@@ -87,13 +87,9 @@ final class OpenUpload: Sendable {
     }
 
     func read(_ count: Int, at offset: Int64) throws(BodyFailure) -> [UInt8] {
-        // Also because an array without capacity is one that all threads share.
-        guard count > 0 else { return [] }
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try [UInt8](unsafeUninitializedCapacity: count) { buffer, length throws(SystemError) in
-                length = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-            }
+            bytes = try file.read(count, at: offset)
         } catch {
             throw .file(url, error)
         }

@@ -35,45 +35,55 @@ extension URLSession {
             @usableFromInline var bytes: [UInt8] = []
             @usableFromInline var position = 0
             private let transfer: ByteTransfer
+            /// So many bytes were taken last, and count until more are asked for.
+            private var takenCount = 0
             private var isOver = false
 
             fileprivate init(_ transfer: ByteTransfer) {
                 self.transfer = transfer
             }
 
-            /// The next byte; `nil` at the end of the body.
+            /// The next byte; `nil` at the end of the body. It runs on the caller's actor.
             ///
             /// - Throws: The task's error, when the transfer failed or was cancelled.
             @inlinable @inline(__always)
-            public mutating func next() async throws -> UInt8? {
-                try await next(isolation: nil)
-            }
-
-            /// The next byte; `nil` at the end of the body. It runs on the caller's actor.
-            ///
-            /// - Parameter actor: The caller's.
-            @inlinable @inline(__always)
-            public mutating func next(isolation actor: isolated (any Actor)?) async throws -> UInt8? {
+            public nonisolated(nonsending) mutating func next() async throws -> UInt8? {
                 if position < bytes.count {
                     defer { position += 1 }
                     return bytes[position]
                 }
-                return try await refill(isolation: actor)
+                return try await refill()
+            }
+
+            // A loop calls this one. With an `isolated` parameter it would switch executors twice for each byte.
+            /// The next byte; `nil` at the end of the body. It runs on the caller's actor.
+            ///
+            /// - Parameter actor: The caller's.
+            @inlinable @inline(__always)
+            public nonisolated(nonsending) mutating func next(isolation actor: (any Actor)?) async throws -> UInt8? {
+                try await next()
             }
 
             @usableFromInline
-            mutating func refill(isolation actor: isolated (any Actor)?) async throws -> UInt8? {
-                guard !isOver else { return nil }
-                let count = bytes.count
+            nonisolated(nonsending) mutating func refill() async throws -> UInt8? {
                 bytes = []
                 position = 0
+                guard let buffer = try await nextBuffer() else { return nil }
+                bytes = buffer
+                position = 1
+                return buffer.first
+            }
+
+            /// The bytes that have arrived; `nil` at the end of the body. Called instead of `next`, not as well.
+            @usableFromInline
+            nonisolated(nonsending) mutating func nextBuffer() async throws -> [UInt8]? {
+                guard !isOver else { return nil }
                 // Unless bytes follow, nothing does.
                 isOver = true
-                guard let next = try await transfer.next(after: count, isolation: actor) else { return nil }
+                guard let buffer = try await transfer.next(after: takenCount, isolation: #isolation) else { return nil }
                 isOver = false
-                bytes = next
-                position = 1
-                return next.first
+                takenCount = buffer.count
+                return buffer
             }
         }
     }

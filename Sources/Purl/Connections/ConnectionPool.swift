@@ -39,18 +39,20 @@ final class ConnectionPool {
         /// How far dialling has come; at its end.
         private(set) var dialTimes: DialTimes?
         private(set) var priority: Float
+        let needsNewConnection: Bool
         fileprivate let lane: Lane
         private var answer: ((Result<HTTPConnection, DialError>) -> Void)?
         private var dial: Dial?
         private weak var pool: ConnectionPool?
 
         fileprivate init(
-            lane: Lane, pool: ConnectionPool, priority: Float,
+            lane: Lane, pool: ConnectionPool, priority: Float, needsNewConnection: Bool,
             answer: @escaping (Result<HTTPConnection, DialError>) -> Void
         ) {
             self.lane = lane
             self.pool = pool
             self.priority = priority
+            self.needsNewConnection = needsNewConnection
             self.answer = answer
         }
 
@@ -58,7 +60,7 @@ final class ConnectionPool {
 
         /// Waits from now on among those of another priority, behind those who have waited there.
         func move(to priority: Float) {
-            guard priority != self.priority, isWaiting else { return }
+            guard priority != self.priority, isWaiting, pool?.phase == .open else { return }
             self.priority = priority
             lane.schedule.append(self)
         }
@@ -111,6 +113,12 @@ final class ConnectionPool {
         }
     }
 
+    fileprivate enum Phase {
+        case open
+        /// The session is over, or its tasks are about to be cancelled.
+        case closed
+    }
+
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field allows less.
     private static let idleLimit: Duration = .seconds(60)
 
@@ -120,6 +128,7 @@ final class ConnectionPool {
 
     private let connectionsPerHost: Int
     private let dialler: any Dialler
+    fileprivate private(set) var phase = Phase.open
     private var lanes: [NextHop: Lane] = [:]
     /// The lane that was asked for last, which is likely to be asked for again.
     private var latest: Lane?
@@ -135,7 +144,9 @@ final class ConnectionPool {
         limits = RateLimits(
             receiving: settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) },
             sending: settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) })
-        dialler = settings.dialler ?? NetworkDialler(resolver: settings.resolver)
+        dialler =
+            settings.dialler
+            ?? NetworkDialler(resolver: settings.resolver, isMultipath: settings.multipathServiceType != .none)
     }
 
     /// The target URI of a request's URL, which is likely to begin like the last one's.
@@ -154,13 +165,14 @@ final class ConnectionPool {
     ///
     /// - Parameters:
     ///   - priority: The higher ones are served first, equal ones in the order in which they came.
-    ///   - fresh: One idle connection has just proved dead, so the others to the hop are not trusted.
+    ///   - fresh: An idle connection has just proved dead: a new one is dialled, and the other idle ones to the hop are not
+    ///     trusted.
     func lease(
         _ hop: NextHop, priority: Float, fresh: Bool,
         answer: @escaping (Result<HTTPConnection, DialError>) -> Void
     ) -> Waiter {
         let lane = lane(to: hop)
-        let waiter = Waiter(lane: lane, pool: self, priority: priority, answer: answer)
+        let waiter = Waiter(lane: lane, pool: self, priority: priority, needsNewConnection: fresh, answer: answer)
         lane.schedule.append(waiter)
         if fresh { closeIdle(of: lane) }
         serve(lane)
@@ -207,9 +219,11 @@ final class ConnectionPool {
         for lane in lanes.values { closeIdle(of: lane) }
     }
 
-    /// Closes what is idle, for good.
+    /// Closes what is idle, and gives no exchange a connection any more: those that wait have to be cancelled.
     func close() {
+        phase = .closed
         retireConnections()
+        for lane in lanes.values { serve(lane) }
         sweep?.cancel()
         sweep = nil
     }
@@ -225,6 +239,7 @@ final class ConnectionPool {
     }
 
     private func serve(_ lane: Lane) {
+        if phase == .closed { lane.schedule.removeWaiters() }
         while true {
             switch lane.schedule.next({ $0.idleState(at: clock.now) }, close: { $0.close() }) {
             case .use(let connection, let waiter): waiter.finish(.success(connection))

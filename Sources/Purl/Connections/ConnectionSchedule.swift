@@ -5,6 +5,8 @@ internal import PurlIO
 protocol ConnectionWaiter: AnyObject {
     /// It has neither been served nor given up.
     var isWaiting: Bool { get }
+    /// No connection will do that was used before.
+    var needsNewConnection: Bool { get }
     var priority: Float { get }
 }
 
@@ -22,7 +24,8 @@ enum IdleState {
 ///
 /// The highest priority is served first, and equal ones in the order in which they came. It gets the idle connection that
 /// was used last, which is the likeliest to be still alive. Where none is idle a new one is dialled, as long as fewer are
-/// open than the limit allows, and than the system had descriptors for.
+/// open than the limit allows, and than the system had descriptors for. An exchange whose reused connection was dead needs a
+/// new one: where the limit is reached, an idle one is closed in favour of it.
 @NetworkActor
 struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
     enum Step {
@@ -38,6 +41,8 @@ struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
     private(set) var open = 0
     /// For how many there were descriptors when there was none left for another; `nil` when there have been enough.
     private var ceiling: Int?
+    /// How many connections may be open now.
+    private var currentLimit: Int { min(limit, ceiling ?? .max) }
     /// The most recently used last.
     private var idle: [Connection] = []
     private var waiting = PriorityQueue<Waiter>()
@@ -58,6 +63,9 @@ struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
         waiting.append(waiter, priority: waiter.priority)
     }
 
+    /// Serves none of those that wait.
+    mutating func removeWaiters() { waiting = PriorityQueue() }
+
     /// Serves the first exchange, if it can be served.
     ///
     /// - Parameters:
@@ -70,11 +78,15 @@ struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
                 waiting.removeFirst()
                 continue
             }
-            if let connection = popIdle(state, close: close) {
+            if !waiter.needsNewConnection, let connection = popIdle(state, close: close) {
                 waiting.removeFirst()
                 return .use(connection, waiter)
             }
-            guard open < min(limit, ceiling ?? .max) else { return .wait }
+            if waiter.needsNewConnection, open >= currentLimit, let connection = popIdle(state, close: close) {
+                close(connection)
+                open -= 1
+            }
+            guard open < currentLimit else { return .wait }
             waiting.removeFirst()
             open += 1
             return .dial(waiter)

@@ -19,6 +19,8 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     private(set) var idleLimit: Duration?
     /// Both ends, which cost a system call each, for the task metrics.
     private(set) lazy var ends = (local: transport.localAddress, remote: transport.peerAddress)
+    /// Whether it may use several paths, which costs a system call, for the task metrics.
+    private(set) lazy var isMultipath = transport.plainSocket?.isMultipath ?? false
 
     private(set) var paced: PacedTransport
     private unowned let pool: ConnectionPool

@@ -94,11 +94,12 @@ struct URLParts {
         return part.utf8.first == UInt8(ascii: "/") ? part : "/" + part
     }
 
-    /// The path of a local socket, which is the host; `nil` when it is not an absolute path.
+    /// The path of a local socket, which is the host; `nil` when it is not an absolute path, or when a port follows,
+    /// which no such socket has. A colon of the path is percent-encoded.
     var socketPath: String? {
-        guard let authority, let path = Self.part(text, authority).removingPercentEncoding, path.hasPrefix("/") else {
-            return nil
-        }
+        guard let authority, text.utf8.span.position(of: ":", in: authority) == nil,
+            let path = Self.part(text, authority).removingPercentEncoding, path.hasPrefix("/")
+        else { return nil }
         return path
     }
 

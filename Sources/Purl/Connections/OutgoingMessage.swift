@@ -41,14 +41,16 @@ struct OutgoingMessage {
         case .data(let data):
             content = .whole(data)
         case .file(let file):
-            content = .fed(BodyFeed(FileSource(file)))
+            content = .fed(BodyFeed(QueueReader(FileSource(file))))
         case .stream(let stream, let length):
-            content = .fed(BodyFeed(StreamSource(stream, length: length), willBegin: stream.take))
+            content = .fed(BodyFeed(QueueReader(StreamSource(stream, length: length)), willBegin: stream.take))
+        case .sequence(let sequence, let length):
+            content = .fed(BodyFeed(SequenceReader(sequence, length: length), willBegin: sequence.take))
         }
         if asksFirst { pause = .forContinue }
     }
 
-    /// The body comes from a file or a stream, which is read away from the network thread.
+    /// The body comes from a file, a stream or a sequence, which is read away from the network thread.
     var isFed: Bool {
         if case .fed = content { return true }
         return false

@@ -53,14 +53,16 @@ extension CookieContent {
     init?(_ field: SetCookie, from target: CookieURL, at now: Date, longest: TimeInterval = .infinity) {
         name = field.name
         value = field.value
-        // RFC 6265bis §5.7 steps 9 and 10: a domain that covers one host makes the cookie that host's own.
+        // RFC 6265bis §5.7 step 10: without a domain the cookie is the host's own.
         domain =
             field.domain.isEmpty
-            ? target.host : CookieDomain.coversSubdomains(field.domain) ? "." + field.domain : field.domain
+            ? target.host : CookieDomain.isAddress(field.domain) ? field.domain : "." + field.domain
         // §5.6.4
         path = field.path.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? CookiePath.standard(for: target.path)
         isSecure = field.isSecure
         isHTTPOnly = field.isHTTPOnly
+        comment = field.comment
+        commentURL = field.commentURL.flatMap { URL(string: $0)?.absoluteString }
         switch field.lifetime {
         case .session: expires = nil
         // §5.6.2: zero and less mean the earliest time there is.

@@ -34,10 +34,11 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
         cookies.isEmpty ? [:] : ["Cookie": cookies.map(\.content.pair).joined(separator: "; ")]
     }
 
-    /// The cookies that the `Set-Cookie` field among the fields sets, in their order.
+    /// The cookies that the `Set-Cookie` field among the fields sets, in their order. Lines without a name or without
+    /// "=" set none.
     ///
-    /// A dictionary holds one line of a name: several of them, joined with commas, are taken apart again. Whether the
-    /// URL's server may set a cookie for its domain, or a secure one, is decided when it is stored with
+    /// A dictionary holds one value of a name: several lines, joined with commas or line ends, are divided again.
+    /// Whether the URL's server may set a cookie for its domain, or a secure one, is decided when it is stored with
     /// ``HTTPCookieStorage/setCookies(_:for:mainDocumentURL:)``.
     ///
     /// - Parameters:
@@ -91,10 +92,10 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     /// The `SameSite` attribute; `nil` for none. Kept: a session does not know which site causes a request.
     open var sameSitePolicy: HTTPCookieStringPolicy? { content.sameSite.map { HTTPCookieStringPolicy(rawValue: $0) } }
 
-    /// What the cookie is for, in words for people.
+    /// What the cookie is for, in words for people: the `Comment` attribute.
     open var comment: String? { content.comment }
 
-    /// Where to read more about that.
+    /// Where to read more about that: the `CommentURL` attribute.
     open var commentURL: URL? { content.commentURL.flatMap { URL(string: $0) } }
 
     /// The ports the cookie goes to; `nil` means all.
@@ -106,14 +107,13 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 
     open override var hash: Int { content.hashValue }
 
+    /// The attributes in Foundation's form, which leaves out `HttpOnly` and `SameSite`.
     open override var description: String {
-        var text = "<HTTPCookie version:\(version) name:\"\(name)\" value:\"\(value)\""
-        text += " expiresDate:\(expiresDate.map { "\($0)" } ?? "nil") sessionOnly:\(isSessionOnly)"
-        text += " domain:\"\(domain)\" path:\"\(path)\" isSecure:\(isSecure) isHTTPOnly:\(isHTTPOnly)"
-        if let sameSite = content.sameSite { text += " sameSite:\(sameSite)" }
-        if let comment { text += " comment:\"\(comment)\"" }
-        if let ports = content.ports { text += " ports:\(ports)" }
-        return text + ">"
+        let expiry = expiresDate.map { "\($0)" } ?? "nil"
+        let ports = content.ports?.map(String.init).joined(separator: ",") ?? "0"
+        return "<HTTPCookie version:\(version) name:\"\(name)\" value:\"\(value)\" expiresDate:\(expiry) "
+            + "sessionOnly:\(isSessionOnly) domain:\"\(domain)\" path:\"\(path)\" isSecure:\(isSecure) "
+            + "comment:\(comment ?? "nil") ports:{ \(ports) }>"
     }
 }
 
@@ -126,8 +126,7 @@ extension HTTPCookie {
         case never
         /// Those of the main document's own domain. A request that names no main document is one itself.
         ///
-        /// Without a list of public suffixes, the same domain means: one of the two hosts is the other or lies below
-        /// it.
+        /// The same domain means: one of the two hosts is the other or lies below it.
         case onlyFromMainDocumentDomain
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 internal import PurlHTTP
+internal import PurlIO
 import Synchronization
 
 /// A store of cookies, with the rules for which requests carry them (RFC 6265bis §5.7, §5.8).
@@ -8,11 +9,13 @@ import Synchronization
 /// only; the others, and all in a storage that is made with `init()`, live in memory. A domain has 50 cookies at most
 /// and a storage 3000; those that have not been used for the longest time make room.
 ///
-/// There is no list of public suffixes here: a name without a dot inside, such as `com`, and an IP address never share
-/// a cookie with another host, but a server below `co.uk` can set one for all of `co.uk`.
+/// A name without a dot inside, such as `com`, and an IP address never share a cookie with another host. Where the
+/// system has the list of public suffixes (`/usr/share/publicsuffix/public_suffix_list.dat`, of the package
+/// `publicsuffix`), no domain of that list does either; without it, a server below `co.uk` can set a cookie for all of
+/// `co.uk`.
 ///
 /// Safe from any thread. After a change `NSHTTPCookieManagerCookiesChanged` is posted, on the thread that made the
-/// change or, for what servers set, on a queue of its own.
+/// change or, for what servers set, on a thread for user code.
 /// `@unchecked Sendable` because the class is open; its only mutable state is `state`, behind a `Mutex`.
 open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     private struct State {
@@ -23,11 +26,11 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
     private let state: Mutex<State>
     let file: CookieFile?
+    private let publicSuffixes: PublicSuffixList
     private let clock: @Sendable () -> Date
 
     private static let standard = kept(in: .program)
     private static let groups = Mutex<[String: HTTPCookieStorage]>([:])
-    private static let announcements = DispatchQueue(label: "purl.cookies.announcements", qos: .utility)
 
     /// The program's cookies, kept from one run to the next. A second process of the same program gets what has been
     /// written when it starts, and both write what they change.
@@ -56,13 +59,18 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     /// Makes an empty storage in memory, for a session with cookies of its own.
     public override init() {
         file = nil
+        publicSuffixes = .system
         clock = { Date() }
         state = Mutex(State(jar: CookieJar()))
     }
 
     /// A storage with the cookies of the file, which is read when they are first needed.
-    init(file: CookieFile?, clock: @escaping @Sendable () -> Date = { Date() }) {
+    init(
+        file: CookieFile?, publicSuffixes: PublicSuffixList = .system,
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.file = file
+        self.publicSuffixes = publicSuffixes
         self.clock = clock
         state = Mutex(State(jar: file == nil ? CookieJar() : nil))
     }
@@ -199,7 +207,8 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
     /// Stores the cookies that the target's server may set. False when there are none.
     private func admit(_ cookies: [HTTPCookie], from target: CookieURL) -> Bool {
-        withJar { jar, now in
+        let cookies = cookies.compactMap { limited($0, from: target) }
+        return withJar { jar, now in
             var hasChanged = false
             for cookie in cookies where jar.admits(cookie, from: target) {
                 if jar.insert(cookie, set: now, at: now) { hasChanged = true }
@@ -208,11 +217,31 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         }
     }
 
+    /// The cookie as far as its domain is no public suffix (RFC 6265bis §5.7 step 9): one for a public suffix is
+    /// refused, except from the host of that name, which it is then for alone.
+    private func limited(_ cookie: HTTPCookie, from target: CookieURL) -> HTTPCookie? {
+        let domain = cookie.key.domain
+        guard !cookie.key.isHostOnly, publicSuffixes.suffixes.contains(domain) else { return cookie }
+        guard domain == target.host else { return nil }
+        var content = cookie.content
+        content.domain = domain
+        return HTTPCookie(content)
+    }
+
+    /// Whether storing a response's cookies waits for nothing: neither for code of the user's, nor for the file of public
+    /// suffixes.
+    func storesAtOnce(_ fields: HeaderFields) -> Bool {
+        !isSubclass && (publicSuffixes.isRead || fields.setCookies.allSatisfy(\.domain.isEmpty))
+    }
+
     /// The current date, by the storage's clock.
     private var now: Date { clock() }
 
     private func announce(_ hasChanged: Bool) {
-        if hasChanged { NotificationCenter.default.post(name: .NSHTTPCookieManagerCookiesChanged, object: self) }
+        guard hasChanged else { return }
+        Worker.shared.runUserCode {
+            NotificationCenter.default.post(name: .NSHTTPCookieManagerCookiesChanged, object: self)
+        }
     }
 }
 
@@ -244,8 +273,8 @@ extension HTTPCookieStorage {
     /// No cookie that a server sets lives longer: 400 days (RFC 6265bis §5.6.1, §5.6.2), in seconds.
     static let longestLife: TimeInterval = 400 * 24 * 60 * 60
 
-    /// A subclass is asked through the methods that it may override.
-    private var isSubclass: Bool { type(of: self) != HTTPCookieStorage.self }
+    /// Whether it is a subclass of the user's, which is asked through the methods that it may override.
+    var isSubclass: Bool { type(of: self) != HTTPCookieStorage.self }
 
     /// The value of the `Cookie` field for a request; `nil` when there is no cookie for it, and when the request has a
     /// `Cookie` field of its own.
@@ -255,7 +284,7 @@ extension HTTPCookieStorage {
     /// `URLRequest`. Not to be called when the session (`httpShouldSetCookies`) or the request
     /// (`httpShouldHandleCookies`) does not allow it.
     ///
-    /// A subclass is asked with `cookies(for:)`. On the network thread.
+    /// A subclass is asked with `cookies(for:)`, and on no account on the network thread.
     func cookieHeader(for request: URLRequest) -> String? {
         if !isSubclass, isEmpty { return nil }
         guard let url = request.url, request.value(forHTTPHeaderField: "Cookie") == nil,
@@ -272,8 +301,8 @@ extension HTTPCookieStorage {
     /// redirect before its target's head is composed, and before the delegate receives the response. Not to be called
     /// when the request's `httpShouldHandleCookies` is false.
     ///
-    /// A subclass receives them in `setCookies(_:for:mainDocumentURL:)`. On the network thread; the change is announced
-    /// on a queue of its own, since observers are user code.
+    /// A subclass receives them in `setCookies(_:for:mainDocumentURL:)`. On the network thread only where
+    /// ``storesAtOnce(_:)`` is true.
     ///
     /// - Parameters:
     ///   - url: The URL of the request that the response is for.
@@ -295,17 +324,14 @@ extension HTTPCookieStorage {
         if isSubclass {
             return setCookies(cookies, for: url, mainDocumentURL: mainDocumentURL)
         }
-        guard admit(cookies, from: target) else { return }
-        Self.announcements.async {
-            NotificationCenter.default.post(name: .NSHTTPCookieManagerCookiesChanged, object: self)
-        }
+        announce(admit(cookies, from: target))
     }
 
-    /// Calls the handler, on a queue of storages' own, when all changes so far are on disk. For `URLSession.flush`
+    /// Calls the handler, on a thread for user code, when all changes so far are on disk. For `URLSession.flush`
     /// and `reset`, which removes all cookies before.
     func flush(_ completion: @escaping @Sendable () -> Void) {
-        guard let file else { return Self.announcements.async(execute: completion) }
-        file.flush { Self.announcements.async(execute: completion) }
+        guard let file else { return Worker.shared.run(on: .userCode, completion) }
+        file.flush { Worker.shared.run(on: .userCode, completion) }
     }
 
     /// Whether a policy lets servers set cookies in answer to a request for `url`.

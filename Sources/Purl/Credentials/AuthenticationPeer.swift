@@ -57,13 +57,27 @@ struct AuthenticationPeer: Hashable, Sendable {
         }
     }
 
+    /// Its name or address, or the path of a local socket.
+    private var host: String {
+        switch endpoint {
+        case .host(let host, _): host
+        case .unix(let path): path
+        }
+    }
+
+    private var port: Int {
+        switch endpoint {
+        case .host(_, let port): Int(port)
+        case .unix: 0
+        }
+    }
+
     /// One of its protection spaces.
+    ///
+    /// - Parameter realm: The realm of its challenge. Servers that leave it out of a Basic challenge, where RFC 7617 §2
+    ///   requires it, have one space, which is named after the host.
     func space(realm: String?, method: String) -> URLProtectionSpace {
-        let (host, port) =
-            switch endpoint {
-            case .host(let host, let port): (host, Int(port))
-            case .unix(let path): (path, 0)
-            }
+        let realm = realm ?? host
         return switch role {
         case .server:
             URLProtectionSpace(host: host, port: port, protocol: scheme, realm: realm, authenticationMethod: method)

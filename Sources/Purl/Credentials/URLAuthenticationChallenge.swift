@@ -5,18 +5,18 @@ import Foundation
 /// `@unchecked Sendable` because the class is open; it is immutable.
 open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Sendable {
     /// The protection space that requires a credential.
-    public let protectionSpace: URLProtectionSpace
+    open private(set) var protectionSpace: URLProtectionSpace
     /// The credential that was refused last; `nil` when none has been tried. What the URL and the credential storage
     /// have is tried before a delegate is asked.
-    public let proposedCredential: URLCredential?
+    open private(set) var proposedCredential: URLCredential?
     /// How many credentials the server has refused for this request so far.
-    public let previousFailureCount: Int
+    open private(set) var previousFailureCount: Int
     /// The response that asks for a credential.
-    public let failureResponse: URLResponse?
+    open private(set) var failureResponse: URLResponse?
     /// Why the last attempt failed, where that was more than a refusal.
-    public let error: (any Error)?
+    open private(set) var error: (any Error)?
     /// Takes the answer, like the completion handler that comes with the challenge. Only the first answer counts.
-    public let sender: (any URLAuthenticationChallengeSender)?
+    open private(set) var sender: (any URLAuthenticationChallengeSender)?
 
     /// Makes a challenge.
     ///
@@ -76,8 +76,11 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
             as? URLResponse
         let domain = aDecoder.decodeObject(of: NSString.self, forKey: "errorDomain") as String?
         let sentence = aDecoder.decodeObject(of: NSString.self, forKey: "errorSentence") as String?
+        let reason = aDecoder.decodeObject(of: NSString.self, forKey: "errorReason") as String?
         let code = aDecoder.decodeInteger(forKey: "errorCode")
-        let userInfo = sentence.map { [NSLocalizedDescriptionKey: $0] } ?? [:]
+        var userInfo: [String: Any] = [:]
+        userInfo[NSLocalizedDescriptionKey] = sentence
+        userInfo[NSLocalizedFailureReasonErrorKey] = reason
         error = domain.map { domain -> any Error in
             guard domain == NSURLErrorDomain, let code = URLError.Code(rawValue: code) else {
                 return NSError(domain: domain, code: code, userInfo: userInfo)
@@ -88,7 +91,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
     }
 
     /// Writes the challenge to an archive, the proposed credential's password as it is, and of the error its domain,
-    /// code and sentence.
+    /// code, description and reason.
     ///
     /// - Parameter aCoder: The archive.
     open func encode(with aCoder: NSCoder) {
@@ -100,10 +103,11 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
         aCoder.encode(error.map { NSString(string: $0.domain) }, forKey: "errorDomain")
         aCoder.encode(error?.code ?? 0, forKey: "errorCode")
         aCoder.encode(error.map { NSString(string: $0.localizedDescription) }, forKey: "errorSentence")
+        aCoder.encode(error?.localizedFailureReason.map { NSString(string: $0) }, forKey: "errorReason")
     }
 
     open override var description: String {
-        "<\(Self.self)> { \(protectionSpace), previous failures: \(previousFailureCount) }"
+        "\(super.description) { \(protectionSpace), previous failures: \(previousFailureCount) }"
     }
 }
 

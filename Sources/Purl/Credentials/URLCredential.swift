@@ -20,7 +20,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
     private let contents: UserAndPassword
     /// How long the credential is kept.
-    public let persistence: Persistence
+    open private(set) var persistence: Persistence
 
     /// Makes a credential.
     ///
@@ -86,7 +86,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
     /// Without the password: descriptions end up in logs.
     open override var description: String {
-        "<\(Self.self)> { user: \(contents.user), persistence: \(persistence) }"
+        "\(super.description) { user: \(contents.user), persistence: \(persistence) }"
     }
 }
 

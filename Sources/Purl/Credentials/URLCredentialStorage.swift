@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// The credentials of a program, by protection space: in memory, for as long as the storage lives.
@@ -95,6 +96,9 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
         add(credential, for: space, asDefault: true)
     }
 
+    /// Whether it is a subclass of the user's, whose code must not keep the network thread.
+    var isSubclass: Bool { type(of: self) != URLCredentialStorage.self }
+
     /// Removes everything.
     func removeAll() {
         let wasEmpty = spaces.withLock { spaces in
@@ -119,7 +123,9 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
 
     private func announceChange() {
-        NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
+        Worker.shared.runUserCode {
+            NotificationCenter.default.post(name: .NSURLCredentialStorageChanged, object: self)
+        }
     }
 }
 
@@ -137,6 +143,19 @@ extension URLCredentialStorage {
         completionHandler: ([String: URLCredential]?) -> Void
     ) {
         completionHandler(credentials(for: protectionSpace))
+    }
+
+    /// The credentials of a space by user; `nil` when there are none.
+    ///
+    /// - Parameters:
+    ///   - protectionSpace: The protection space.
+    ///   - task: Ignored.
+    public func credentials(
+        for protectionSpace: URLProtectionSpace, task: URLSessionTask
+    ) async -> [String: URLCredential]? {
+        await withCheckedContinuation { continuation in
+            getCredentials(for: protectionSpace, task: task) { continuation.resume(returning: $0) }
+        }
     }
 
     /// Adds a credential; see ``set(_:for:)``.
@@ -173,6 +192,17 @@ extension URLCredentialStorage {
         for space: URLProtectionSpace, task: URLSessionTask, completionHandler: (URLCredential?) -> Void
     ) {
         completionHandler(defaultCredential(for: space))
+    }
+
+    /// The credential a session tries by itself; `nil` when there is none.
+    ///
+    /// - Parameters:
+    ///   - space: The protection space.
+    ///   - task: Ignored.
+    public func defaultCredential(for space: URLProtectionSpace, task: URLSessionTask) async -> URLCredential? {
+        await withCheckedContinuation { continuation in
+            getDefaultCredential(for: space, task: task) { continuation.resume(returning: $0) }
+        }
     }
 
     /// Adds a default credential; see ``setDefaultCredential(_:for:)``.

@@ -8,6 +8,9 @@ import Foundation
 open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     private let values: Values
 
+    /// The host as it was written. Spaces whose hosts differ in the case of letters alone are equal.
+    private let writtenHost: String
+
     private struct Values: Hashable {
         let host: String
         let port: Int
@@ -21,14 +24,18 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     /// Makes a protection space of a server.
     ///
     /// - Parameters:
-    ///   - host: The host's name or address; the case of letters does not matter.
+    ///   - host: The host's name or address, whose letter case does not matter, or the path of a socket of this machine,
+    ///     whose letter case does.
     ///   - port: Its port.
     ///   - protocol: The scheme, ``NSURLProtectionSpaceHTTP`` for instance.
     ///   - realm: The name the server gave the space.
     ///   - authenticationMethod: How a client authenticates; `nil` means ``NSURLAuthenticationMethodDefault``.
     public init(host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?) {
+        writtenHost = host
         values = Values(
-            host: host.lowercased(), port: port, scheme: `protocol`, proxyType: nil, isProxy: false, realm: realm,
+            // A server's path, at a socket of this machine, is no name.
+            host: host.hasPrefix("/") ? host : host.lowercased(), port: port, scheme: `protocol`, proxyType: nil,
+            isProxy: false, realm: realm,
             method: authenticationMethod ?? NSURLAuthenticationMethodDefault)
     }
 
@@ -41,6 +48,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     ///   - realm: The name the proxy gave the space.
     ///   - authenticationMethod: How a client authenticates; `nil` means ``NSURLAuthenticationMethodDefault``.
     public init(proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?) {
+        writtenHost = host
         values = Values(
             host: host.lowercased(), port: port, scheme: nil, proxyType: type, isProxy: true, realm: realm,
             method: authenticationMethod ?? NSURLAuthenticationMethodDefault)
@@ -51,14 +59,15 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
             let method = aDecoder.decodeObject(of: NSString.self, forKey: "authenticationMethod")
         else { return nil }
         func text(_ key: String) -> String? { aDecoder.decodeObject(of: NSString.self, forKey: key).map { "\($0)" } }
+        writtenHost = "\(host)"
         values = Values(
-            host: "\(host)", port: aDecoder.decodeInteger(forKey: "port"), scheme: text("protocol"),
+            host: writtenHost.lowercased(), port: aDecoder.decodeInteger(forKey: "port"), scheme: text("protocol"),
             proxyType: text("proxyType"), isProxy: aDecoder.decodeBool(forKey: "isProxy"), realm: text("realm"),
             method: "\(method)")
     }
 
     open func encode(with aCoder: NSCoder) {
-        aCoder.encode(NSString(string: values.host), forKey: "host")
+        aCoder.encode(NSString(string: writtenHost), forKey: "host")
         aCoder.encode(values.port, forKey: "port")
         aCoder.encode(values.scheme.map { NSString(string: $0) }, forKey: "protocol")
         aCoder.encode(values.proxyType.map { NSString(string: $0) }, forKey: "proxyType")
@@ -85,8 +94,8 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
         values.scheme == NSURLProtectionSpaceHTTPS || values.method == NSURLAuthenticationMethodHTTPDigest
     }
 
-    /// The host, in small letters.
-    open var host: String { values.host }
+    /// The host.
+    open var host: String { writtenHost }
 
     /// The port.
     open var port: Int { values.port }
@@ -103,7 +112,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     /// Whether this is the space of a proxy.
     open override func isProxy() -> Bool { values.isProxy }
 
-    /// Equal spaces agree in everything.
+    /// Equal spaces agree in everything but the case of the host's letters.
     ///
     /// - Parameter object: Another object.
     open override func isEqual(_ object: Any?) -> Bool {
@@ -113,8 +122,12 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     open override var hash: Int { values.hashValue }
 
     open override var description: String {
-        let kind = values.isProxy ? "proxy \(proxyType ?? "")" : values.scheme ?? "server"
-        return "<URLProtectionSpace \(kind) \(host):\(port), \(authenticationMethod), realm \(realm ?? "none")>"
+        let values = [
+            "Host:\(host)", "Server:\(self.protocol ?? "(null)")", "Auth-Scheme:\(authenticationMethod)",
+            "Realm:\(realm ?? "(null)")", "Port:\(port)", "Proxy:\(isProxy() ? "YES" : "NO")",
+            "Proxy-Type:\(proxyType ?? "(null)")",
+        ]
+        return "<\(type(of: self)) \(Unmanaged.passUnretained(self).toOpaque())>: \(values.joined(separator: ", "))"
     }
 }
 
@@ -161,6 +174,10 @@ public let NSURLAuthenticationMethodHTMLForm = "NSURLAuthenticationMethodHTMLFor
 public let NSURLAuthenticationMethodNTLM = "NSURLAuthenticationMethodNTLM"
 /// Kerberos or NTLM, which Purl does not speak.
 public let NSURLAuthenticationMethodNegotiate = "NSURLAuthenticationMethodNegotiate"
+/// A certificate of the client's, which no server asks for without TLS.
+public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
+/// The question whether a server's certificate is trusted, which is not asked without TLS.
+public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
 /// An option of ``URLCredentialStorage/remove(_:for:options:)`` that means something on Apple's systems only.
 public let NSURLCredentialStorageRemoveSynchronizableCredentials =

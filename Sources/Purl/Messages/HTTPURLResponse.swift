@@ -10,8 +10,10 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     private let version: String?
     /// The header fields, in the bytes the server sent.
     let fields: HeaderFields
-    /// Whether the body is delivered without its content coding, so that `Content-Length` is not its length.
+    /// Whether the body is delivered without its content coding.
     private let isDecoded: Bool
+    /// Whether a server has sent it in a message: then a transfer coding decides where the body ends (RFC 9112 §6.3).
+    private let isReceived: Bool
 
     /// Makes a response, for tests and for protocols that load without a server.
     ///
@@ -29,6 +31,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         }
         self.fields = fields
         isDecoded = false
+        isReceived = false
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
@@ -38,6 +41,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         version = head.version == .http1_0 ? "HTTP/1.0" : "HTTP/1.1"
         fields = head.fields
         isDecoded = CodedBody(head) != nil
+        isReceived = true
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
@@ -86,17 +90,23 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         }
     }
 
+    /// The media type of `Content-Type` in lower case, without parameters; what is no media type as it is.
     open override var mimeType: String? {
-        fields[.contentType].flatMap(MediaType.init)?.essence
+        guard let field = fields[.contentType] else { return nil }
+        if let type = MediaType(field) { return type.essence }
+        let text = field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        return text.isEmpty ? nil : text
     }
 
     open override var textEncodingName: String? {
         fields[.contentType].flatMap(MediaType.init)?.charset?.lowercased()
     }
 
+    /// The value of `Content-Length`, or −1 (`NSURLSessionTransferSizeUnknown`) without a valid one. It is −1 too in a
+    /// session's response whose coding the session has undone: the length of what it delivers is another one.
     open override var expectedContentLength: Int64 {
-        guard !isDecoded, !fields.contains(.transferEncoding), let text = fields.values(of: .contentLength).first,
-            let length = Int64(text), length >= 0
+        guard !isDecoded, !(isReceived && fields.contains(.transferEncoding)),
+            let text = fields.values(of: .contentLength).first, let length = Int64(text), length >= 0
         else { return NSURLSessionTransferSizeUnknown }
         return length
     }
@@ -118,6 +128,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         }
         self.fields = fields
         isDecoded = aDecoder.decodeBool(forKey: "isDecoded")
+        isReceived = aDecoder.decodeBool(forKey: "isReceived")
         super.init(coder: aDecoder)
     }
 
@@ -125,6 +136,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         super.encode(with: aCoder)
         aCoder.encode(statusCode, forKey: "statusCode")
         aCoder.encode(isDecoded, forKey: "isDecoded")
+        aCoder.encode(isReceived, forKey: "isReceived")
         aCoder.encode(version as NSString?, forKey: "httpVersion")
         aCoder.encode(fields.map(\.name) as NSArray, forKey: "names")
         aCoder.encode(fields.map(\.value) as NSArray, forKey: "values")
@@ -144,12 +156,11 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     open override var description: String {
-        let lines = fields.map { "    \($0.name): \($0.value)" }.joined(separator: "\n")
-        return """
-            <\(Self.self)> { URL: \(url?.absoluteString ?? "nil") } { Status Code: \(statusCode), Headers {
-            \(lines)
-            } }
-            """
+        let lines = stringFields.sorted { $0.key < $1.key }.map { name, value in
+            "   \"\(name)\" = \(name == "Content-Type" ? "\"\(value)\"" : URLPassword.hidden(in: value));\n"
+        }
+        return "<\(type(of: self)) \(Unmanaged.passUnretained(self).toOpaque())> "
+            + "{ URL: \(url?.shownText ?? "(null)") }{ status: \(statusCode), headers {\n\(lines.joined())} }"
     }
 }
 

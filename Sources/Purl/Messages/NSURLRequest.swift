@@ -7,6 +7,7 @@ import Foundation
 open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
     public typealias CachePolicy = URLRequest.CachePolicy
     public typealias NetworkServiceType = URLRequest.NetworkServiceType
+    public typealias Attribution = URLRequest.Attribution
 
     /// The request as a value. Only ``NSMutableURLRequest`` changes it.
     final fileprivate(set) var value: URLRequest
@@ -93,13 +94,53 @@ open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
         get { value.httpShouldUsePipelining }
         set { value.httpShouldUsePipelining = newValue }
     }
+    /// See ``URLRequest/allowsExpensiveNetworkAccess``.
+    open internal(set) var allowsExpensiveNetworkAccess: Bool {
+        get { value.allowsExpensiveNetworkAccess }
+        set { value.allowsExpensiveNetworkAccess = newValue }
+    }
+    /// See ``URLRequest/allowsConstrainedNetworkAccess``.
+    open internal(set) var allowsConstrainedNetworkAccess: Bool {
+        get { value.allowsConstrainedNetworkAccess }
+        set { value.allowsConstrainedNetworkAccess = newValue }
+    }
+    /// See ``URLRequest/allowsUltraConstrainedNetworkAccess``.
+    open internal(set) var allowsUltraConstrainedNetworkAccess: Bool {
+        get { value.allowsUltraConstrainedNetworkAccess }
+        set { value.allowsUltraConstrainedNetworkAccess = newValue }
+    }
+    /// See ``URLRequest/requiresDNSSECValidation``.
+    open internal(set) var requiresDNSSECValidation: Bool {
+        get { value.requiresDNSSECValidation }
+        set { value.requiresDNSSECValidation = newValue }
+    }
+    /// See ``URLRequest/assumesHTTP3Capable``.
+    open internal(set) var assumesHTTP3Capable: Bool {
+        get { value.assumesHTTP3Capable }
+        set { value.assumesHTTP3Capable = newValue }
+    }
+    /// See ``URLRequest/allowsPersistentDNS``.
+    open internal(set) var allowsPersistentDNS: Bool {
+        get { value.allowsPersistentDNS }
+        set { value.allowsPersistentDNS = newValue }
+    }
+    /// See ``URLRequest/attribution``.
+    open internal(set) var attribution: NSURLRequest.Attribution {
+        get { value.attribution }
+        set { value.attribution = newValue }
+    }
+    /// See ``URLRequest/cookiePartitionIdentifier``.
+    open internal(set) var cookiePartitionIdentifier: String? {
+        get { value.cookiePartitionIdentifier }
+        set { value.cookiePartitionIdentifier = newValue }
+    }
 
     /// The value of a header field; names compare without regard to case (RFC 9110 §5.1).
     ///
     /// - Parameter field: The field's name.
     open func value(forHTTPHeaderField field: String) -> String? { value.value(forHTTPHeaderField: field) }
 
-    open override var description: String { "<\(type(of: self))> \(value)" }
+    open override var description: String { "\(super.description) { URL: \(url?.shownText ?? "(null)") }" }
 
     // MARK: NSSecureCoding
 
@@ -242,6 +283,38 @@ open class NSMutableURLRequest: NSURLRequest {
     open override var httpShouldUsePipelining: Bool {
         get { super.httpShouldUsePipelining }
         set { super.httpShouldUsePipelining = newValue }
+    }
+    open override var allowsExpensiveNetworkAccess: Bool {
+        get { super.allowsExpensiveNetworkAccess }
+        set { super.allowsExpensiveNetworkAccess = newValue }
+    }
+    open override var allowsConstrainedNetworkAccess: Bool {
+        get { super.allowsConstrainedNetworkAccess }
+        set { super.allowsConstrainedNetworkAccess = newValue }
+    }
+    open override var allowsUltraConstrainedNetworkAccess: Bool {
+        get { super.allowsUltraConstrainedNetworkAccess }
+        set { super.allowsUltraConstrainedNetworkAccess = newValue }
+    }
+    open override var requiresDNSSECValidation: Bool {
+        get { super.requiresDNSSECValidation }
+        set { super.requiresDNSSECValidation = newValue }
+    }
+    open override var assumesHTTP3Capable: Bool {
+        get { super.assumesHTTP3Capable }
+        set { super.assumesHTTP3Capable = newValue }
+    }
+    open override var allowsPersistentDNS: Bool {
+        get { super.allowsPersistentDNS }
+        set { super.allowsPersistentDNS = newValue }
+    }
+    open override var attribution: NSURLRequest.Attribution {
+        get { super.attribution }
+        set { super.attribution = newValue }
+    }
+    open override var cookiePartitionIdentifier: String? {
+        get { super.cookiePartitionIdentifier }
+        set { super.cookiePartitionIdentifier = newValue }
     }
 
     /// Sets a header field, replacing its value; `nil` removes it.

@@ -33,6 +33,9 @@ public struct URLRequest: Hashable, Sendable {
         case video = 2
         case background = 3
         case voice = 4
+        case responsiveData = 6
+        case avStreaming = 8
+        case responsiveAV = 9
         case networkServiceTypeCallSignaling = 11
 
         /// The newer name of ``networkServiceTypeCallSignaling``.
@@ -42,7 +45,7 @@ public struct URLRequest: Hashable, Sendable {
     /// The default time-out of a request, in seconds.
     static let defaultTimeoutInterval: TimeInterval = 60
 
-    /// The URL to load.
+    /// The URL to load. The initialiser makes a relative URL absolute; one that is set later stays relative to its base.
     public var url: URL? {
         get { content.values.url }
         set { change { $0.url = newValue } }
@@ -85,6 +88,12 @@ public struct URLRequest: Hashable, Sendable {
         set { change { $0.httpShouldUsePipelining = newValue } }
     }
 
+    /// What Purl keeps without effect.
+    var hints: RequestHints {
+        get { content.values.hints }
+        set { change { $0.hints = newValue } }
+    }
+
     /// The properties of ``URLProtocol/setProperty(_:forKey:in:)``; no part of the request's identity.
     var properties: [String: any Sendable] {
         get { content.values.properties }
@@ -100,20 +109,36 @@ public struct URLRequest: Hashable, Sendable {
         var allowsCellularAccess = true
         var httpShouldHandleCookies = true
         var httpShouldUsePipelining = false
+        var hints = RequestHints()
         var properties: [String: any Sendable] = [:]
         var method = RequestMethod.get
         var body: Body?
-        var fields: [HeaderLine] = []
+        /// `nil` when none has ever been set.
+        var fields: [HeaderLine]?
 
-        func position(of field: String) -> Int? { fields.firstIndex { $0.isNamed(field) } }
+        func position(of field: String) -> Int? { fields?.firstIndex { $0.isNamed(field) } }
 
+        /// Sets a field, whose first spelling stays. A value that would end the field's line is not taken.
         mutating func set(_ value: String?, for field: String) {
-            switch (position(of: field), value) {
-            case (let position?, let value?): fields[position] = HeaderLine(name: field, value: value)
-            case (let position?, nil): fields.remove(at: position)
-            case (nil, let value?): fields.append(HeaderLine(name: field, value: value))
-            case (nil, nil): break
+            guard let value else {
+                if let position = position(of: field) { fields?.remove(at: position) }
+                return
             }
+            guard HeaderLine.mayHave(value) else { return }
+            if let position = position(of: field) {
+                fields?[position].value = value
+            } else {
+                fields = fields ?? []
+                fields?.append(HeaderLine(name: field, value: value))
+            }
+        }
+
+        /// Adds to a field. A value that would end the field's line is not taken.
+        mutating func add(_ value: String, to field: String) {
+            guard let position = position(of: field), let line = fields?[position] else {
+                return set(value, for: field)
+            }
+            set("\(line.value),\(value)", for: field)
         }
     }
 
@@ -137,10 +162,7 @@ public struct URLRequest: Hashable, Sendable {
         set { change { $0.body = newValue } }
     }
 
-    private var fields: [HeaderLine] {
-        get { content.values.fields }
-        set { change { $0.fields = newValue } }
-    }
+    private var fields: [HeaderLine] { content.values.fields ?? [] }
 
     /// The request method.
     var method: RequestMethod { content.values.method }
@@ -148,25 +170,40 @@ public struct URLRequest: Hashable, Sendable {
     /// What ``httpMethod`` keeps in capitals whatever the case it is set in.
     private static var methodsInCapitals: [RequestMethod] { [.get, .head, .post, .put, .delete, .connect] }
 
-    private enum Body: Hashable, Sendable {
+    private enum Body: Sendable {
         case data(Data)
         case stream(BodyStream)
     }
 
     /// One header field in the program's spelling.
-    private struct HeaderLine: Hashable, Sendable {
+    private struct HeaderLine: Sendable {
         var name: String
         var value: String
 
         func isNamed(_ other: String) -> Bool {
             name.utf8.elementsEqual(other.utf8) || name.lowercased() == other.lowercased()
         }
+
+        /// Whether `value` stays within its field: CR, LF and NUL do not, except where a line is folded (RFC 9112 §5.2).
+        static func mayHave(_ value: String) -> Bool {
+            !breaksLine(value) || !breaksLine(unfolded(value))
+        }
+
+        private static func breaksLine(_ value: String) -> Bool {
+            value.utf8.contains { $0 == 0x00 || $0 == 0x0A || $0 == 0x0D }
+        }
+
+        /// The value in one line. RFC 9112 §5.2: a client sends no folded lines.
+        static func unfolded(_ value: String) -> String {
+            guard value.utf8.contains(UInt8(ascii: "\r")) else { return value }
+            return value.replacingOccurrences(of: "\r\n ", with: " ").replacingOccurrences(of: "\r\n\t", with: " ")
+        }
     }
 
     /// Makes a GET request for `url`.
     ///
     /// - Parameters:
-    ///   - url: The URL to load.
+    ///   - url: The URL to load. A relative one is made absolute.
     ///   - cachePolicy: How the request uses the cache.
     ///   - timeoutInterval: The longest time without progress, in seconds.
     public init(
@@ -174,7 +211,7 @@ public struct URLRequest: Hashable, Sendable {
         cachePolicy: CachePolicy = .useProtocolCachePolicy,
         timeoutInterval: TimeInterval = 60.0
     ) {
-        content = Content(Values(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval))
+        content = Content(Values(url: url.absoluteURL, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval))
     }
 
     /// A request without a URL, in place of one that could not be read.
@@ -232,15 +269,15 @@ public struct URLRequest: Hashable, Sendable {
         return stream
     }
 
-    /// All header fields, by name as written.
+    /// All header fields, by name as written; `nil` when none has ever been set. Values that
+    /// ``setValue(_:forHTTPHeaderField:)`` does not take are left out.
     public var allHTTPHeaderFields: [String: String]? {
         get {
-            guard !fields.isEmpty else { return nil }
-            return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            content.values.fields.map { Dictionary($0.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
         }
         set {
             change { values in
-                values.fields = []
+                values.fields = newValue.map { _ in [] }
                 for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) { values.set(value, for: name) }
             }
         }
@@ -253,7 +290,10 @@ public struct URLRequest: Hashable, Sendable {
         fields.first { $0.isNamed(field) }?.value
     }
 
-    /// Sets a header field, replacing its value; `nil` removes it.
+    /// Sets a header field, replacing its value; `nil` removes it. A field that is there keeps the spelling of its name.
+    ///
+    /// A value with CR, LF or NUL, which could end the field and begin another, is not taken: the field stays as it is. CR LF
+    /// with a blank or a tab after it is taken as a folded line, and sent as one blank (RFC 9112 §5.2).
     ///
     /// - Parameters:
     ///   - value: The value.
@@ -262,55 +302,56 @@ public struct URLRequest: Hashable, Sendable {
         change { $0.set(value, for: field) }
     }
 
-    /// Adds to a header field: an existing value is kept, with a comma between (RFC 9110 §5.3).
+    /// Adds to a header field: an existing value is kept, with a comma between (RFC 9110 §5.3). A value that
+    /// ``setValue(_:forHTTPHeaderField:)`` does not take is not added.
     ///
     /// - Parameters:
     ///   - value: The value to add.
     ///   - field: The field's name.
     public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
-        change { values in
-            if let position = values.position(of: field) {
-                values.fields[position].value += "," + value
-            } else {
-                values.fields.append(HeaderLine(name: field, value: value))
-            }
-        }
+        change { $0.add(value, to: field) }
     }
 
     /// Replaces all fields by those of a message.
     mutating func replaceFields(with sent: HeaderFields) {
-        fields = sent.map { HeaderLine(name: $0.name, value: $0.value) }
+        let lines = sent.map { HeaderLine(name: $0.name, value: $0.value) }
+        change { $0.fields = lines }
     }
 
     /// Whether it has any header fields.
     var hasFields: Bool { !fields.isEmpty }
 
-    /// The header fields in the order in which they were set.
+    /// The header fields in the order in which they were set, each in one line.
     var headerLines: [(name: String, value: String)] {
-        fields.map { ($0.name, $0.value) }
+        fields.map { ($0.name, HeaderLine.unfolded($0.value)) }
     }
 
+    /// Whether two requests load the same in the same way: URL, document, method, cache policy, and whether cookies and
+    /// cellular interfaces are used. Header fields, body, time-out, kind of traffic and pipelining do not count, as in
+    /// Foundation.
+    ///
+    /// - Parameters:
+    ///   - lhs: A request.
+    ///   - rhs: Another request.
     public static func == (lhs: URLRequest, rhs: URLRequest) -> Bool {
         if lhs.content === rhs.content { return true }
-        return lhs.url == rhs.url && lhs.method == rhs.method && lhs.cachePolicy == rhs.cachePolicy
-            && lhs.timeoutInterval == rhs.timeoutInterval && lhs.mainDocumentURL == rhs.mainDocumentURL
-            && lhs.networkServiceType == rhs.networkServiceType
-            && lhs.allowsCellularAccess == rhs.allowsCellularAccess
+        return lhs.url == rhs.url && lhs.mainDocumentURL == rhs.mainDocumentURL && lhs.method == rhs.method
+            && lhs.cachePolicy == rhs.cachePolicy && lhs.allowsCellularAccess == rhs.allowsCellularAccess
             && lhs.httpShouldHandleCookies == rhs.httpShouldHandleCookies
-            && lhs.httpShouldUsePipelining == rhs.httpShouldUsePipelining
-            && lhs.body == rhs.body && Set(lhs.fields) == Set(rhs.fields)
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(url)
+        hasher.combine(mainDocumentURL)
         hasher.combine(method)
-        hasher.combine(Set(fields))
-        hasher.combine(body)
+        hasher.combine(allowsCellularAccess)
+        hasher.combine(httpShouldHandleCookies)
     }
 }
 
 extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { url?.description ?? "url: nil" }
+    /// The URL, its password hidden.
+    public var description: String { url.map { URLPassword.hidden(in: $0.description) } ?? "url: nil" }
 
     public var debugDescription: String { description }
 

@@ -33,7 +33,11 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     /// The character encoding's name as the server sent it.
     open var textEncodingName: String? { encoding }
 
-    /// A name under which the body may be saved: always a single path component, whatever the server sent.
+    /// A name under which the body may be saved: always a single path component, whatever the server sent. Slashes in it
+    /// have become underscores.
+    ///
+    /// It does not begin with a dot or a dash, has no control and no format characters, and at most 255 bytes of UTF-8: see
+    /// <doc:FilesAndNames>.
     ///
     /// Taken from `Content-Disposition` (RFC 6266), else the URL's last path component, else its host, else "Unknown".
     open var suggestedFilename: String? {
@@ -73,7 +77,7 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
     }
 
     open override var description: String {
-        "<\(Self.self)> { URL: \(url?.absoluteString ?? "nil") } { MIME type: \(mimeType ?? "unknown"), "
+        "\(super.description) { URL: \(url?.shownText ?? "(null)") } { MIME type: \(mimeType ?? "(null)"), "
             + "length: \(expectedContentLength) }"
     }
 
@@ -88,8 +92,8 @@ open class URLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable
 
 /// The name under which a body may be saved.
 ///
-/// What the server sends is untrusted (RFC 6266 §4.3): the result is always one path component, without separators and
-/// control characters, and is neither "." nor "..".
+/// What the server sends is untrusted (RFC 6266 §4.3): the result is always a name that `SafeFilename` has made, in which
+/// separators have become underscores.
 enum SuggestedFilename {
     static func choose(contentDisposition: String?, url: URL?) -> String {
         let offered = [
@@ -103,14 +107,12 @@ enum SuggestedFilename {
         return "Unknown"
     }
 
-    /// The part of `name` that can be one path component; `nil` when nothing is left.
+    /// The name as a safe one; `nil` when it has nothing but dots and separators.
     private static func singleComponent(_ name: String) -> String? {
-        // A backslash separates on other systems, and a server there may send a whole path.
-        let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
-        let scalars = last.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
-        var text = String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
-        // NAME_MAX is 255 bytes; the ends of long names are kept because the extension is there.
-        while text.utf8.count > 255 { text.removeFirst() }
-        return text.isEmpty || text.allSatisfy { $0 == "." } ? nil : text
+        let separators = "./\\".unicodeScalars
+        guard name.unicodeScalars.contains(where: { !separators.contains($0) && !$0.properties.isWhitespace }) else {
+            return nil
+        }
+        return SafeFilename.make(from: name)
     }
 }

@@ -52,6 +52,7 @@ final class TransactionMetricsCollector {
         var responseContentBytes: Int64 = 0
         var isReused = false
         var isProxied = false
+        var isMultipath = false
         var local: SocketAddress?
         var remote: SocketAddress?
         /// Whether it went over a connection.
@@ -78,6 +79,7 @@ final class TransactionMetricsCollector {
         values.wasSent = true
         values.isReused = connection.isReused
         values.isProxied = connection.leadsToProxy
+        values.isMultipath = connection.isMultipath
         values.dial = connection.isReused ? nil : connection.dialTimes
         (values.local, values.remote) = connection.ends
     }

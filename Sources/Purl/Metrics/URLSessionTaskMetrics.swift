@@ -54,7 +54,7 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
 
     open override var description: String {
         let lines = transactionMetrics.map { "\n    \($0)" }.joined()
-        return "<\(Self.self)> { \(taskInterval.duration) s, redirects: \(redirectCount) }\(lines)"
+        return "\(super.description) { \(taskInterval.duration) s, redirects: \(redirectCount) }\(lines)"
     }
 }
 
@@ -161,8 +161,8 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     public var isProxyConnection: Bool { values.isProxied }
     /// The connection had carried a request before.
     public var isReusedConnection: Bool { values.isReused }
-    /// Always false: connections are plain TCP, or Unix-domain sockets.
-    public var isMultipath: Bool { false }
+    /// The connection spoke Multipath TCP; see ``URLSessionConfiguration/multipathServiceType``.
+    public var isMultipath: Bool { values.isMultipath }
     /// Where the response came from.
     public var resourceFetchType: URLSessionTaskMetrics.ResourceFetchType { values.source }
     /// Always unknown: the system's resolver does not report it.
@@ -173,7 +173,7 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
         let connection = isReusedConnection ? "reused" : "new"
         let end = responseEndDate ?? responseStartDate ?? requestEndDate ?? requestStartDate ?? fetchStartDate
         let seconds = zip([end], [fetchStartDate]).map { $0?.timeIntervalSince($1 ?? .distantPast) ?? 0 }.first ?? 0
-        return "<\(Self.self)> { \(request.summary): \(status), \(resourceFetchType), \(seconds) s, "
+        return "\(super.description) { \(request.summary): \(status), \(resourceFetchType), \(seconds) s, "
             + "\(connection) connection to \(remoteAddress ?? "nowhere"):\(remotePort ?? "") }"
     }
 }

@@ -82,7 +82,8 @@ open class URLProtocol: NSObject {
 
     /// Begins to load, and reports to the ``client``; it may continue after this returns. Here it fails.
     open func startLoading() {
-        client?.urlProtocol(self, didFailWithError: URLError(.resourceUnavailable))
+        let error = URLError(.resourceUnavailable, reason: "The protocol loads nothing.")
+        client?.urlProtocol(self, didFailWithError: error)
     }
 
     /// Stops the load, which has finished or is not wanted any more. Called once for every load that began.

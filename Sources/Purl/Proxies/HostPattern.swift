@@ -14,6 +14,9 @@ struct HostPattern: Hashable, Sendable {
         case addresses(AddressRange)
     }
 
+    /// The names and addresses of this machine (RFC 6761 §6.3).
+    static let thisMachine = ["localhost", "127.0.0.0/8", "::1", "::ffff:127.0.0.0/104"].compactMap { HostPattern($0) }
+
     private let kind: Kind
     /// The only port that is meant; `nil` for any.
     private let port: UInt16?

@@ -34,38 +34,35 @@ struct ProxyRules: Sendable {
         excludesSimpleNames = simpleNames
     }
 
-    /// The rules of a configuration: a dictionary goes before the environment.
-    init(_ settings: URLSessionConfiguration.Values, environment: @autoclosure () -> [String: String]) {
+    /// The rules of a configuration: a dictionary takes precedence over the environment.
+    init(_ settings: URLSessionConfiguration.Values) {
         if let dictionary = settings.proxyDictionary {
             self.init(dictionary)
-        } else if settings.usesEnvironmentProxies {
-            self.init(environment: environment())
         } else {
-            self.init()
+            self.init(environment: settings.proxyVariables ?? Self.variables)
         }
     }
 
-    /// What counts of the process's environment.
-    static var environment: [String: String] {
-        let names = [
-            "http_proxy", "HTTP_PROXY", "REQUEST_METHOD", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-        ]
+    /// The proxy variables of the process's environment.
+    ///
+    /// `HTTP_PROXY` is none of them: a server that runs a program for a request (RFC 3875 §4.1.18) turns that request's
+    /// `Proxy` field into it.
+    private static var variables: [String: String] {
+        let names = ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
         return names.reduce(into: [:]) { $0[$1] = Environment.value(of: $1) }
     }
 
-    /// The rules of `http_proxy`, `all_proxy` and `no_proxy`.
+    /// The rules of `http_proxy`, `all_proxy` and `no_proxy`. A variable that is empty counts as missing.
     init(environment: [String: String]) {
-        // A server that runs a program for a request (RFC 3875 §4.1.18) turns that request's `Proxy` field into HTTP_PROXY.
-        let capitals = environment["REQUEST_METHOD"] == nil ? environment["HTTP_PROXY"] : nil
-        let text = environment["http_proxy"] ?? capitals ?? environment["all_proxy"] ?? environment["ALL_PROXY"] ?? ""
-        let exceptions = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
-        guard !text.isEmpty else {
+        func value(_ names: String...) -> String? { names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } }
+        guard let text = value("http_proxy", "all_proxy", "ALL_PROXY") else {
             self.init()
             return
         }
+        let exceptions = value("no_proxy", "NO_PROXY")?.split { $0 == "," || $0.isWhitespace } ?? []
         self.init(
             Result { () throws(ProxyFault) in try HTTPProxy(text) },
-            except: exceptions.split { $0 == "," || $0.isWhitespace }.compactMap { HostPattern($0) })
+            except: HostPattern.thisMachine + exceptions.compactMap { HostPattern($0) })
     }
 
     /// The proxy for a request; `nil` when requests go to the server directly.

@@ -12,8 +12,8 @@ final class BodyReceiver {
     /// Where the content goes.
     enum Destination {
         case delegate(ByteMailbox)
-        /// Memory, for a handler that takes the whole body.
-        case memory
+        /// Memory, for a handler that takes the whole body. A delegate may receive a copy as it arrives.
+        case memory(copy: ByteMailbox?)
         case bytes(ByteStream)
         case storage(BodyStorage)
     }
@@ -30,26 +30,35 @@ final class BodyReceiver {
 
     private let transfer: Transfer
     private let destination: Destination
-    /// The length of the whole resource; `nil` where the server has not sent it.
-    private let total: Int64?
+    /// Where the content ends in the resource; `nil` where the server has not sent its length.
+    private let limit: Int64?
+    /// How many bytes the destination holds already of those that arrive next.
+    private var overlap: Int64
+    /// Whether the body begins with bytes that the destination holds already.
+    let isOverlapping: Bool
     /// Receives a copy of what goes to a delegate.
     private let cache: CacheTransaction?
     private var coding: CodedBody?
-    private var received: Int64
+    /// How many bytes of the resource there are.
+    private(set) var received: Int64
     private var progress = Progress.arriving
     private var collected = Data()
 
     /// - Parameters:
     ///   - offset: How much of the resource the destination holds already.
+    ///   - overlap: How many of these bytes the body begins with.
+    ///   - limit: Where the content ends in the resource, if that is known.
     ///   - coding: Undoes the body's content coding, where it has one.
     ///   - cache: What may store the response.
     init(
-        _ destination: Destination, of transfer: Transfer, from offset: Int64 = 0, total: Int64?, coding: CodedBody?,
-        cache: CacheTransaction? = nil
+        _ destination: Destination, of transfer: Transfer, from offset: Int64 = 0, skipping overlap: Int64 = 0,
+        upTo limit: Int64?, coding: CodedBody?, cache: CacheTransaction? = nil
     ) {
         self.destination = destination
         self.transfer = transfer
-        self.total = total
+        self.limit = limit
+        self.overlap = overlap
+        isOverlapping = overlap > 0
         self.coding = coding
         self.cache = cache
         received = offset
@@ -57,6 +66,15 @@ final class BodyReceiver {
 
     /// The content that was collected for a handler.
     var content: Data { collected }
+
+    /// Where bytes wait for a delegate.
+    private var mailbox: ByteMailbox? {
+        switch destination {
+        case .delegate(let mailbox): mailbox
+        case .memory(let copy): copy
+        case .bytes, .storage: nil
+        }
+    }
 
     /// Whether all of the content is collected in memory.
     var isCollected: Bool {
@@ -75,7 +93,11 @@ final class BodyReceiver {
     /// Takes bytes of the body as they arrive.
     func take(_ bytes: UnsafeRawBufferPointer) {
         if coding == nil {
-            forward(bytes)
+            guard overlap > 0, case .storage(let storage) = destination else { return forward(bytes) }
+            let known = Int(min(overlap, Int64(bytes.count)))
+            storage.compare(.init(rebasing: bytes.prefix(known)), at: received - overlap)
+            overlap -= Int64(known)
+            if known < bytes.count { forward(.init(rebasing: bytes.dropFirst(known))) }
         } else {
             coding?.take(bytes)
             decode()
@@ -126,20 +148,25 @@ final class BodyReceiver {
 
     private func forward(_ bytes: UnsafeRawBufferPointer) {
         switch destination {
-        case .memory:
+        case .memory(let copy):
             collect(bytes)
+            if let copy { put(bytes, into: copy) }
         case .delegate(let mailbox):
             cache?.take(bytes)
-            let receipt = mailbox.put(bytes)
-            if receipt.wakesConsumer { scheduleDelivery(from: mailbox) }
-            if receipt.isFull { transfer.hold(.full) }
+            put(bytes, into: mailbox)
         case .bytes(let stream):
             if stream.put(bytes) { transfer.hold(.full) }
         case .storage(let storage):
-            if let total, received + Int64(bytes.count) > total { return transfer.fail(.surplus(total: total)) }
+            if let limit, received + Int64(bytes.count) > limit { return transfer.fail(.surplus(total: limit)) }
             if storage.put(bytes) { transfer.hold(.full) }
         }
         add(bytes.count)
+    }
+
+    private func put(_ bytes: UnsafeRawBufferPointer, into mailbox: ByteMailbox) {
+        let receipt = mailbox.put(bytes)
+        if receipt.wakesConsumer { scheduleDelivery(from: mailbox) }
+        if receipt.isFull { transfer.hold(.full) }
     }
 
     private func collect(_ bytes: UnsafeRawBufferPointer) {
@@ -147,7 +174,7 @@ final class BodyReceiver {
             // Most small bodies arrive in one piece.
             collected = Data(bytes: start, count: bytes.count)
             // A length is only what the server claims; no more than this is reserved because of it.
-            if let total, total > collected.count { collected.reserveCapacity(Int(min(total, 1 << 24))) }
+            if let limit, limit > collected.count { collected.reserveCapacity(Int(min(limit, 1 << 24))) }
         } else {
             collected.append(contentsOf: bytes)
         }
@@ -167,11 +194,11 @@ final class BodyReceiver {
 
     /// The task was cancelled: drops what has not been delivered.
     func discard() {
-        if case .delegate(let mailbox) = destination { mailbox.close() }
+        mailbox?.close()
     }
 
     /// The transfer is over: delivers what the mailbox has gathered.
     func conclude() {
-        if case .delegate(let mailbox) = destination, mailbox.release() { scheduleDelivery(from: mailbox) }
+        if let mailbox, mailbox.release() { scheduleDelivery(from: mailbox) }
     }
 }

@@ -19,6 +19,53 @@ final class BodyStorage {
         case complete(Int64)
     }
 
+    /// The content of an accepted response.
+    enum ArrivingContent: Sendable {
+        /// All of the resource: what there is belongs to another version, and is removed first.
+        case whole(length: Int64?)
+        /// What follows the bytes that there are.
+        case part(ResumedPart, at: Int64)
+
+        var isWhole: Bool {
+            switch self {
+            case .whole: true
+            case .part: false
+            }
+        }
+
+        /// How many of the bytes there are stay.
+        var offset: Int64 {
+            switch self {
+            case .whole: 0
+            case .part(_, let offset): offset
+            }
+        }
+
+        /// How many of them the body begins with.
+        var overlap: Int64 {
+            switch self {
+            case .whole: 0
+            case .part(let part, _): part.overlap
+            }
+        }
+
+        /// The offset after the body's last byte.
+        var end: Int64? {
+            switch self {
+            case .whole(let length): length
+            case .part(let part, _): part.end
+            }
+        }
+
+        /// The length of the whole resource.
+        var total: Int64? {
+            switch self {
+            case .whole(let length): length
+            case .part(let part, _): part.total
+            }
+        }
+    }
+
     private let transfer: Transfer
     private let calls: DelegateCalls
     /// The resume data that the transfer was made from, while it still describes the partial file.
@@ -30,8 +77,22 @@ final class BodyStorage {
     private var writer: SinkWriter?
     /// The way of plain content into the sink's file.
     private var pipe: ContentPipe?
-    /// The length of the whole resource, where it is known.
-    private var total: Int64?
+    /// What the accepted response brings; `nil` before there is one.
+    private var content: ArrivingContent?
+    /// What describes the bytes that were there before the first request.
+    private var found: ResumeData?
+    private var checkpoint = CheckpointStage.none
+
+    /// Checkpoints are made about once a second while bytes arrive, one at a time, and once more after the last ones.
+    private enum CheckpointStage {
+        case none
+        case due(SessionTimer)
+        /// - Parameter isOutOfDate: Bytes have been written since it began.
+        case saving(isOutOfDate: Bool)
+        case over
+    }
+
+    private static let checkpointInterval = Duration.seconds(1)
 
     init(of transfer: Transfer, resumeData: ResumeData? = nil) {
         self.transfer = transfer
@@ -42,6 +103,9 @@ final class BodyStorage {
     /// Whether there is a sink already: a user's, or a partial file.
     var isOpen: Bool { writer != nil }
 
+    /// Whether a response has been accepted.
+    var hasBegun: Bool { content != nil }
+
     // MARK: Examining
 
     /// Examines a data task's sink.
@@ -49,9 +113,9 @@ final class BodyStorage {
         _ sink: any BodySink, url: String?,
         then: @escaping @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
     ) {
-        open(sink, .sinkRecord).examineSink { sink in
+        open(sink, .sinkRecord).examineSink { [boot] sink in
             do {
-                return try Self.examine(sink, url: url)
+                return try Self.examine(sink, url: url, inBoot: boot)
             } catch {
                 throw FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
             }
@@ -60,13 +124,34 @@ final class BodyStorage {
         }
     }
 
-    private nonisolated static func examine(_ sink: any BodySink, url: String?) throws -> StoredContent {
+    private nonisolated static func examine(_ sink: any BodySink, url: String?, inBoot boot: String?) throws -> Found {
         guard try sink.length > 0, let blob = try sink.loadRecord(), let record = try? ResumeData(decoding: blob),
-            record.originalRequest.url == url, try record.matches(sink)
-        else { return .unusable }
-        if record.isComplete { return .complete(record.bytesReceived) }
-        return record.point.map { .partial($0) } ?? .unusable
+            record.originalRequest.url == url, let settled = try record.settled(for: sink, inBoot: boot)
+        else { return .nothing }
+        return settled.isComplete ? Found(.complete(settled.bytesReceived), settled) : .part(settled)
     }
+
+    /// What an examination has found.
+    private struct Found: Sendable {
+        let content: StoredContent
+        /// Describes the bytes that count.
+        let resumeData: ResumeData?
+
+        static let nothing = Found(.unusable, nil)
+
+        /// Bytes that can be resumed if there is a validator for the rest.
+        static func part(_ settled: ResumeData) -> Found {
+            settled.point.map { Found(.partial($0), settled) } ?? .nothing
+        }
+
+        init(_ content: StoredContent, _ resumeData: ResumeData?) {
+            self.content = content
+            self.resumeData = resumeData
+        }
+    }
+
+    /// The current boot.
+    private var boot: String? { calls.session.settings.files.bootIdentifier }
 
     /// Opens the partial file that resume data names.
     func examine(
@@ -74,15 +159,14 @@ final class BodyStorage {
     ) {
         do throws(FileFailure) {
             guard let file = try PartialFile(named: resume.partialName, in: calls.session.partials) else {
-                return didExamine(.success(.unusable), then)
+                return didExamine(.success(.nothing), then)
             }
             partial = file
-            open(file, checkpointPlace(of: file)).examineSink { sink in
-                guard try resume.matches(sink), let point = resume.point else { return StoredContent.unusable }
-                return .partial(point)
+            open(file, checkpointPlace(of: file)).examineSink { [boot] sink in
+                try resume.settled(for: sink, inBoot: boot).map { .part($0) } ?? .nothing
             } then: { [weak self] result in
                 // What cannot be read cannot be trusted: starting over costs time, not the file.
-                self?.didExamine(.success((try? result.get()) ?? .unusable), then)
+                self?.didExamine(.success((try? result.get()) ?? .nothing), then)
             }
         } catch {
             // Starting over would lose what is there.
@@ -91,19 +175,16 @@ final class BodyStorage {
     }
 
     private func didExamine(
-        _ result: Result<StoredContent, FileFailure>,
+        _ result: Result<Found, FileFailure>,
         _ then: @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
     ) {
-        switch result {
-        case .success(.unusable):
-            point = nil
-            resumeData = nil
-        case .success(.partial(let resumePoint)):
-            point = resumePoint
-        case .success(.complete), .failure:
-            break
+        if case .success(let found) = result {
+            self.found = found.resumeData
+            // Resume data is for downloads.
+            resumeData = partial == nil ? nil : found.resumeData
+            if case .partial(let resumePoint) = found.content { point = resumePoint }
         }
-        then(result)
+        then(result.map(\.content))
     }
 
     /// The server cannot continue at the point: all of the resource is requested.
@@ -111,25 +192,55 @@ final class BodyStorage {
         point = nil
     }
 
+    /// The server does not act on `If-Range`: the rest is requested with `If-Match`.
+    func requireMatch() {
+        point?.condition = .ifMatch
+    }
+
+    /// Whether the server has sent a part of what it was asked for, and what follows is to be requested.
+    ///
+    /// - Parameter received: How many bytes of the resource there are.
+    func asksForRest(after received: Int64) -> Bool {
+        guard case .part(let part, let offset) = content else { return false }
+        return received == part.end && offset < received && received < part.total
+    }
+
+    /// The next request asks for what follows the part that has arrived.
+    func movePoint() {
+        guard case .part(let part, _) = content else { return }
+        point?.offset = part.end
+        point?.total = part.total
+    }
+
+    /// Calls `then` when everything that was put in is written.
+    func whenWritten(_ then: @escaping @Sendable @NetworkActor () -> Void) {
+        writer?.examineSink { _ in
+            ()
+        } then: { _ in
+            then()
+        }
+    }
+
     // MARK: Writing
 
-    /// Prepares for the bytes of a response that is the resource, or its rest.
+    /// Prepares for the bytes of a response that is the resource, its rest, or a part of that.
     ///
-    /// - Parameters:
-    ///   - request: The current request.
-    ///   - startingOver: The bytes there are, if any, belong to another version, and are removed first.
-    func begin(_ response: ReceivedResponse, to request: URLRequest, total: Int64?, startingOver: Bool) {
-        self.total = total
+    /// - Parameter request: The current request.
+    func begin(_ response: ReceivedResponse, _ content: ArrivingContent, to request: URLRequest) {
+        let follows = hasBegun && !content.isWhole
+        self.content = content
         resumeData = nil
         let writer = writer ?? createPartialFile()
         let original = calls.task.originalRequest ?? request
-        let validator = startingOver ? newValidator(original, response.head) : point?.validator
-        writer.begin(
-            ResumeTemplate(originalRequest: original, currentRequest: request, validator: validator, total: total),
-            startingOver: startingOver)
+        let validator = content.isWhole ? newValidator(original, response.head) : point?.validator
+        let template = ResumeTemplate(
+            originalRequest: original, currentRequest: request, validator: validator, total: content.total, boot: boot)
+        guard !follows else { return writer.begin(template, .following) }
+        checkpoint = .none
+        writer.begin(template, content.isWhole ? .startingOver : found.map { .continuing($0) } ?? .startingOver)
+        calls.startWriting(at: content.offset)
         if transfer.source.resumeData != nil {
-            calls.reportResumed(
-                at: startingOver ? 0 : point?.offset ?? 0, expected: total ?? NSURLSessionTransferSizeUnknown)
+            calls.reportResumed(at: content.offset, expected: content.total ?? NSURLSessionTransferSizeUnknown)
         }
     }
 
@@ -150,6 +261,15 @@ final class BodyStorage {
 
     /// For less than this many bytes a pipe is not worth making.
     private static let leastMovedContent: Int64 = 1 << 20
+
+    /// Takes bytes that there are already: they must be the same. If they are not, all of the resource is requested.
+    func compare(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+        transfer.hold(.full)
+        writer?.compare(Data(bytes), at: offset) { [weak self] isSame in
+            guard let self else { return }
+            if isSame { self.transfer.release(.full) } else { self.transfer.requestWhole(instead: self) }
+        }
+    }
 
     /// Adds bytes. True when no more may come until they have been written.
     func put(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -182,10 +302,42 @@ final class BodyStorage {
         switch event {
         case .wrote(let count, let resumesReading):
             calls.reportWritten(Int64(count))
+            scheduleCheckpoint()
             if resumesReading { transfer.release(.full) }
         case .failed(let error):
             transfer.fail(.file(FileFailure(.write, (writer?.sink as? FileHandleSink)?.fileURL, error)))
         }
+    }
+
+    // MARK: Checkpoints
+
+    /// Bytes have been written: a checkpoint follows soon, whether or not others arrive.
+    private func scheduleCheckpoint() {
+        switch checkpoint {
+        case .none:
+            guard writer?.savesCheckpoints == true else { return }
+            checkpoint = .due(
+                transfer.session.settings.clock.schedule(after: Self.checkpointInterval) { [weak self] in
+                    self?.saveCheckpoint()
+                })
+        case .saving(isOutOfDate: false): checkpoint = .saving(isOutOfDate: true)
+        case .due, .saving, .over: break
+        }
+    }
+
+    private func saveCheckpoint() {
+        guard case .due = checkpoint, let writer else { return }
+        checkpoint = .saving(isOutOfDate: false)
+        writer.saveCheckpoint { [weak self] in
+            guard let self, case .saving(let isOutOfDate) = self.checkpoint else { return }
+            self.checkpoint = .none
+            if isOutOfDate { self.scheduleCheckpoint() }
+        }
+    }
+
+    private func endCheckpoints() {
+        if case .due(let timer) = checkpoint { timer.cancel() }
+        checkpoint = .over
     }
 
     /// The journal of a background session follows a download's bytes as they become safe.
@@ -195,7 +347,7 @@ final class BodyStorage {
             let identifier = task.taskIdentifier
             switch checkpoint {
             case .reset:
-                try background.update(identifier, durably: true) { record in
+                try background.updateDurably(identifier) { record in
                     record.resume = nil
                     record.finished = nil
                 }
@@ -204,7 +356,7 @@ final class BodyStorage {
                 try background.update(identifier) { $0.resume = resume }
             case .complete(let length):
                 let finished = JournaledTask.Finished(of: partial, length: length, response: task.response)
-                try background.update(identifier, durably: true) { $0.finished = finished }
+                try background.updateDurably(identifier) { $0.finished = finished }
             }
         }
     }
@@ -213,11 +365,12 @@ final class BodyStorage {
 
     /// The whole body has been put in: `then` is called when it is written and recorded, or could not be.
     func complete(then: @escaping @Sendable @NetworkActor (TransferFailure?) -> Void) {
+        endCheckpoints()
         guard let writer else { return then(nil) }
         writer.complete { [weak self] result in
             switch result {
             case .success(let length):
-                guard let total = self?.total, total != length else { return then(nil) }
+                guard let total = self?.content?.total, total != length else { return then(nil) }
                 then(.incomplete(received: length, total: total))
             case .failure(let error):
                 then(.file(FileFailure(.write, nil, error)))
@@ -227,6 +380,7 @@ final class BodyStorage {
 
     /// Closes before the body is complete. `then` receives the resume data, if there can be any.
     func stop(then: @escaping @Sendable @NetworkActor (ResumeData?) -> Void) {
+        endCheckpoints()
         guard let writer else { return then(nil) }
         writer.stop(then: then)
     }

@@ -60,6 +60,16 @@ final class ByteMailbox: Sendable {
         }
     }
 
+    /// All bytes that wait; `nil` when there are none. The consumer counts as asleep: it is woken for later ones.
+    func takeAndSleep() -> Data? {
+        state.withLock { state in
+            state.consumerIsAwake = false
+            guard !state.waiting.isEmpty else { return nil }
+            defer { state.waiting = Data() }
+            return state.waiting
+        }
+    }
+
     /// No more bytes follow. True when the consumer has to be woken for those that were gathered.
     func release() -> Bool {
         state.withLock { state in

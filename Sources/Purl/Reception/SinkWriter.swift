@@ -4,8 +4,9 @@ import Synchronization
 
 /// Writes one transfer's bytes to its sink, away from the network thread.
 ///
-/// Everything that touches the sink runs on one serial queue, in the order of the calls: what is called after some bytes
-/// were put runs when they have been written. The first failure stops the writing and is reported once.
+/// What touches the sink runs on one serial queue, in the order of the calls: what is called after some bytes were put runs
+/// when they have been written. Only waiting for the disk does not, where the sink allows that: no byte waits for it. The
+/// first failure stops the writing and is reported once.
 final class SinkWriter: Sendable {
     /// What is reported while bytes are written.
     enum Event: Sendable {
@@ -28,19 +29,45 @@ final class SinkWriter: Sendable {
     enum Checkpoint: Sendable {
         /// Earlier checkpoints no longer hold: the sink is about to be emptied.
         case reset
-        /// The bytes that the resume data describes are safe.
+        /// Resume data for the bytes so far.
         case partial(ResumeData)
         /// The whole body is safe, and has this length.
         case complete(Int64)
     }
 
+    /// Where the bytes of a response begin.
+    enum Beginning: Sendable {
+        /// The sink is emptied first.
+        case startingOver
+        /// They follow those that this data describes.
+        case continuing(ResumeData)
+        /// They follow those that have been written already.
+        case following
+    }
+
     private struct State {
         var template: ResumeTemplate?
         var failure: (any Error)?
-        var schedule = CheckpointSchedule()
+        /// The bytes that arrive do not belong to those of the sink: they are dropped until the next beginning.
+        var isRejecting = false
         var isClosed = false
         /// How many bytes wait in the pipe.
         var piped = 0
+        /// Counts beginnings and ends: a checkpoint of one that is over is dropped.
+        var period = 0
+        var disk = DiskState.sound(safe: nil)
+    }
+
+    /// Whether the disk has kept what was synchronised. The system tells only once of bytes that it has lost.
+    private enum DiskState {
+        case sound(safe: SafeBytes?)
+        case failed(safe: SafeBytes?)
+
+        var safe: SafeBytes? {
+            switch self {
+            case .sound(let safe), .failed(let safe): safe
+            }
+        }
     }
 
     let sink: any BodySink
@@ -49,6 +76,8 @@ final class SinkWriter: Sendable {
     private let mailbox: ByteMailbox
     private let report: @Sendable @NetworkActor (Event) -> Void
     private let state = Mutex(State())
+    /// Held while a checkpoint is made or written, not while the disk is waited for: none follows the end.
+    private let checkpoints = Mutex(())
 
     init(
         _ sink: any BodySink, _ checkpointPlace: CheckpointPlace, limit: Int,
@@ -71,15 +100,29 @@ final class SinkWriter: Sendable {
 
     private func writePending() {
         while let data = mailbox.take() {
+            if state.withLock({ $0.isRejecting }) {
+                post(.wrote(0, resumesReading: mailbox.done(data.count)))
+                continue
+            }
             do {
                 // A user's stream may write to a pipe whose reader has closed it.
                 try BrokenPipe.withoutSignal { try sink.append(data) }
-                try saveCheckpointIfDue(adding: data.count)
                 let hasRoom = mailbox.done(data.count)
                 post(.wrote(data.count, resumesReading: hasRoom && state.withLock { $0.piped == 0 }))
             } catch {
                 return fail(error)
             }
+        }
+    }
+
+    /// Compares bytes that have arrived with those that the sink holds. If they differ, nothing is added until the next
+    /// beginning. `then` receives whether they are the same.
+    func compare(_ bytes: Data, at offset: Int64, then: @escaping @Sendable @NetworkActor (Bool) -> Void) {
+        queue.async { [self] in
+            let held = try? sink.bytes(in: offset..<(offset + Int64(bytes.count)))
+            let isSame = held == bytes && !state.withLock { $0.isRejecting }
+            if !isSame { state.withLock { $0.isRejecting = true } }
+            NetworkActor.post { then(isSame) }
         }
     }
 
@@ -92,7 +135,6 @@ final class SinkWriter: Sendable {
                 if let failure = state.withLock({ $0.failure }) { throw failure }
                 guard let sink = sink as? any PipedSink else { return }
                 try sink.append(count, from: pipe)
-                try saveCheckpointIfDue(adding: count)
                 let isEmpty = state.withLock { state in
                     state.piped -= count
                     return state.piped == 0
@@ -132,24 +174,57 @@ final class SinkWriter: Sendable {
 
     /// Prepares for the bytes of a response that is the resource, or its rest.
     ///
-    /// - Parameter startingOver: Empties the sink first. The record is removed before the bytes are, so that it never
-    ///   describes bytes of another version.
-    func begin(_ template: ResumeTemplate, startingOver: Bool) {
+    /// The record is removed before the sink is emptied, so that it never describes bytes of another version. Before the
+    /// first byte there is one that says that bytes follow: if the process is killed, they count.
+    func begin(_ template: ResumeTemplate, _ beginning: Beginning) {
         queue.async { [self] in
-            // The template must not describe another version's bytes: with those, it is set after the truncation.
-            guard startingOver else { return state.withLock { $0.template = template } }
+            state.withLock { $0.isRejecting = false }
             do {
-                switch checkpointPlace {
-                case .none: break
-                case .sinkRecord: try sink.saveRecord(nil)
-                case .journal(let save): try save(.reset)
+                switch beginning {
+                case .following: state.withLock { $0.template = template }
+                case .startingOver:
+                    endCheckpoints()
+                    try empty(for: template)
+                    try reserve(upTo: template.total)
+                case .continuing(let found):
+                    endCheckpoints()
+                    let safe = found.safe ?? SafeBytes(count: found.bytesReceived, tailDigest: found.tailDigest)
+                    state.withLock { state in
+                        state.template = template
+                        state.disk = .sound(safe: safe)
+                    }
+                    try write(template.record(of: sink, continuing: found))
+                    try reserve(upTo: template.total)
                 }
-                try sink.truncate(to: 0)
-                state.withLock { $0.template = template }
             } catch {
                 fail(error)
             }
         }
+    }
+
+    private func empty(for template: ResumeTemplate) throws {
+        switch checkpointPlace {
+        case .none: break
+        case .sinkRecord: try sink.saveRecord(nil)
+        case .journal(let save): try save(.reset)
+        }
+        try sink.truncate(to: 0)
+        // The template must not describe another version's bytes: so it is set after the truncation.
+        state.withLock { state in
+            state.template = template
+            state.disk = .sound(safe: nil)
+        }
+        let first = template.firstRecord(of: sink)
+        switch checkpointPlace {
+        case .none: break
+        // It tells whose the file is, even where nothing can be resumed.
+        case .sinkRecord: try write(first)
+        case .journal: if template.validator != nil { try write(first) }
+        }
+    }
+
+    private func reserve(upTo total: Int64?) throws {
+        if let total { try (sink as? FileHandleSink)?.reserve(upTo: total) }
     }
 
     // MARK: Ending
@@ -164,13 +239,13 @@ final class SinkWriter: Sendable {
                     if state.template?.total == nil { state.template?.total = length }
                 }
                 guard length == state.withLock({ $0.template?.total }) else { return length }
+                endCheckpoints()
                 // A finished download stays locked until its delegate has it: no other task may continue it meanwhile.
                 switch checkpointPlace {
                 case .none:
                     break
                 case .sinkRecord:
-                    try saveCheckpoint()
-                    try close()
+                    try completeRecord()
                 case .journal(let save):
                     try sink.synchronize()
                     try save(.complete(length))
@@ -181,36 +256,126 @@ final class SinkWriter: Sendable {
         }
     }
 
+    private func completeRecord() throws {
+        let (template, disk) = state.withLock { ($0.template, $0.disk) }
+        var resume = try template?.resumeData(for: sink, .stopped)
+        if let sink = sink as? any ConcurrentSink, sink.completion == .written {
+            resume?.safe = disk.safe ?? .nothing
+            if let resume { try write(resume) }
+            try close { _ in try sink.closeWithoutWaiting() }
+        } else {
+            try sink.synchronize()
+            if let resume { try write(resume) }
+            try close { try $0.close() }
+        }
+    }
+
     /// Ends before the body is complete. What was added is written; `then` receives the resume data, if there can be any.
     func stop(then: @escaping @Sendable @NetworkActor (ResumeData?) -> Void) {
         queue.async { [self] in
+            endCheckpoints()
             let resume = try? makeResumeData()
             // Where no record can be written, for lack of room perhaps, the resume data still describes what is there.
             if let resume { try? write(resume) }
-            try? close()
+            try? close { try $0.close() }
             NetworkActor.post { then(resume) }
         }
     }
 
+    /// Synchronises the sink, and describes its bytes for good. What the disk has lost is not described.
+    private func makeResumeData() throws -> ResumeData? {
+        let (template, disk) = state.withLock { ($0.template, $0.disk) }
+        guard let template else { return nil }
+        switch disk {
+        case .sound(let safe):
+            guard let resume = try template.resumeData(for: sink, .stopped) else { return nil }
+            if (try? sink.synchronize()) != nil { return resume }
+            return safe.flatMap { template.resumeData(for: sink, safe: $0) }
+        case .failed(let safe):
+            return safe.flatMap { template.resumeData(for: sink, safe: $0) }
+        }
+    }
+
+    private func close(_ closing: (any BodySink) throws -> Void) throws {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        mailbox.close()
+        if isFirst { try closing(sink) }
+    }
+
     // MARK: Checkpoints
 
-    private func saveCheckpointIfDue(adding count: Int) throws {
-        if case .none = checkpointPlace { return }
-        guard state.withLock({ $0.schedule.isDue(afterWriting: count) }) else { return }
-        try saveCheckpoint()
-        state.withLock { $0.schedule.checkpointEnded() }
+    /// Whether there is anything to make a checkpoint for.
+    var savesCheckpoints: Bool {
+        if case .none = checkpointPlace { false } else { true }
     }
 
-    /// Saves how many bytes the sink holds now.
-    private func saveCheckpoint() throws {
-        if let resume = try makeResumeData() { try write(resume) }
+    /// Waits until the bytes so far have reached the disk, and records them; then calls `then`. Bytes are written meanwhile,
+    /// unless the sink is one that takes one call at a time.
+    func saveCheckpoint(then: @escaping @Sendable @NetworkActor () -> Void) {
+        // What ends before the call is made leaves nothing to record.
+        let period = state.withLock { $0.period }
+        let save = { @Sendable [self] in
+            do {
+                try saveCheckpoint(of: period)
+            } catch {
+                if state.withLock({ $0.period == period }) { fail(error) }
+            }
+            NetworkActor.post { then() }
+        }
+        if sink is any ConcurrentSink {
+            Worker.shared.run(on: .synchronization, save)
+        } else {
+            queue.async(execute: save)
+        }
     }
 
-    /// Synchronises the sink, and describes its bytes: so the data never claims more than a power loss would leave.
-    private func makeResumeData() throws -> ResumeData? {
-        guard let resume = try state.withLock({ $0.template })?.resumeData(for: sink) else { return nil }
-        try sink.synchronize()
-        return resume
+    private func saveCheckpoint(of period: Int) throws {
+        guard let (resume, synchronize) = try whileCurrent(period, makeCheckpoint) ?? nil else { return }
+        do {
+            try synchronize()
+        } catch {
+            diskDidFail(in: period)
+            throw error
+        }
+        try whileCurrent(period) {
+            try write(resume)
+            state.withLock {
+                $0.disk = .sound(safe: SafeBytes(count: resume.bytesReceived, tailDigest: resume.tailDigest))
+            }
+        }
+        guard case .sinkRecord = checkpointPlace else { return }
+        try (sink as? any ConcurrentSink)?.synchronizeRecord()
+    }
+
+    /// The resume data for the bytes so far, and the call that waits for them; `nil` when nothing could be resumed.
+    private func makeCheckpoint() throws -> (ResumeData, @Sendable () throws -> Void)? {
+        guard let resume = try state.withLock({ $0.template })?.resumeData(for: sink, .writing) else { return nil }
+        guard let sink = sink as? any ConcurrentSink else { return (resume, sink.synchronize) }
+        return (resume, try sink.makeSynchronization())
+    }
+
+    /// The bytes since the last checkpoint may be lost, and a second try would not show it.
+    private func diskDidFail(in period: Int) {
+        state.withLock { state in
+            guard state.period == period, case .sound(let safe) = state.disk else { return }
+            state.disk = .failed(safe: safe)
+        }
+    }
+
+    /// Makes the call unless the period is over; then returns `nil`.
+    private func whileCurrent<Value>(_ period: Int, _ body: () throws -> Value) throws -> Value? {
+        try checkpoints.withLock { _ in
+            guard state.withLock({ $0.period == period }) else { return nil }
+            return try body()
+        }
+    }
+
+    /// Drops the checkpoint that is being made, if there is one.
+    private func endCheckpoints() {
+        checkpoints.withLock { _ in state.withLock { $0.period += 1 } }
     }
 
     private func write(_ resume: ResumeData) throws {
@@ -219,50 +384,5 @@ final class SinkWriter: Sendable {
         case .sinkRecord: try sink.saveRecord(try resume.encoded())
         case .journal(let save): try save(.partial(resume))
         }
-    }
-
-    private func close() throws {
-        let isFirst = state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
-        mailbox.close()
-        if isFirst { try sink.close() }
-    }
-}
-
-/// Decides when a checkpoint is saved, so that a process that is killed loses little.
-///
-/// A checkpoint is due after 512 KiB, but as a rule no sooner than nine times what the last ones took, so that making
-/// bytes safe takes no more than a tenth of the time; and after a second in any case.
-struct CheckpointSchedule {
-    private static let interval = Duration.seconds(1)
-    private static let bytes = 1 << 19
-    /// On a disk that is slow for good, a smaller part of the time is left rather than more bytes lost.
-    private static let longestRest = Duration.milliseconds(250)
-
-    private var unsaved = 0
-    private var start = ContinuousClock.now
-    private var end = ContinuousClock.now
-    private var rest = Duration.zero
-    /// What the last checkpoint took. A single slow one does not count.
-    private var cost = Duration.zero
-
-    /// Counts bytes that were written. True when a checkpoint is due, which then begins.
-    mutating func isDue(afterWriting count: Int) -> Bool {
-        unsaved += count
-        let now = ContinuousClock.now
-        let passed = now - end
-        guard passed >= Self.interval || (unsaved >= Self.bytes && passed >= rest) else { return false }
-        start = now
-        return true
-    }
-
-    mutating func checkpointEnded() {
-        end = .now
-        unsaved = 0
-        let latest = end - start
-        rest = min(min(cost, latest) * 9, Self.longestRest)
-        cost = latest
     }
 }

@@ -3,7 +3,7 @@ internal import PurlIO
 import Synchronization
 
 /// The file of an unfinished download.
-final class PartialFile: PipedSink {
+final class PartialFile: PipedSink, ConcurrentSink {
     let location: URL
     private let files: any FileLayer
     private let state: Mutex<State>
@@ -144,8 +144,17 @@ final class PartialFile: PipedSink {
     }
 
     func synchronize() throws {
+        try makeSynchronization()()
+    }
+
+    func makeSynchronization() throws -> @Sendable () throws -> Void {
+        let file = try opened()
+        return { try self.synchronize(file) }
+    }
+
+    private func synchronize(_ file: any OpenFile) throws(FileFailure) {
         do {
-            try opened().synchronize()
+            try file.synchronize()
             guard !state.withLock({ $0.isNameSafe }) else { return }
             try files.synchronizeFolder(location.deletingLastPathComponent().path)
             state.withLock { $0.isNameSafe = true }
@@ -154,14 +163,19 @@ final class PartialFile: PipedSink {
         }
     }
 
+    var completion: SinkCompletion { .safe }
+
     func loadRecord() -> Data? { nil }
     func saveRecord(_ record: Data?) {}
+    func synchronizeRecord() {}
 
     /// Unlocks the file: the next task may continue it before the last call of this one has been made.
     func close() {
         let handle = state.withLock { $0.handle }
         if case .open(let file) = handle { file.unlock() }
     }
+
+    func closeWithoutWaiting() { close() }
 }
 
 extension SystemError {

@@ -7,25 +7,51 @@ struct ResumePoint: Sendable, Equatable {
     var offset: Int64
     /// The length of the whole resource, if known.
     var total: Int64?
-    /// The value of `If-Range`.
+    /// The strong entity tag or the date that names the version, with one character for each byte it came in.
     var validator: String
+    /// How the request for the rest is tied to that version.
+    var condition = Condition.ifRange
+
+    /// The field that carries the validator.
+    enum Condition: Sendable, Equatable {
+        /// RFC 9110 §13.1.5: the rest if it is of this version, otherwise the whole.
+        case ifRange
+        /// RFC 9110 §13.1.1: the rest if it is of this version, otherwise an error. For a server that does not act on `If-Range`.
+        case ifMatch
+    }
+
+    /// The field of the request that carries the validator.
+    var conditionField: FieldName {
+        switch condition {
+        case .ifRange: .ifRange
+        case .ifMatch: .ifMatch
+        }
+    }
+}
+
+/// What of a resource a 206 adds to the bytes there are.
+struct ResumedPart: Sendable, Equatable {
+    /// How many bytes at the beginning of the body are there already. They are not written.
+    var overlap: Int64 = 0
+    /// The offset after the last byte of the body. Below ``total`` the rest is requested again from here.
+    var end: Int64
+    /// The length of the whole resource.
+    var total: Int64
 }
 
 /// All rules of resuming: when a transfer can be resumed, and what a response to the request for the rest means.
 enum Resumability {
     /// The validator that identifies the bytes of this response beyond doubt; `nil` when the transfer cannot be resumed.
     ///
-    /// It takes a GET without a range of the user's own, a 200 or 206, no content coding, a server that accepts byte
-    /// ranges, and a strong validator (RFC 9110 §8.8.1: only a strong one may join ranges).
+    /// It takes a GET without a range of the user's own, a 200 or 206, no content coding, a server that has not said that
+    /// it has no byte ranges, and a strong validator (RFC 9110 §8.8.1: only a strong one may join ranges). RFC 9110 §14.3
+    /// lets a server leave `Accept-Ranges` out, and `If-Range` makes it safe to ask.
     static func validator(for request: URLRequest, response head: ResponseHead) -> String? {
         guard request.method == .get, request.httpBody == nil, request.httpBodyStream == nil,
             request.value(forHTTPHeaderField: "Range") == nil
         else { return nil }
-        guard head.status == 206 || (head.status == 200 && head.fields.hasToken("bytes", in: .acceptRanges)) else {
-            return nil
-        }
-        guard !isCoded(head) else { return nil }
-        if let text = head.fields[.etag] {
+        guard head.status == 206 || (head.status == 200 && !refusesRanges(head)), !isCoded(head) else { return nil }
+        if let text = tag(of: head) {
             // A weak tag means "equivalent", not "the same bytes", and then a date may not take its place.
             guard let tag = EntityTag(text), !tag.isWeak else { return nil }
             return text
@@ -43,16 +69,27 @@ enum Resumability {
         return text
     }
 
+    /// Whether the server says that it has other ranges than those of bytes, or none.
+    private static func refusesRanges(_ head: ResponseHead) -> Bool {
+        head.fields.contains(.acceptRanges) && !head.fields.hasToken("bytes", in: .acceptRanges)
+    }
+
+    /// The text of `ETag`, with one character for each byte.
+    private static func tag(of head: ResponseHead) -> String? { head.fields.latin1(.etag) }
+
     private static func isCoded(_ head: ResponseHead) -> Bool {
         head.fields.listElements(of: .contentEncoding).contains { $0.lowercased() != "identity" }
     }
 
     /// What a response to a request for the rest means.
     enum Verdict: Equatable {
-        /// The body is the rest: it is appended.
-        case continues(total: Int64)
+        /// The body is the rest, or a part of it that begins where it must: it is appended.
+        case continues(ResumedPart)
         /// The body is the whole resource, which has changed, or whose server knows no ranges: it replaces the file's content.
         case replaces
+        /// The body is the whole resource, which has not changed: the server has not acted on `If-Range`, and is asked once
+        /// more with `If-Match`.
+        case repeats
         /// There is no rest: the file is complete.
         case complete
         /// The response does not match the request: none of it may be used, and the whole resource is requested.
@@ -62,42 +99,71 @@ enum Resumability {
     }
 
     static func judge(_ head: ResponseHead, framing: BodyFraming, asked point: ResumePoint) -> Verdict {
-        switch head.status {
-        case 200: .replaces
-        case 206: judgeRest(head, framing: framing, asked: point)
-        case 416: judgeUnsatisfied(head, asked: point)
-        default: .notTheResource
+        switch (head.status, point.condition) {
+        // A part, whatever the status says.
+        case (200, _) where head.fields.contains(.contentRange): .unusable
+        case (200, .ifRange): isUnchanged(head, framing, since: point) ? .repeats : .replaces
+        case (200, .ifMatch): .replaces
+        case (206, _): judgeRest(head, framing: framing, asked: point)
+        case (416, _): judgeUnsatisfied(head, asked: point)
+        case (_, .ifRange): .notTheResource
+        // A 412, or the page of a server that refuses `If-Match`: the request for the whole resource tells which.
+        case (_, .ifMatch): .unusable
         }
     }
 
-    /// RFC 9110 §15.3.7: only a `Content-Range` that starts at the point and reaches the end of a resource of the same
-    /// length, in a response with the same validator, is the rest. Nothing else is ever appended.
+    /// Whether a whole response has the strong tag of the point, so that the bytes there are can be continued by a server
+    /// that has ranges.
+    private static func isUnchanged(
+        _ head: ResponseHead, _ framing: BodyFraming, since point: ResumePoint
+    ) -> Bool {
+        guard EntityTag(point.validator) != nil, confirms(head, point), !isCoded(head), !refusesRanges(head) else {
+            return false
+        }
+        if case .length(let length) = framing {
+            return length > point.offset && (point.total == nil || point.total == length)
+        }
+        return true
+    }
+
+    /// RFC 9110 §15.3.7: only a `Content-Range` that starts at the point, in a response with the same validator, from a
+    /// resource of the same length, is the rest or a part of it. Nothing else is ever appended. Where a strong tag names the
+    /// version, the range may start earlier: the bytes before the point are those there are.
     private static func judgeRest(_ head: ResponseHead, framing: BodyFraming, asked point: ResumePoint) -> Verdict {
         guard let range = head.fields[.contentRange].flatMap({ ContentRange($0) }), let bounds = range.bounds,
             let total = range.completeLength ?? point.total
         else { return .unusable }
-        guard bounds.lowerBound == point.offset, bounds.upperBound == total - 1,
-            point.total == nil || point.total == total, !isCoded(head), agrees(head, with: point)
+        guard bounds.lowerBound <= point.offset, point.offset <= bounds.upperBound, bounds.upperBound < total,
+            point.total == nil || point.total == total, !isCoded(head), confirms(head, point)
         else { return .unusable }
-        if case .length(let length) = framing, length != total - point.offset { return .unusable }
-        return .continues(total: total)
+        let overlap = point.offset - bounds.lowerBound
+        guard overlap == 0 || EntityTag(point.validator) != nil else { return .unusable }
+        let end = bounds.upperBound + 1
+        if case .length(let length) = framing, length != end - bounds.lowerBound { return .unusable }
+        return .continues(ResumedPart(overlap: overlap, end: end, total: total))
     }
 
     private static func judgeUnsatisfied(_ head: ResponseHead, asked point: ResumePoint) -> Verdict {
         guard let range = head.fields[.contentRange].flatMap({ ContentRange($0) }), range.bounds == nil,
             range.completeLength == point.offset, point.total == nil || point.total == point.offset,
-            agrees(head, with: point)
+            !contradicts(head, point)
         else { return .unusable }
         return .complete
     }
 
-    /// Whether the validators of the response, where it has any, are those of the point.
-    private static func agrees(_ head: ResponseHead, with point: ResumePoint) -> Bool {
+    /// Whether the response itself has the validator of the point. RFC 9110 §15.3.7: a 206 carries the `ETag` that a 200
+    /// would; one without it comes from a server that may not have looked at `If-Range` either.
+    private static func confirms(_ head: ResponseHead, _ point: ResumePoint) -> Bool {
         if let ours = EntityTag(point.validator) {
-            guard let text = head.fields[.etag] else { return true }
-            return EntityTag(text)?.strongMatch(ours) ?? false
+            return tag(of: head).flatMap { EntityTag($0) }?.strongMatch(ours) ?? false
         }
-        guard let text = head.fields[.lastModified] else { return true }
-        return HTTPDate(text) == HTTPDate(point.validator)
+        guard let date = HTTPDate(point.validator) else { return false }
+        return head.fields[.lastModified].flatMap { HTTPDate($0) } == date
+    }
+
+    /// Whether the response has another validator than that of the point.
+    private static func contradicts(_ head: ResponseHead, _ point: ResumePoint) -> Bool {
+        let name: FieldName = EntityTag(point.validator) == nil ? .lastModified : .etag
+        return head.fields.contains(name) && !confirms(head, point)
     }
 }

@@ -20,14 +20,20 @@ struct ResumeData: Codable, Sendable, Equatable {
     var currentRequest: StoredRequest
     /// The partial file's name inside its folder.
     var partialName: String
-    /// The bytes known to be on disk.
+    /// The bytes that were in the file when this was written.
     var bytesReceived: Int64
     /// The length of the whole resource, if the server has sent it.
     var totalBytes: Int64?
-    /// What `If-Range` carries: a strong entity tag or a strong date. Absent when only a finished file is recorded.
+    /// What `If-Range` carries: a strong entity tag or a strong date, with one character for each byte. Absent when only a finished file is recorded.
     var validator: String?
     /// SHA-256 of the last 64 KiB of the bytes received, hexadecimal.
     var tailDigest: String
+    /// Whether bytes followed; absent in what earlier versions wrote.
+    var state: WritingState?
+    /// The boot in which the bytes were written; absent where it is unknown, and in what earlier versions wrote.
+    var boot: String?
+    /// The bytes that have reached the disk; absent when these are all of ``bytesReceived``.
+    var safe: SafeBytes?
 
     /// Why a blob is refused.
     struct Refusal: Error, Equatable, CustomStringConvertible {
@@ -48,7 +54,8 @@ struct ResumeData: Codable, Sendable, Equatable {
 
     init(
         originalRequest: StoredRequest, currentRequest: StoredRequest, partialName: String, bytesReceived: Int64,
-        totalBytes: Int64?, validator: String?, tailDigest: String
+        totalBytes: Int64?, validator: String?, tailDigest: String, state: WritingState? = nil, boot: String? = nil,
+        safe: SafeBytes? = nil
     ) {
         self.originalRequest = originalRequest
         self.currentRequest = currentRequest
@@ -57,6 +64,9 @@ struct ResumeData: Codable, Sendable, Equatable {
         self.totalBytes = totalBytes
         self.validator = validator
         self.tailDigest = tailDigest
+        self.state = state
+        self.boot = boot
+        self.safe = safe
     }
 
     init(decoding blob: Data) throws(Refusal) {
@@ -100,8 +110,13 @@ struct ResumeData: Codable, Sendable, Equatable {
         if let validator, !Self.isStrongValidator(validator) {
             throw Refusal(description: "the validator is neither a strong entity tag nor a date")
         }
-        guard tailDigest.utf8.count == 64, tailDigest.allSatisfy(\.isHexDigit) else {
-            throw Refusal(description: "the digest is not 64 hexadecimal digits")
+        for digest in [tailDigest, safe?.tailDigest].compactMap(\.self) {
+            guard digest.utf8.count == 64, digest.allSatisfy(\.isHexDigit) else {
+                throw Refusal(description: "the digest is not 64 hexadecimal digits")
+            }
+        }
+        if let safe, safe.count < 0 || safe.count > bytesReceived {
+            throw Refusal(description: "the count of safe bytes is absurd")
         }
         guard originalRequest.method == "GET", currentRequest.method == "GET" else {
             throw Refusal(description: "the request is not a GET")
@@ -137,6 +152,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
     var forbidsCellularAccess: Bool?
     var handlesNoCookies: Bool?
     var usesPipelining: Bool?
+    var hints: RequestHints?
     var mainDocumentURL: String?
 
     init(_ request: URLRequest) {
@@ -152,6 +168,7 @@ struct StoredRequest: Codable, Sendable, Equatable {
         if !request.allowsCellularAccess { forbidsCellularAccess = true }
         if !request.httpShouldHandleCookies { handlesNoCookies = true }
         if request.httpShouldUsePipelining { usesPipelining = true }
+        if request.hints != RequestHints() { hints = request.hints }
         mainDocumentURL = request.mainDocumentURL?.absoluteString
     }
 
@@ -164,13 +181,14 @@ struct StoredRequest: Codable, Sendable, Equatable {
             url: url, cachePolicy: cachePolicy.flatMap(URLRequest.CachePolicy.init) ?? .useProtocolCachePolicy,
             timeoutInterval: timeoutInterval)
         request.httpMethod = method
-        request.allHTTPHeaderFields = headers
+        if !headers.isEmpty { request.allHTTPHeaderFields = headers }
         request.httpBody = body
         request.networkServiceType =
             networkServiceType.flatMap(URLRequest.NetworkServiceType.init) ?? .default
         request.allowsCellularAccess = forbidsCellularAccess != true
         request.httpShouldHandleCookies = handlesNoCookies != true
         request.httpShouldUsePipelining = usesPipelining == true
+        if let hints { request.hints = hints }
         request.mainDocumentURL = mainDocumentURL.flatMap { URL(string: $0) }
         return request
     }
@@ -183,20 +201,41 @@ struct ResumeTemplate: Sendable {
     /// `nil` when the transfer cannot be resumed; a finished file is recorded all the same.
     let validator: String?
     var total: Int64?
+    /// The boot in which the bytes are written.
+    var boot: String?
 
     /// The resume data for what `sink` holds now; `nil` when the transfer could not be resumed.
-    func resumeData(for sink: any BodySink) throws -> ResumeData? {
+    func resumeData(for sink: any BodySink, _ state: ResumeData.WritingState) throws -> ResumeData? {
         let length = try sink.length
         guard length > 0, validator != nil || length == total else { return nil }
-        return ResumeData(
-            originalRequest: StoredRequest(originalRequest),
-            currentRequest: StoredRequest(currentRequest),
-            partialName: Self.name(of: sink),
-            bytesReceived: length,
-            totalBytes: total,
-            validator: validator,
-            tailDigest: try Self.tailDigest(of: sink, endingAt: length)
-        )
+        return resumeData(
+            for: sink, state, length: length, tailDigest: try sink.tailDigest(endingAt: length), safe: nil)
+    }
+
+    /// The record of `sink` while it holds nothing: the bytes that follow count as long as the machine runs.
+    func firstRecord(of sink: any BodySink) -> ResumeData {
+        resumeData(for: sink, .writing, length: 0, tailDigest: Data().sha256, safe: nil)
+    }
+
+    /// The record of `sink`, which holds what `found` describes, before more bytes follow.
+    func record(of sink: any BodySink, continuing found: ResumeData) -> ResumeData {
+        resumeData(
+            for: sink, .writing, length: found.bytesReceived, tailDigest: found.tailDigest, safe: found.safe)
+    }
+
+    /// The resume data for the bytes that have reached the disk, without those that followed.
+    func resumeData(for sink: any BodySink, safe: SafeBytes) -> ResumeData? {
+        guard safe.count > 0, validator != nil || safe.count == total else { return nil }
+        return resumeData(for: sink, .stopped, length: safe.count, tailDigest: safe.tailDigest, safe: nil)
+    }
+
+    private func resumeData(
+        for sink: any BodySink, _ state: ResumeData.WritingState, length: Int64, tailDigest: String, safe: SafeBytes?
+    ) -> ResumeData {
+        ResumeData(
+            originalRequest: StoredRequest(originalRequest), currentRequest: StoredRequest(currentRequest),
+            partialName: Self.name(of: sink), bytesReceived: length, totalBytes: total, validator: validator,
+            tailDigest: tailDigest, state: state, boot: boot, safe: safe)
     }
 
     /// A sink on a file may have been moved since the transfer began; one that is no file has no name of its own.
@@ -204,28 +243,20 @@ struct ResumeTemplate: Sendable {
         switch sink {
         case let partial as PartialFile: partial.name
         case let file as FileHandleSink: file.fileURL?.lastPathComponent ?? "handle"
+        case let file as OutputStreamSink: file.fileURL?.lastPathComponent ?? "stream"
         default: "sink"
         }
     }
+}
 
+extension BodySink {
     /// SHA-256 of the 64 KiB before `end`, hexadecimal.
-    static func tailDigest(of sink: any BodySink, endingAt end: Int64) throws -> String {
-        try sink.bytes(in: max(0, end - ResumeData.tailLength)..<end).sha256
+    func tailDigest(endingAt end: Int64) throws -> String {
+        try bytes(in: ResumeData.tail(endingAt: end)).sha256
     }
 }
 
 extension ResumeData {
-    /// Whether `sink` still holds the bytes that this data describes. If so, what lies beyond them is cut off: it was
-    /// written after the data was created, so no digest covers it.
-    func matches(_ sink: any BodySink) throws -> Bool {
-        let length = try sink.length
-        guard bytesReceived > 0, length >= bytesReceived,
-            try ResumeTemplate.tailDigest(of: sink, endingAt: bytesReceived) == tailDigest.lowercased()
-        else { return false }
-        if length > bytesReceived { try sink.truncate(to: bytesReceived) }
-        return true
-    }
-
     /// Where to continue; `nil` when there is no validator for the rest.
     var point: ResumePoint? {
         validator.map { ResumePoint(offset: bytesReceived, total: totalBytes, validator: $0) }

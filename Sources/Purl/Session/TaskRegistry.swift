@@ -24,9 +24,16 @@ final class TaskRegistry: Sendable {
 
     private let state = Mutex(State())
 
-    /// The tasks whose completion has not been delivered, oldest first.
+    /// The tasks whose completion has not been delivered, oldest first; none once all of them have been cancelled.
     var unfinishedTasks: [URLSessionTask] {
-        state.withLock { Array($0.tasks.values) }
+        let tasks: [URLSessionTask] = state.withLock { state in
+            switch state.phase {
+            case .open, .finishing: Array(state.tasks.values)
+            case .cancelling, .invalid, .refused: []
+            }
+        }
+        return
+            tasks
             .filter { $0.state != .completed }
             .sorted { $0.taskIdentifier < $1.taskIdentifier }
     }
@@ -35,18 +42,23 @@ final class TaskRegistry: Sendable {
 
     /// Makes a task with the next identifier. If the session takes no new tasks, it is refused: not kept, it fails as soon
     /// as it is resumed.
-    func addTask<Kind: URLSessionTask>(_ make: (_ identifier: Int) -> Kind) -> Kind {
-        let (task, refusal) = state.withLock { state in
+    ///
+    /// - Parameter prepare: Completes a task that the session takes, before any other thread can find it. What it returns
+    ///   fails the task as soon as it is resumed.
+    func addTask<Kind: URLSessionTask>(
+        _ make: (_ identifier: Int) -> Kind, prepare: (Kind) -> TransferFailure?
+    ) -> Kind {
+        let (task, refusal) = state.withLock { state -> (Kind, TransferFailure?) in
             state.lastIdentifier += 1
             let task = make(state.lastIdentifier)
-            let refusal: TransferFailure? =
-                switch state.phase {
-                case .open: nil
-                case .finishing, .cancelling, .invalid: .sessionInvalidated
-                case .refused(let failure): failure
-                }
-            if refusal == nil { state.tasks[task.taskIdentifier] = task }
-            return (task, refusal)
+            switch state.phase {
+            case .open:
+                let failure = prepare(task)
+                state.tasks[task.taskIdentifier] = task
+                return (task, failure)
+            case .finishing, .cancelling, .invalid: return (task, .sessionInvalidated)
+            case .refused(let failure): return (task, failure)
+            }
         }
         if let refusal { task.refuse(refusal) }
         return task

@@ -8,11 +8,48 @@ public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeD
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let URLSessionDownloadTaskResumeData = NSURLSessionDownloadTaskResumeData
 
+/// The key of an error's `userInfo` for the number of a `URLError.NetworkUnavailableReason`.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let NSURLErrorNetworkUnavailableReasonKey = "NSURLErrorNetworkUnavailableReasonKey"
+
 extension URLError {
+    /// An error whose description is Foundation's sentence for the code.
+    ///
+    /// - Parameters:
+    ///   - reason: What happened, as a sentence: the error's `localizedFailureReason`.
+    ///   - userInfo: What else the error carries.
+    package init(_ code: Code, reason: String, userInfo: [String: Any] = [:]) {
+        var info = userInfo
+        info[NSLocalizedDescriptionKey] = code.sentence
+        info[NSLocalizedFailureReasonErrorKey] = reason
+        self.init(code, userInfo: info)
+    }
+
+    /// What every call of a task fails with whose session has been released.
+    static var sessionIsGone: URLError {
+        URLError(.cancelled, reason: "The session that made the task no longer exists.")
+    }
+
     /// What ``URLSession/downloadTask(withResumeData:)`` needs to resume the download that failed; `nil` when it cannot
     /// be resumed.
     public var downloadTaskResumeData: Data? {
         userInfo[NSURLSessionDownloadTaskResumeData] as? Data
+    }
+
+    /// Why the network was not available to a task, in Foundation's terms.
+    public enum NetworkUnavailableReason: Int, Sendable {
+        /// There is only a cellular interface, which the request or the session does not allow.
+        case cellular = 0
+        /// There are only expensive interfaces, which the request or the session does not allow.
+        case expensive = 1
+        /// There are only interfaces in Low Data Mode, which the request or the session does not allow.
+        case constrained = 2
+    }
+
+    /// Why the network was not available; `nil` for every error of Purl's, since a socket on Linux does not know its
+    /// interface.
+    public var networkUnavailableReason: NetworkUnavailableReason? {
+        (userInfo[NSURLErrorNetworkUnavailableReasonKey] as? Int).flatMap(NetworkUnavailableReason.init)
     }
 
     /// Why a background task was cancelled, other than by the program.

@@ -102,6 +102,23 @@ extension URLSession {
         }
     }
 
+    /// Sends the data of an asynchronous sequence as the request's body, in place of any the request has, and loads the
+    /// response's into memory. See ``uploadTask(with:from:)-(_,Body)``. An addition of Purl's.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The sequence.
+    ///   - delegate: The delegate of this task alone.
+    public func upload<Body: AsyncSequence & Sendable>(
+        for request: URLRequest,
+        from body: Body,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) where Body.Element == Data {
+        try await perform { finish in
+            makeUploadTask(request, .sequence(BodySequence(body)), .data(finish, delivery: .inline), delegate)
+        }
+    }
+
     /// The tasks that are not over, oldest first.
     public var allTasks: [URLSessionTask] {
         get async {
@@ -117,6 +134,20 @@ extension URLSession {
             await withCheckedContinuation { continuation in
                 getTasksWithCompletionHandler { continuation.resume(returning: ($0, $1, $2)) }
             }
+        }
+    }
+
+    /// Removes all cookies, credentials and cached responses, and makes later requests use new connections.
+    public func reset() async {
+        await withCheckedContinuation { continuation in
+            reset { continuation.resume() }
+        }
+    }
+
+    /// Writes cookies and cached responses to disk, and makes later requests use new connections.
+    public func flush() async {
+        await withCheckedContinuation { continuation in
+            flush { continuation.resume() }
         }
     }
 

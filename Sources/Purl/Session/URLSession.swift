@@ -67,8 +67,16 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// Makes a session without a delegate.
     ///
     /// - Parameter configuration: Copied: later changes to it do not reach the session.
-    public convenience init(configuration: URLSessionConfiguration) {
-        self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
+    public init(configuration: URLSessionConfiguration) {
+        settings = configuration.snapshot
+        queue = DelegateQueue(nil)
+        pool = ConnectionPool(settings)
+        proxies = ProxyRules(settings)
+        values = Mutex(Values())
+        let store = BackgroundStore.open(settings)
+        background = try? store?.get()
+        super.init()
+        restoreTasks(from: store)
     }
 
     /// Makes a session.
@@ -86,11 +94,16 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(settings)
-        proxies = ProxyRules(settings, environment: ProxyRules.environment)
+        proxies = ProxyRules(settings)
         values = Mutex(Values(delegate: delegate))
         let store = BackgroundStore.open(settings)
         background = try? store?.get()
         super.init()
+        restoreTasks(from: store)
+    }
+
+    /// Takes over the tasks of a background session, or refuses all new ones where its folder cannot be used.
+    private func restoreTasks(from store: Result<BackgroundStore, BackgroundStore.Refusal>?) {
         switch store {
         case nil: break
         case .success(let store):
@@ -105,6 +118,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     deinit {
         let pool = pool
         NetworkActor.post { pool.close() }
+        background?.close()
     }
 
     /// The classes that are asked, in this order, whether they load a request.
@@ -142,6 +156,8 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// `urlSession(_:didBecomeInvalidWithError:)` and releases it.
     open func invalidateAndCancel() {
         guard self !== Self.standard else { return }
+        // A connection that comes free while tasks are cancelled must not serve one whose turn has not come.
+        NetworkActor.post { self.pool.close() }
         registry.cancelAll()
         becomeInvalidIfDone()
     }
@@ -181,7 +197,8 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     // MARK: Finding tasks
 
-    /// Calls the handler, on the delegate queue, with the data, upload and download tasks that are not over.
+    /// Calls the handler, on the delegate queue, with the data, upload and download tasks that are not over; with none once
+    /// ``invalidateAndCancel()`` has been called.
     ///
     /// - Parameter completionHandler: The handler.
     open func getTasksWithCompletionHandler(
@@ -195,7 +212,8 @@ open class URLSession: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Calls the handler, on the delegate queue, with the tasks that are not over, oldest first.
+    /// Calls the handler, on the delegate queue, with the tasks that are not over, oldest first; with none once
+    /// ``invalidateAndCancel()`` has been called.
     ///
     /// - Parameter completionHandler: The handler.
     open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
@@ -331,6 +349,41 @@ open class URLSession: NSObject, @unchecked Sendable {
         makeUploadTask(request, bodyData.map { .data($0) } ?? .none, .data(completionHandler, delivery: .queue))
     }
 
+    /// A task that sends the data of an asynchronous sequence as the request's body, in place of any the request has,
+    /// and reports to its delegate. An addition of Purl's.
+    ///
+    /// The sequence is iterated while the body is sent, no faster than the server takes it: one element, and two pieces
+    /// of 256 KiB at most, are in memory. A `Content-Length` of the request's own is taken for its length; without one
+    /// the body is sent in chunks. An error of the sequence fails the task with `URLError.requestBodyStreamExhausted`,
+    /// and is its underlying error. When the task ends before the sequence, the iteration is cancelled.
+    ///
+    /// It is iterated once: where the body has to be sent again, after a redirect for instance, the delegate is asked
+    /// for a stream with `urlSession(_:task:needNewBodyStream:)`.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The sequence.
+    public func uploadTask<Body: AsyncSequence & Sendable>(
+        with request: URLRequest, from body: Body
+    ) -> URLSessionUploadTask where Body.Element == Data {
+        makeUploadTask(request, .sequence(BodySequence(body)), .delegate)
+    }
+
+    /// A task that sends the data of an asynchronous sequence as the request's body, collects the response's in memory
+    /// and calls the handler once, on the delegate queue. See ``uploadTask(with:from:)-(_,Body)``. An addition of
+    /// Purl's.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The sequence.
+    ///   - completionHandler: The handler.
+    public func uploadTask<Body: AsyncSequence & Sendable>(
+        with request: URLRequest, from body: Body,
+        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionUploadTask where Body.Element == Data {
+        makeUploadTask(request, .sequence(BodySequence(body)), .data(completionHandler, delivery: .queue))
+    }
+
     // MARK: Download tasks
 
     /// A task that writes the body to a file and reports to its delegate.
@@ -409,9 +462,9 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     // MARK: WebSocket tasks
 
-    /// A task that opens a WebSocket connection to a `ws:` URL; see <doc:WebSockets>.
+    /// A task that opens a WebSocket connection; see <doc:WebSockets>.
     ///
-    /// - Parameter url: The URL.
+    /// - Parameter url: A `ws:` URL, or an `http:` one, which counts as `ws:`.
     open func webSocketTask(with url: URL) -> URLSessionWebSocketTask {
         makeWebSocketTask(makeRequest(url))
     }
@@ -448,6 +501,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         // Setting what is so already would cost the request a copy of its values.
         if settings.networkServiceType != .default { request.networkServiceType = settings.networkServiceType }
         if !settings.allowsCellularAccess { request.allowsCellularAccess = false }
+        if settings.requestHints != RequestHints() { request.hints = settings.requestHints }
         return request
     }
 
@@ -465,24 +519,25 @@ open class URLSession: NSObject, @unchecked Sendable {
         _ request: URLRequest, _ body: RequestBody, _ consumer: BodyConsumer,
         _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionUploadTask {
-        let task = addTask(delegate) { identifier in
+        addTask(delegate) { identifier in
             URLSessionUploadTask(
                 session: self, identifier: identifier, request: request, source: .upload(body), consumer: consumer)
+        } prepare: { task in
+            guard case .file(let url) = body, url.isFileURL else { return nil }
+            return self.enterIntoJournal(task, nil, uploading: url)
         }
-        if case .file(let url) = body, url.isFileURL { enterIntoJournal(task, nil, uploading: url) }
-        return task
     }
 
     func makeDownloadTask(
         _ request: URLRequest?, _ source: TransferSource, _ consumer: BodyConsumer,
         _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionDownloadTask {
-        let task = addTask(delegate) { identifier in
+        addTask(delegate) { identifier in
             URLSessionDownloadTask(
                 session: self, identifier: identifier, request: request, source: source, consumer: consumer)
+        } prepare: { task in
+            self.enterIntoJournal(task, source.resumeData)
         }
-        enterIntoJournal(task, source.resumeData)
-        return task
     }
 
     /// The resume data is read here, so that the task shows its request at once, as any other task does. What is wrong
@@ -513,31 +568,38 @@ open class URLSession: NSObject, @unchecked Sendable {
         return task
     }
 
-    /// The download that takes the place of `task`.
+    /// The download that takes the place of `task`, with all that users see of it.
     func makeDownloadTask(inPlaceOf task: URLSessionTask) -> URLSessionDownloadTask {
         registry.addSuccessor { identifier in
-            URLSessionDownloadTask(
+            let next = URLSessionDownloadTask(
                 session: self, identifier: identifier, request: task.originalRequest, source: .request,
                 consumer: task.consumer)
+            task.moveValues(to: next)
+            return next
         }
     }
 
-    /// The stream that takes the place of `task`.
+    /// The stream that takes the place of `task`, with all that users see of it.
     func makeStreamTask(inPlaceOf task: URLSessionTask, _ conversation: StreamConversation) -> URLSessionStreamTask {
         registry.addSuccessor { identifier in
-            URLSessionStreamTask(
+            let next = URLSessionStreamTask(
                 session: self, identifier: identifier, request: task.originalRequest, conversation)
+            task.moveValues(to: next)
+            return next
         }
     }
 
     private func addTask<Kind: URLSessionTask>(
-        _ delegate: (any URLSessionTaskDelegate)?, _ make: (_ identifier: Int) -> Kind
+        _ delegate: (any URLSessionTaskDelegate)?, _ make: (_ identifier: Int) -> Kind,
+        prepare: (Kind) -> TransferFailure? = { _ in nil }
     ) -> Kind {
-        let task = registry.addTask(make)
-        if let delegate { task.delegate = delegate }
-        if task.taskDelegate != nil {
-            queue.enqueue { task.taskDelegate?.urlSession(self, didCreateTask: task) }
-        }
+        let task = registry.addTask(
+            { identifier in
+                let task = make(identifier)
+                if let delegate { task.delegate = delegate }
+                return task
+            }, prepare: prepare)
+        task.taskDelegate?.urlSession(self, didCreateTask: task)
         return task
     }
 
@@ -554,18 +616,19 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// - Parameters:
     ///   - resume: What it continues from.
     ///   - file: What it uploads.
-    func enterIntoJournal(_ task: URLSessionTask, _ resume: ResumeData?, uploading file: URL? = nil) {
+    /// - Returns: Why it could not be kept.
+    func enterIntoJournal(
+        _ task: URLSessionTask, _ resume: ResumeData?, uploading file: URL? = nil
+    ) -> TransferFailure? {
         guard let background, case .delegate = task.consumer, let request = task.originalRequest,
             file != nil || request.httpBodyStream == nil
-        else { return }
-        let journaled = JournaledTask(
-            identifier: task.taskIdentifier, taskDescription: task.taskDescription, priority: task.priority,
-            originalRequest: StoredRequest(request), isRunning: task.state == .running, resume: resume,
-            uploadedFile: file?.absoluteURL.path)
+        else { return nil }
         do throws(FileFailure) {
-            try background.add(journaled)
+            try task.enter(
+                into: background, StoredRequest(request), resume, uploading: file?.absoluteURL.path)
+            return nil
         } catch {
-            task.refuse(.file(error))
+            return .file(error)
         }
     }
 

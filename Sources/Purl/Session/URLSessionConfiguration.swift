@@ -16,6 +16,13 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var timeoutIntervalForResource: TimeInterval = 604_800
         var networkServiceType: URLRequest.NetworkServiceType = .default
         var allowsCellularAccess = true
+        /// Those of requests made from URLs.
+        var requestHints = RequestHints()
+        var multipathServiceType = MultipathServiceType.none
+        var usesClassicLoadingMode = true
+        var enablesEarlyData = false
+        var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
+        var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
         var additionalFields = AdditionalFields([:])
         var httpCookieStorage: HTTPCookieStorage? = .shared
         var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy = .onlyFromMainDocumentDomain
@@ -24,7 +31,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var urlCache: URLCache? = .shared
         var protocolClasses: [URLProtocol.Type] = []
         var proxyDictionary: ProxyDictionary?
-        var usesEnvironmentProxies = false
+        /// Tests have an environment of their own.
+        var proxyVariables: [String: String]?
         var httpMaximumConnectionsPerHost = 6
         var waitsForConnectivity = false
         var httpShouldUsePipelining = false
@@ -46,6 +54,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var resolver: any Resolver = SystemResolver.shared
         /// Where connections come from, in place of the network; for fuzzing.
         var dialler: (any Dialler)?
+
+        var isBackground: Bool { identifier != nil }
     }
 
     private let values: Mutex<Values>
@@ -108,6 +118,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     ///
     /// The time during which a task is suspended, waits for a free connection or for its delegate's answer does not
     /// count. A request whose own `timeoutInterval` is not 60 uses that instead. Zero means no limit.
+    ///
+    /// Uploads and downloads of a background session do not fail then: their request is sent again; see
+    /// <doc:BackgroundSessions>.
     open var timeoutIntervalForRequest: TimeInterval {
         get { snapshot.timeoutIntervalForRequest }
         set { values.withLock { $0.timeoutIntervalForRequest = newValue } }
@@ -132,6 +145,34 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.allowsCellularAccess = newValue } }
     }
 
+    /// Whether an interface that the system considers expensive may be used. `true` by default. Kept without effect: a
+    /// socket on Linux does not know its interface.
+    open var allowsExpensiveNetworkAccess: Bool {
+        get { snapshot.requestHints.allowsExpensiveNetworkAccess }
+        set { values.withLock { $0.requestHints.allowsExpensiveNetworkAccess = newValue } }
+    }
+
+    /// Whether an interface in Low Data Mode may be used. `true` by default. Kept without effect: Linux has no such
+    /// mode.
+    open var allowsConstrainedNetworkAccess: Bool {
+        get { snapshot.requestHints.allowsConstrainedNetworkAccess }
+        set { values.withLock { $0.requestHints.allowsConstrainedNetworkAccess = newValue } }
+    }
+
+    /// Whether an interface that is marked as ultra-constrained, such as a satellite's, may be used. `false` by
+    /// default. Kept without effect: Linux marks none.
+    open var allowsUltraConstrainedNetworkAccess: Bool {
+        get { snapshot.requestHints.allowsUltraConstrainedNetworkAccess }
+        set { values.withLock { $0.requestHints.allowsUltraConstrainedNetworkAccess = newValue } }
+    }
+
+    /// Whether look-ups of names have to be validated with DNSSEC. `false` by default. Kept without effect: the
+    /// system's resolver validates as far as it is configured to, and does not say whether it has.
+    open var requiresDNSSECValidation: Bool {
+        get { snapshot.requestHints.requiresDNSSECValidation }
+        set { values.withLock { $0.requestHints.requiresDNSSECValidation = newValue } }
+    }
+
     /// Whether a task that cannot connect waits, in place of failing. `false` by default.
     ///
     /// That is for names that cannot be looked up or are not known, for networks and hosts that cannot be reached, and
@@ -139,6 +180,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// then the task tries again after 1, 2, 4, 8 and 16 seconds and every 30 seconds from there on, until
     /// ``timeoutIntervalForResource`` is used up (``timeoutIntervalForRequest`` does not count meanwhile). A connection
     /// that was made and lost is not waited for.
+    ///
+    /// Background sessions always wait, without that call.
     open var waitsForConnectivity: Bool {
         get { snapshot.waitsForConnectivity }
         set { values.withLock { $0.waitsForConnectivity = newValue } }
@@ -149,6 +192,31 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var httpShouldUsePipelining: Bool {
         get { snapshot.httpShouldUsePipelining }
         set { values.withLock { $0.httpShouldUsePipelining = newValue } }
+    }
+
+    /// Whether the loader of earlier systems is used. `true` by default. Kept without effect: Purl has one.
+    open var usesClassicLoadingMode: Bool {
+        get { snapshot.usesClassicLoadingMode }
+        set { values.withLock { $0.usesClassicLoadingMode = newValue } }
+    }
+
+    /// Whether safe requests are sent before a TLS handshake has ended. `false` by default. Kept without effect: there
+    /// is no TLS in Purl.
+    open var enablesEarlyData: Bool {
+        get { snapshot.enablesEarlyData }
+        set { values.withLock { $0.enablesEarlyData = newValue } }
+    }
+
+    /// The lowest version of TLS that is accepted. Kept without effect: there is no TLS in Purl.
+    open var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
+        get { snapshot.tlsMinimumSupportedProtocolVersion }
+        set { values.withLock { $0.tlsMinimumSupportedProtocolVersion = newValue } }
+    }
+
+    /// The highest version of TLS that is offered. Kept without effect: there is no TLS in Purl.
+    open var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
+        get { snapshot.tlsMaximumSupportedProtocolVersion }
+        set { values.withLock { $0.tlsMaximumSupportedProtocolVersion = newValue } }
     }
 
     /// Whether connections stay open when the program goes to the background. Kept without effect on Linux.
@@ -241,9 +309,11 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// | ``kCFNetworkProxiesExceptionsList`` | hosts that are reached without the proxy |
     /// | ``kCFNetworkProxiesExcludeSimpleHostnames`` | a number; not zero: no proxy for names without a dot |
     ///
-    /// `nil`, the default, leaves it to ``usesEnvironmentProxies``; an empty dictionary means no proxy. An invalid
-    /// value makes the tasks that would use it fail with `URLError.cannotConnectToHost`. Other keys are kept without
-    /// effect. Numbers, texts and lists of texts come back as they were set, anything else as its description.
+    /// `nil`, the default, means the proxy that the environment names when the session is made: `http_proxy`, or
+    /// `all_proxy`, except for the hosts in `no_proxy` and this machine. An empty dictionary means no proxy.
+    ///
+    /// An invalid value makes the tasks that would use it fail with `URLError.cannotConnectToHost`. Other keys are kept
+    /// without effect. Numbers, texts and lists of texts come back as they were set, anything else as its description.
     open var connectionProxyDictionary: [AnyHashable: Any]? {
         get { snapshot.proxyDictionary?.dictionary }
         set {
@@ -252,15 +322,10 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         }
     }
 
-    /// Whether the session loads through the proxy that the environment names: `http_proxy`, or `all_proxy`, except the
-    /// hosts in `no_proxy`. `false` by default.
-    ///
-    /// The environment is read when the session is made, and only if ``connectionProxyDictionary`` is `nil`. The names
-    /// in capitals count, too, but not `HTTP_PROXY` in a program that serves a web request (`REQUEST_METHOD` is set
-    /// there): the client of that request could have chosen its value.
-    open var usesEnvironmentProxies: Bool {
-        get { snapshot.usesEnvironmentProxies }
-        set { values.withLock { $0.usesEnvironmentProxies = newValue } }
+    /// Which traffic may use several paths at once with Multipath TCP (RFC 8684). `.none` by default.
+    open var multipathServiceType: MultipathServiceType {
+        get { snapshot.multipathServiceType }
+        set { values.withLock { $0.multipathServiceType = newValue } }
     }
 
     /// How many connections at most are open to one host, or one proxy, at a time. 6 by default; less than 1 means 1.
@@ -345,9 +410,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     ///
     /// A test of a time-out sets a clock that it advances by hand, such as `ManualClock` of `PurlTesting`, and does not
     /// have to wait. The clock counts for ``timeoutIntervalForRequest`` and ``timeoutIntervalForResource``, the pauses
-    /// of ``waitsForConnectivity``, the second that a body waits for `100 Continue`, and how long an idle connection is
-    /// trusted. It does not count for dates of the calendar (``URLSessionTask/earliestBeginDate``, cookies, the cache)
-    /// and for metrics.
+    /// of ``waitsForConnectivity``, the second that a body waits for `100 Continue`, how long a WebSocket's end is waited
+    /// for, and how long an idle connection is trusted. It does not count for dates of the calendar
+    /// (``URLSessionTask/earliestBeginDate``, cookies, the cache) and for metrics.
     open var clock: (any Clock<Duration>)? {
         get { snapshot.clock.custom?.clock }
         set {
@@ -364,6 +429,12 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.files = newValue } }
     }
 
+    /// The variables in place of the process's environment in which the session looks for a proxy.
+    package var proxyVariables: [String: String]? {
+        get { snapshot.proxyVariables }
+        set { values.withLock { $0.proxyVariables = newValue } }
+    }
+
     /// Looks up the hosts' addresses.
     package var resolver: any Resolver {
         get { snapshot.resolver }
@@ -378,6 +449,24 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     open var maximumBufferedBytesPerTask: Int {
         get { snapshot.maximumBufferedBytesPerTask }
         set { values.withLock { $0.maximumBufferedBytesPerTask = max(1, newValue) } }
+    }
+}
+
+extension URLSessionConfiguration {
+    /// How connections use several paths to a server with Multipath TCP (RFC 8684).
+    ///
+    /// Every type but `.none` makes the session's connections with `IPPROTO_MPTCP`, where the kernel has it; which
+    /// paths they use is the kernel's decision (`ip mptcp endpoint`). A kernel without it, and a server that does not
+    /// speak it, make plain TCP connections.
+    public enum MultipathServiceType: Int, Sendable {
+        /// TCP with one path.
+        case none = 0
+        /// Another path when the first fails.
+        case handover = 1
+        /// Another path as soon as the first is slow.
+        case interactive = 2
+        /// All paths together.
+        case aggregate = 3
     }
 }
 

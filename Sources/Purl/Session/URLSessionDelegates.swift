@@ -1,6 +1,8 @@
 import Foundation
 
-// All delegate methods run on the session's `delegateQueue`, one at a time, in the order of the events.
+// All delegate methods but one run on the session's `delegateQueue`, one at a time, in the order of the events. The default
+// implementations of a task's own delegate call the session's delegate, method by method. Where there is an `async` form, a
+// delegate has that one or the one with a handler.
 
 /// The delegate methods about a session itself.
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
@@ -28,6 +30,17 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     )
 
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - challenge: The challenge.
+    /// - Returns: The answer.
+    func urlSession(
+        _ session: URLSession,
+        didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
+
     /// A background session's tasks that were running when an earlier process ended have all had their last call. Not
     /// called when there were none.
     ///
@@ -43,7 +56,21 @@ extension URLSessionDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        completionHandler(.performDefaultHandling, nil)
+        DelegateMethod.sessionChallenge.answer(for: self) {
+            await self.urlSession(session, didReceive: challenge)
+        } to: {
+            completionHandler($0.0, $0.1)
+        } otherwise: {
+            completionHandler(.performDefaultHandling, nil)
+        }
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+        DelegateMethod.sessionChallenge.isMissing(in: self)
+        return (.performDefaultHandling, nil)
     }
 
     public func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
@@ -51,8 +78,11 @@ extension URLSessionDelegate {
 
 /// The delegate methods about tasks of every kind.
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
-    /// A task was created; the first call about it. For a task of an `async` method the task's own delegate receives
-    /// it, if there is one.
+    /// A task was created; the first call about it, and the place to configure it before it is resumed. For a task of an
+    /// `async` method the task's own delegate receives it, if there is one.
+    ///
+    /// The only call that is not made on the delegate queue: it is made on the thread that creates the task, before the
+    /// session's method returns it.
     ///
     /// - Parameters:
     ///   - session: The session.
@@ -74,8 +104,21 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     )
 
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - request: The request the task was made with.
+    /// - Returns: The answer.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willBeginDelayedRequest request: URLRequest
+    ) async -> (URLSession.DelayedRequestDisposition, URLRequest?)
+
     /// No connection could be made, and the task waits for the network; see
-    /// ``URLSessionConfiguration/waitsForConnectivity``. Called once at most for a task.
+    /// ``URLSessionConfiguration/waitsForConnectivity``. Called once at most for a task, never in a background session.
     ///
     /// - Parameters:
     ///   - session: The session.
@@ -96,7 +139,7 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// The server sent a redirect (RFC 9110 §15.4). The task waits until the handler is called: with `request` to
     /// follow it, with another request to load that instead, with `nil` to take the redirect response itself, body
-    /// included, as the result.
+    /// included, as the result. Not called in a background session, which follows redirects.
     ///
     /// - Parameters:
     ///   - session: The session.
@@ -111,6 +154,21 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     )
+
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - response: The redirect response.
+    ///   - request: The request that follows it.
+    /// - Returns: The request to load, or `nil` to take the redirect response.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) async -> URLRequest?
 
     /// The server asks for credentials, and refuses those that are known (from the URL, earlier requests, the
     /// credential storage). The task waits until the handler is called, or one method of the challenge's sender; the
@@ -131,6 +189,19 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     )
 
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - challenge: The challenge.
+    /// - Returns: The answer.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
+
     /// A stream is needed to read the request's body from: the first one of a task made with
     /// ``URLSession/uploadTask(withStreamedRequest:)``, or another one because the body has to be sent again, after a
     /// redirect for instance. The task waits until the handler is called; `nil` ends it with
@@ -145,6 +216,14 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     )
+
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    /// - Returns: The stream.
+    func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream?
 
     /// Bytes of the request's body were handed to the system. Calls that would pile up behind a busy queue are merged
     /// into one.
@@ -182,7 +261,9 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 }
 
 extension URLSessionTaskDelegate {
-    public func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {}
+    public func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+        next(session, task)?.urlSession(session, didCreateTask: task)
+    }
 
     public func urlSession(
         _ session: URLSession,
@@ -190,22 +271,45 @@ extension URLSessionTaskDelegate {
         willBeginDelayedRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     ) {
-        completionHandler(.continueLoading, nil)
+        DelegateMethod.delayedRequest.answer(for: self) {
+            await self.urlSession(session, task: task, willBeginDelayedRequest: request)
+        } to: {
+            completionHandler($0.0, $0.1)
+        } otherwise: {
+            guard let next = self.next(session, task) else { return completionHandler(.continueLoading, nil) }
+            next.urlSession(
+                session, task: task, willBeginDelayedRequest: request, completionHandler: completionHandler)
+        }
     }
 
-    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willBeginDelayedRequest request: URLRequest
+    ) async -> (URLSession.DelayedRequestDisposition, URLRequest?) {
+        DelegateMethod.delayedRequest.isMissing(in: self)
+        return (.continueLoading, nil)
+    }
+
+    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+        next(session, task)?.urlSession(session, taskIsWaitingForConnectivity: task)
+    }
 
     public func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
         didReceiveInformationalResponse response: HTTPURLResponse
-    ) {}
+    ) {
+        next(session, task)?.urlSession(session, task: task, didReceiveInformationalResponse: response)
+    }
 
     public func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
         didFinishCollecting metrics: URLSessionTaskMetrics
-    ) {}
+    ) {
+        next(session, task)?.urlSession(session, task: task, didFinishCollecting: metrics)
+    }
 
     public func urlSession(
         _ session: URLSession,
@@ -214,7 +318,26 @@ extension URLSessionTaskDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler(request)
+        DelegateMethod.redirect.answer(for: self) {
+            await self.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request)
+        } to: {
+            completionHandler($0)
+        } otherwise: {
+            guard let next = self.next(session, task) else { return completionHandler(request) }
+            next.urlSession(
+                session, task: task, willPerformHTTPRedirection: response, newRequest: request,
+                completionHandler: completionHandler)
+        }
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) async -> URLRequest? {
+        DelegateMethod.redirect.isMissing(in: self)
+        return request
     }
 
     public func urlSession(
@@ -223,7 +346,23 @@ extension URLSessionTaskDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        completionHandler(.performDefaultHandling, nil)
+        DelegateMethod.taskChallenge.answer(for: self) {
+            await self.urlSession(session, task: task, didReceive: challenge)
+        } to: {
+            completionHandler($0.0, $0.1)
+        } otherwise: {
+            guard let next = self.next(session, task) else { return completionHandler(.performDefaultHandling, nil) }
+            next.urlSession(session, task: task, didReceive: challenge, completionHandler: completionHandler)
+        }
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+        DelegateMethod.taskChallenge.isMissing(in: self)
+        return (.performDefaultHandling, nil)
     }
 
     public func urlSession(
@@ -231,7 +370,19 @@ extension URLSessionTaskDelegate {
         task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        completionHandler(nil)
+        DelegateMethod.bodyStream.answer(for: self) {
+            await self.urlSession(session, needNewBodyStreamForTask: task)
+        } to: {
+            completionHandler($0)
+        } otherwise: {
+            guard let next = self.next(session, task) else { return completionHandler(nil) }
+            next.urlSession(session, task: task, needNewBodyStream: completionHandler)
+        }
+    }
+
+    public func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
+        DelegateMethod.bodyStream.isMissing(in: self)
+        return nil
     }
 
     public func urlSession(
@@ -240,14 +391,27 @@ extension URLSessionTaskDelegate {
         didSendBodyData bytesSent: Int64,
         totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
-    ) {}
+    ) {
+        next(session, task)?
+            .urlSession(
+                session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+                totalBytesExpectedToSend: totalBytesExpectedToSend)
+    }
 
-    public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        next(session, task)?.urlSession(session, task: task, didCompleteWithError: error)
+    }
+
+    /// The session's delegate, where this is the task's own.
+    private func next(_ session: URLSession, _ task: URLSessionTask) -> (any URLSessionTaskDelegate)? {
+        session.delegate(after: self, of: task)
+    }
 }
 
 /// The delegate methods about data tasks.
 public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
-    /// The head of the response arrived. No byte of the body is read until the handler is called.
+    /// The head of the response arrived. No byte of the body is read until the handler is called. Not called for an upload of a
+    /// background session.
     ///
     /// - Parameters:
     ///   - session: The session.
@@ -260,6 +424,19 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     )
+
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - dataTask: The data task.
+    ///   - response: The response.
+    /// - Returns: The answer.
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse
+    ) async -> URLSession.ResponseDisposition
 
     /// The data task became a download task: this was the last call about `dataTask`, and `downloadTask`, already
     /// running, continues with the same response.
@@ -311,6 +488,19 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
         willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     )
+
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - dataTask: The data task.
+    ///   - proposedResponse: The response that would be stored.
+    /// - Returns: The response to store, if any.
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        willCacheResponse proposedResponse: CachedURLResponse
+    ) async -> CachedURLResponse?
 }
 
 extension URLSessionDataDelegate {
@@ -320,22 +510,44 @@ extension URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        completionHandler(.allow)
+        DelegateMethod.response.answer(for: self) {
+            await self.urlSession(session, dataTask: dataTask, didReceive: response)
+        } to: {
+            completionHandler($0)
+        } otherwise: {
+            guard let next = self.next(session, dataTask) else { return completionHandler(.allow) }
+            next.urlSession(session, dataTask: dataTask, didReceive: response, completionHandler: completionHandler)
+        }
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse
+    ) async -> URLSession.ResponseDisposition {
+        DelegateMethod.response.isMissing(in: self)
+        return .allow
     }
 
     public func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
         didBecome downloadTask: URLSessionDownloadTask
-    ) {}
+    ) {
+        next(session, dataTask)?.urlSession(session, dataTask: dataTask, didBecome: downloadTask)
+    }
 
     public func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
         didBecome streamTask: URLSessionStreamTask
-    ) {}
+    ) {
+        next(session, dataTask)?.urlSession(session, dataTask: dataTask, didBecome: streamTask)
+    }
 
-    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {}
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        next(session, dataTask)?.urlSession(session, dataTask: dataTask, didReceive: data)
+    }
 
     public func urlSession(
         _ session: URLSession,
@@ -343,7 +555,29 @@ extension URLSessionDataDelegate {
         willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        completionHandler(proposedResponse)
+        DelegateMethod.caching.answer(for: self) {
+            await self.urlSession(session, dataTask: dataTask, willCacheResponse: proposedResponse)
+        } to: {
+            completionHandler($0)
+        } otherwise: {
+            guard let next = self.next(session, dataTask) else { return completionHandler(proposedResponse) }
+            next.urlSession(
+                session, dataTask: dataTask, willCacheResponse: proposedResponse, completionHandler: completionHandler)
+        }
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        willCacheResponse proposedResponse: CachedURLResponse
+    ) async -> CachedURLResponse? {
+        DelegateMethod.caching.isMissing(in: self)
+        return proposedResponse
+    }
+
+    /// The session's delegate, where this is the task's own.
+    private func next(_ session: URLSession, _ task: URLSessionTask) -> (any URLSessionDataDelegate)? {
+        session.delegate(after: self, of: task)
     }
 }
 
@@ -402,12 +636,27 @@ extension URLSessionDownloadDelegate {
         didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64
-    ) {}
+    ) {
+        next(session, downloadTask)?
+            .urlSession(
+                session, downloadTask: downloadTask, didWriteData: bytesWritten, totalBytesWritten: totalBytesWritten,
+                totalBytesExpectedToWrite: totalBytesExpectedToWrite)
+    }
 
     public func urlSession(
         _ session: URLSession,
         downloadTask: URLSessionDownloadTask,
         didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
-    ) {}
+    ) {
+        next(session, downloadTask)?
+            .urlSession(
+                session, downloadTask: downloadTask, didResumeAtOffset: fileOffset,
+                expectedTotalBytes: expectedTotalBytes)
+    }
+
+    /// The session's delegate, where this is the task's own.
+    private func next(_ session: URLSession, _ task: URLSessionTask) -> (any URLSessionDownloadDelegate)? {
+        session.delegate(after: self, of: task)
+    }
 }

@@ -10,6 +10,9 @@ internal import PurlIO
 /// `.cannotOpenFile` when `length` throws), the thrown error underneath.
 public protocol BodySink: AnyObject, Sendable {
     /// How many bytes the sink holds.
+    ///
+    /// After the process was killed, bytes that were appended since the last record count, too, as long as the machine has
+    /// not booted: so this must be the number of bytes that ``bytes(in:)`` would return in the order they were appended.
     var length: Int64 { get throws }
 
     /// Adds bytes at the end, all of them.
@@ -41,6 +44,31 @@ public protocol BodySink: AnyObject, Sendable {
 
     /// The task is over. A later task may use the sink again.
     func close() throws
+}
+
+/// A sink that is recorded while bytes are appended: all but `append` and `truncate` may be called on another thread
+/// meanwhile.
+package protocol ConcurrentSink: BodySink {
+    /// What a complete transfer waits for.
+    var completion: SinkCompletion { get }
+
+    /// Returns a call that waits until everything appended so far is safe. The sink may be closed before it returns.
+    func makeSynchronization() throws -> @Sendable () throws -> Void
+
+    /// Returns when the record that was saved last would survive a power loss.
+    func synchronizeRecord() throws
+
+    /// Closes the sink without waiting for the disk.
+    func closeWithoutWaiting() throws
+}
+
+/// What the completion of a transfer into a file promises.
+package enum SinkCompletion: Sendable {
+    /// The bytes and their record have reached the disk.
+    case safe
+    /// The bytes have been written, as by any program that does not synchronise. The record stays as it is: a later task
+    /// finds the whole file as long as the machine has not booted.
+    case written
 }
 
 /// A sink that takes content which does not pass through the process.

@@ -3,10 +3,10 @@ import Synchronization
 
 /// A sink that appends through an `OutputStream`.
 ///
-/// On a file it resumes, and locks the file, like ``FileHandleSink``. On any other stream it starts at zero and cannot
+/// On a file it resumes, locks the file, and follows no links, like ``FileHandleSink``. On any other stream it starts at zero and cannot
 /// start over once bytes have been written. A stream that blocks, because of a full pipe for example, delays only its own
 /// transfer.
-public final class OutputStreamSink: BodySink {
+public final class OutputStreamSink: ConcurrentSink {
     private struct State {
         /// `nil` for a stream that is no file of ours.
         let file: URL?
@@ -21,6 +21,11 @@ public final class OutputStreamSink: BodySink {
     }
 
     private let state: Mutex<State>
+
+    /// `nil` for a stream that is no file.
+    var fileURL: URL? { state.withLock { $0.file } }
+
+    package var completion: SinkCompletion { .safe }
 
     /// A sink on the file at `url`, which is created when it is missing.
     ///
@@ -88,33 +93,46 @@ public final class OutputStreamSink: BodySink {
 
     /// Does nothing on a stream that is no file.
     public func synchronize() throws {
-        try state.withLock { try Self.handle(&$0)?.synchronize() }
+        try makeSynchronization()()
+    }
+
+    package func makeSynchronization() throws -> @Sendable () throws -> Void {
+        let file = try state.withLock { try Self.handle(&$0)?.duplicate() }
+        return { try file?.synchronize() }
     }
 
     public func loadRecord() throws -> Data? {
-        try state.withLock { try $0.record?.load() }
+        try state.withLock { $0.record }?.load()
     }
 
     /// Locks the file first: only its owner may change the record.
     ///
     /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
-        try state.withLock { state in
+        let file = try state.withLock { state in
             _ = try Self.handle(&state)
-            try state.record?.save(record)
+            return state.record
         }
+        try file?.save(record)
+    }
+
+    package func synchronizeRecord() throws {
+        try state.withLock { $0.record }?.synchronize()
     }
 
     public func close() throws {
-        try state.withLock { state in
+        defer { try? closeWithoutWaiting() }
+        // Still under the lock.
+        try synchronizeRecord()
+    }
+
+    package func closeWithoutWaiting() throws {
+        state.withLock { state in
+            state.record?.close()
             state.stream?.close()
             state.stream = nil
-            defer {
-                try? state.handle?.close()
-                state.handle = nil
-            }
-            // Still under the lock.
-            try state.record?.commit()
+            state.handle?.unlockAndClose()
+            state.handle = nil
         }
     }
 

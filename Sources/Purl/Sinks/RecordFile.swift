@@ -1,18 +1,34 @@
 import Foundation
 internal import PurlIO
+import Synchronization
 
 /// The file beside a sink's file in which its record lies.
 ///
-/// It is readable by its owner only, since a request's header fields may hold credentials. Making a record survive a
-/// power loss costs more than making the bytes do so, and a process that is killed needs neither: so a new record is
-/// written to a second file, ".new", and takes the first one's place, synchronised, once a second. After a power loss the
-/// first counts if the second cannot be read; both describe bytes that were safe before.
-struct RecordFile: Sendable {
-    private static let interval = Duration.seconds(1)
+/// It is readable by its owner only, since a request's header fields may hold credentials. A process that is killed needs no
+/// synchronised record, and a power loss must find one that is whole: so a new record is written to a second file, ".new",
+/// and takes the first one's place once it has reached the disk. After a power loss the first counts if the second cannot be
+/// read; both describe bytes that were safe before.
+///
+/// A file counts as a record only if it is a regular file of the same user's: in a folder that several users can write to,
+/// others do not decide how a transfer is resumed.
+final class RecordFile: Sendable {
+    private struct State {
+        var unsafeChange = Change.none
+        /// Counts the changes, so that one that follows a synchronisation is not taken for the one that preceded it.
+        var changes = 0
+    }
+
+    /// What a power loss may undo.
+    private enum Change {
+        case none
+        /// The record is in the second file.
+        case newer
+        /// The record is the first one there is. It is in its place, and has not been synchronised.
+        case first
+    }
 
     let url: URL
-    private var lastReplacement: ContinuousClock.Instant?
-    private var hasNewer = false
+    private let state = Mutex(State())
 
     init(url: URL) {
         self.url = url
@@ -29,49 +45,71 @@ struct RecordFile: Sendable {
     /// `nil` when there is no file.
     private static func read(_ url: URL) throws -> Data? {
         guard RegularFile.exists(at: url.path) else { return nil }
-        let handle = try FileHandle(forReadingFrom: url)
-        defer { try? handle.close() }
-        return try handle.read(upToCount: ResumeData.maximumSize + 1)
+        let file = try RegularFile(reading: url.path, followsLinks: false)
+        guard file.isOwn else { return nil }
+        var record = Data(count: Int(min(try file.size(), Int64(ResumeData.maximumSize) + 1)))
+        let length = try record.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        return record.prefix(length)
     }
 
-    mutating func save(_ record: Data?) throws {
-        guard let record else { return try remove() }
-        do {
-            let file = try RegularFile(newer.path, .existingOrNew)
-            try file.truncate(to: 0)
-            try record.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: 0) }
-        } catch {
-            throw FileFailure(.write, url, error)
-        }
-        hasNewer = true
-        if let lastReplacement, .now - lastReplacement < Self.interval { return }
-        try commit()
-    }
-
-    /// Replaces the record by the newer one, synchronised, if there is one.
-    mutating func commit() throws {
-        guard hasNewer else { return }
-        do {
-            try RegularFile(newer.path, .existing).synchronize()
-            try RegularFile.move(newer.path, to: url.path)
-        } catch {
-            throw FileFailure(.write, url, error)
-        }
-        hasNewer = false
-        lastReplacement = .now
-    }
-
-    private mutating func remove() throws {
-        hasNewer = false
-        // The newer one first, so that it never outlives the other.
-        for place in [newer, url] where FileManager.default.fileExists(atPath: place.path) {
-            try FileManager.default.removeItem(at: place)
-            // The bytes that it describes are about to change; not even a power loss may bring it back.
+    /// Keeps a record, without waiting for the disk; `nil` removes it, and waits.
+    func save(_ record: Data?) throws {
+        try state.withLock { state in
+            state.changes += 1
             do {
-                try RegularFile.synchronizeFolder(place.deletingLastPathComponent().path)
+                state.unsafeChange = try record.map(write) ?? remove()
             } catch {
+                // What is left of the second file must not take the first one's place.
+                _ = try? RegularFile.removeExisting(newer.path)
+                if state.unsafeChange == .newer { state.unsafeChange = .none }
                 throw FileFailure(.write, url, error)
             }
         }
+    }
+
+    private func write(_ record: Data) throws -> Change {
+        // A new file each time: what has the name may be a link, or have another name too.
+        _ = try RegularFile.removeExisting(newer.path)
+        let file = try RegularFile(newer.path, .creating)
+        try record.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: 0) }
+        if RegularFile.exists(at: url.path) { return .newer }
+        // It replaces nothing that a power loss could bring back.
+        try RegularFile.move(newer.path, to: url.path)
+        return .first
+    }
+
+    private func remove() throws -> Change {
+        // The newer one first, so that it never outlives the other.
+        for place in [newer, url] where try RegularFile.removeExisting(place.path) {
+            // The bytes that it describes are about to change; not even a power loss may bring it back.
+            try RegularFile.synchronizeFolder(place.deletingLastPathComponent().path)
+        }
+        return .none
+    }
+
+    /// Makes the latest record safe, and puts it in its place, unless another change comes first.
+    func synchronize() throws {
+        let (change, changes) = state.withLock { ($0.unsafeChange, $0.changes) }
+        do {
+            switch change {
+            case .none: return
+            case .first: try RegularFile(url.path, .existing).synchronize()
+            case .newer: try RegularFile(newer.path, .existing).synchronize()
+            }
+            try state.withLock { state in
+                guard state.changes == changes else { return }
+                if case .newer = change { try RegularFile.move(newer.path, to: url.path) }
+                state.unsafeChange = .none
+            }
+        } catch {
+            // A record that was changed or given up meanwhile need not be there.
+            guard state.withLock({ $0.changes == changes }) else { return }
+            throw FileFailure(.write, url, error)
+        }
+    }
+
+    /// The record belongs to another task from now on: a synchronisation that is still waiting leaves it alone.
+    func close() {
+        state.withLock { $0.changes += 1 }
     }
 }

@@ -47,9 +47,13 @@ public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
 }
 
 extension URLSessionStreamDelegate {
-    public func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask) {}
+    public func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask) {
+        next(session, streamTask)?.urlSession(session, readClosedFor: streamTask)
+    }
 
-    public func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask) {}
+    public func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask) {
+        next(session, streamTask)?.urlSession(session, writeClosedFor: streamTask)
+    }
 
     public func urlSession(_ session: URLSession, betterRouteDiscoveredFor streamTask: URLSessionStreamTask) {}
 
@@ -58,5 +62,13 @@ extension URLSessionStreamDelegate {
         streamTask: URLSessionStreamTask,
         didBecome inputStream: InputStream,
         outputStream: OutputStream
-    ) {}
+    ) {
+        next(session, streamTask)?
+            .urlSession(session, streamTask: streamTask, didBecome: inputStream, outputStream: outputStream)
+    }
+
+    /// The session's delegate, where this is the task's own.
+    private func next(_ session: URLSession, _ task: URLSessionTask) -> (any URLSessionStreamDelegate)? {
+        session.delegate(after: self, of: task)
+    }
 }

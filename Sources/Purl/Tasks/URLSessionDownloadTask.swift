@@ -17,13 +17,11 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
         // FoundationNetworking's signature is not @Sendable; the handler is called once, on the delegate queue only.
         nonisolated(unsafe) let handler = completionHandler
         guard let session else { return handler(nil) }
-        guard markCancelling(outright: false) else {
-            return session.queue.enqueue { handler(nil) }
-        }
-        send { transfer in
+        let isFirst = cancel(outright: false) { transfer in
             guard let transfer else { return session.queue.enqueue { handler(nil) } }
             transfer.cancelProducingResumeData { handler($0) }
         }
+        if !isFirst { session.queue.enqueue { handler(nil) } }
     }
 
     /// Cancels the download and returns the data with which it can be resumed later; see

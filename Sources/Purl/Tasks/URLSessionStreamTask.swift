@@ -39,7 +39,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
         ofMinLength minBytes: Int, maxLength maxBytes: Int, timeout: TimeInterval,
         completionHandler: @escaping @Sendable (Data?, Bool, (any Error)?) -> Void
     ) {
-        guard let queue = session?.queue else { return completionHandler(nil, false, URLError(.cancelled)) }
+        guard let queue = session?.queue else { return completionHandler(nil, false, URLError.sessionIsGone) }
         let conversation = conversation
         NetworkActor.post {
             conversation.read(minimum: minBytes, maximum: maxBytes, timeout: Self.limit(timeout)) { result in
@@ -63,7 +63,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     open func readData(
         ofMinLength minBytes: Int, maxLength maxBytes: Int, timeout: TimeInterval
     ) async throws -> (Data?, Bool) {
-        guard session != nil else { throw URLError(.cancelled) }
+        guard session != nil else { throw URLError.sessionIsGone }
         let conversation = conversation
         let token = ReceiveToken()
         return try await withTaskCancellationHandler {
@@ -93,7 +93,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     open func write(
         _ data: Data, timeout: TimeInterval, completionHandler: @escaping @Sendable ((any Error)?) -> Void
     ) {
-        guard let queue = session?.queue else { return completionHandler(URLError(.cancelled)) }
+        guard let queue = session?.queue else { return completionHandler(URLError.sessionIsGone) }
         let conversation = conversation
         NetworkActor.post {
             conversation.write(data, timeout: Self.limit(timeout)) { error in
@@ -108,7 +108,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     ///   - data: The bytes.
     ///   - timeout: Seconds until the call fails; 0 for none.
     open func write(_ data: Data, timeout: TimeInterval) async throws {
-        guard session != nil else { throw URLError(.cancelled) }
+        guard session != nil else { throw URLError.sessionIsGone }
         let conversation = conversation
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             NetworkActor.post {

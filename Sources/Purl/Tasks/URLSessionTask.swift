@@ -54,7 +54,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var earliestBeginDate: Date?
         var expectsToSend = NSURLSessionTransferSizeUnknown
         var expectsToReceive = NSURLSessionTransferSizeUnknown
-        var prefersIncrementalDelivery = true
+        /// `nil` until the program has set it.
+        var prefersIncrementalDelivery: Bool?
     }
 
     /// The byte counts of a task's current exchange.
@@ -66,9 +67,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// A number unique within the session.
-    public let taskIdentifier: Int
+    open private(set) var taskIdentifier: Int
     /// The request the task was made with.
-    public let originalRequest: URLRequest?
+    open private(set) var originalRequest: URLRequest?
     let session: URLSession?
     /// What receives the body and the completion: the delegates, or the handler that the task was made with.
     let consumer: BodyConsumer
@@ -80,6 +81,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         /// There has been no message yet.
         case waiting(TransferSource)
         case running(Transfer)
+        /// The transfer continues as another task's, and so do messages that were sent before.
+        case continued(URLSessionTask)
         /// The transfer is over; its last calls may still wait in the delegate queue.
         case concluded
     }
@@ -111,73 +114,79 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open func copy(with zone: NSZone?) -> Any { self }
 
     open override var description: String {
-        "<\(Self.self) \(taskIdentifier)> { \(currentRequest?.summary ?? "no request"), \(state) }"
+        "\(super.description) { \(taskIdentifier), \(currentRequest?.summary ?? "no request"), \(state) }"
     }
 
     // MARK: Control
 
     /// Starts the task, or takes back one ``URLSessionTask/suspend()``.
     open func resume() {
-        let starts = values.withLock { values in
-            guard values.state == .suspended, values.suspensions > 0 else { return false }
+        let successor = values.withLock { values in
+            guard values.state == .suspended, values.suspensions > 0 else { return values.successor }
             values.suspensions -= 1
-            if values.suspensions == 0 { values.state = .running }
-            return values.suspensions == 0
+            if values.suspensions == 0 {
+                values.state = .running
+                keep { $0.isRunning = true }
+                send { $0?.resume() }
+            }
+            return nil
         }
-        guard starts else {
-            successor?.resume()
-            return
-        }
-        keep { $0.isRunning = true }
-        send { $0?.resume() }
+        successor?.resume()
     }
 
     /// Pauses the task: nothing is read from or written to its connection until as many ``resume()`` calls have
     /// followed. The server's sends block once the socket's buffers are full. The time-out of the request stands
     /// still meanwhile. A delegate may still receive what had arrived before.
     open func suspend() {
-        let stops = values.withLock { values in
-            guard values.state == .running || values.state == .suspended else { return false }
-            values.suspensions += 1
-            defer { values.state = .suspended }
-            return values.state == .running
+        let successor = values.withLock { values in
+            switch values.state {
+            case .running:
+                values.state = .suspended
+                values.suspensions += 1
+                keep { $0.isRunning = false }
+                send { $0?.suspend() }
+            case .suspended:
+                values.suspensions += 1
+            case .canceling, .completed:
+                return values.successor
+            }
+            return nil
         }
-        guard stops else {
-            successor?.suspend()
-            return
-        }
-        keep { $0.isRunning = false }
-        send { $0?.suspend() }
+        successor?.suspend()
     }
 
     /// Ends the task: it completes with `URLError.cancelled`, unless it was over already.
     open func cancel() {
-        guard markCancelling(outright: true) else {
-            successor?.cancel()
-            return
-        }
-        send { $0?.cancel() }
+        if !cancel(outright: true, { $0?.cancel() }) { successor?.cancel() }
     }
 
     /// The task that has taken this one's place, while the user cannot know of it: calls are meant for that one.
     private var successor: URLSessionTask? { values.withLock { $0.successor } }
 
-    /// True when the task was not over or being cancelled already.
-    func markCancelling(outright: Bool) -> Bool {
+    /// Marks the task as being cancelled, and sends the message that cancels its transfer.
+    ///
+    /// - Parameters:
+    ///   - outright: The completion reports the cancellation, even if the whole body has arrived meanwhile.
+    ///   - message: Cancels the transfer.
+    /// - Returns: False when the task was over or being cancelled already; nothing is sent then.
+    func cancel(outright: Bool, _ message: @escaping @Sendable @NetworkActor (Transfer?) -> Void) -> Bool {
         guard session != nil else { return false }
-        let isFirst = values.withLock { values in
+        return values.withLock { values in
             guard values.state == .running || values.state == .suspended else { return false }
             values.state = .canceling
             values.isCancelled = outright
+            keep { $0.ending = outright ? .cancelled : .stopped }
+            send(message)
             return true
         }
-        if isFirst { keep { $0.ending = outright ? .cancelled : .stopped } }
-        return isFirst
     }
 
-    /// Sends a message to the transfer, which belongs to the network thread; messages keep their order. The message receives
-    /// `nil` when the transfer is over.
-    func send(_ message: @escaping @Sendable @NetworkActor (Transfer?) -> Void) {
+    /// Sends a message to the transfer, which belongs to the network thread. The message receives `nil` when the transfer is
+    /// over.
+    ///
+    /// Call this, and ``keep(_:)``, while the lock is held under which the task's state has changed: messages keep the order
+    /// in which they are sent, and so the order of effects is the order of states.
+    private func send(_ message: @escaping @Sendable @NetworkActor (Transfer?) -> Void) {
         guard let session else { return }
         NetworkActor.post {
             if case .waiting(let source) = self.work {
@@ -216,8 +225,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var taskDescription: String? {
         get { values.withLock { $0.taskDescription } }
         set {
-            values.withLock { $0.taskDescription = newValue }
-            keep { $0.taskDescription = newValue }
+            values.withLock { values in
+                values.taskDescription = newValue
+                keep { $0.taskDescription = newValue }
+            }
         }
     }
 
@@ -230,9 +241,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             let priority = Self.clampedPriority(newValue)
             let hasChanged = values.withLock { values in
                 defer { values.priority = priority }
+                keep { $0.priority = priority }
                 return values.priority != priority
             }
-            keep { $0.priority = priority }
             if hasChanged { NetworkActor.post { self.transfer?.priorityChanged() } }
         }
     }
@@ -246,8 +257,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var earliestBeginDate: Date? {
         get { values.withLock { $0.earliestBeginDate } }
         set {
-            values.withLock { $0.earliestBeginDate = newValue }
-            keep { $0.earliestBeginDate = newValue }
+            values.withLock { values in
+                values.earliestBeginDate = newValue
+                keep { $0.earliestBeginDate = newValue }
+            }
             NetworkActor.post { self.transfer?.beginDateChanged() }
         }
     }
@@ -266,13 +279,21 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         set { values.withLock { $0.expectsToReceive = newValue } }
     }
 
-    /// Whether a data task's delegate gets bytes as they come. `true` by default.
+    /// Whether a data task's delegate gets bytes as they come. `true` by default; `false` for a download task and for a task
+    /// with a completion handler, an async method's included, which have the whole body at once.
     ///
-    /// If `false` when the response comes, it gets them at the end of the body; of a body longer than
+    /// If `false` when the response comes, the delegate gets the bytes at the end of the body; of a body longer than
     /// ``URLSessionConfiguration/maximumBufferedBytesPerTask`` it gets as many at a time.
     open var prefersIncrementalDelivery: Bool {
-        get { values.withLock { $0.prefersIncrementalDelivery } }
+        get { values.withLock { $0.prefersIncrementalDelivery } ?? isConsumedInIncrements }
         set { values.withLock { $0.prefersIncrementalDelivery = newValue } }
+    }
+
+    private var isConsumedInIncrements: Bool {
+        switch consumer {
+        case .delegate, .bytes: !(self is URLSessionDownloadTask)
+        case .data, .file: false
+        }
     }
 
     static func clampedPriority(_ priority: Float) -> Float {
@@ -301,7 +322,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         }
     }
 
-    /// Changes what a background session keeps of the task.
+    /// Changes what a background session keeps of the task. See ``send(_:)`` for the order of changes.
     private func keep(_ change: (inout JournaledTask) -> Void) {
         // What cannot be written now is written with the task's next change.
         try? session?.background?.update(taskIdentifier, change)
@@ -318,6 +339,25 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Lets the task fail as soon as it is resumed, if it does not already.
     func refuse(_ failure: TransferFailure) {
         values.withLock { $0.refusal = $0.refusal ?? failure }
+    }
+
+    /// Enters the task as it is into the journal of a background session. No change falls in between: it is in the entry,
+    /// or finds the task kept.
+    func enter(
+        into journal: BackgroundStore, _ request: StoredRequest, _ resume: ResumeData?, uploading file: String?
+    ) throws(FileFailure) {
+        try values.withLock { (values) throws(FileFailure) in
+            let ending: JournaledTask.Ending? =
+                switch values.state {
+                case .canceling: values.isCancelled ? .cancelled : .stopped
+                case .running, .suspended, .completed: nil
+                }
+            try journal.add(
+                JournaledTask(
+                    identifier: taskIdentifier, taskDescription: values.taskDescription, priority: values.priority,
+                    originalRequest: request, isRunning: values.state == .running, ending: ending, resume: resume,
+                    uploadedFile: file, earliestBeginDate: values.earliestBeginDate))
+        }
     }
 
     /// Shows what an earlier process left of the task.
@@ -357,15 +397,20 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     // MARK: For the transfer
 
     @NetworkActor private var transfer: Transfer? {
-        if case .running(let transfer) = work { transfer } else { nil }
+        switch work {
+        case .running(let transfer): transfer
+        case .continued(let task): task.transfer
+        case .waiting, .concluded: nil
+        }
     }
 
-    /// The transfer of another task continues as this task's.
-    @NetworkActor func attach(_ transfer: Transfer) {
-        work = .running(transfer)
+    /// The transfer continues as the task's that has taken this one's place.
+    @NetworkActor func handTransfer(to next: URLSessionTask) {
+        next.work = work
+        work = .continued(next)
     }
 
-    /// The transfer is over, or continues as another task's.
+    /// The transfer is over.
     @NetworkActor func detachTransfer() {
         work = .concluded
     }
@@ -423,6 +468,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// The delegate has received the task that has taken this one's place.
     func forgetSuccessor() {
         values.withLock { $0.successor = nil }
+        // Messages that were sent before the transfer moved have arrived by then.
+        NetworkActor.post { self.work = .concluded }
     }
 
     /// Changes what users see of the task, the byte counts among it.
@@ -441,7 +488,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// The URL that the task's errors name.
-    var failingURL: URL? { currentRequest?.url }
+    var failingURL: URL? { values.withLock { $0.currentRequest?.url } }
 
     /// Ends the task for its users; the completion is delivered right after. A `cancel` that came before this moment
     /// wins over a success: a caller that has cancelled does not receive one.
@@ -464,28 +511,19 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         return final
     }
 
-    /// Moves everything that users see to the task that takes this one's place, and ends this one without a call. True when
-    /// either had been cancelled.
-    func moveValues(to next: URLSessionTask) -> Bool {
-        let (old, progress) = values.withLock { values in
-            defer {
-                values.state = .completed
-                values.progress = nil
-                values.successor = next
-            }
-            return (values, values.progress)
-        }
-        let isCancelled = next.values.withLock { values in
-            let wasCancelled = values.isCancelled
-            values = old
-            if wasCancelled {
-                values.isCancelled = true
-                values.state = .canceling
-            }
-            return values.isCancelled
+    /// Moves everything that users see to a task that takes this one's place and that no caller knows yet, and ends this one
+    /// without a call.
+    func moveValues(to next: URLSessionTask) {
+        let progress = values.withLock { values in
+            // Within the lock: a call that finds the successor finds it with these values.
+            next.values.withLock { $0 = values }
+            let progress = values.progress
+            values.state = .completed
+            values.progress = nil
+            values.successor = next
+            return progress
         }
         if let progress { next.control(by: progress) }
-        return isCancelled
     }
 
     /// Releases the delegate, after the task's last call.
@@ -521,19 +559,29 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 }
 
-/// The delegates that receive a task's calls: its own where that has the method's protocol, else the session's. All of
-/// this runs on the delegate queue.
+/// The delegates that receive a task's calls: its own where that has the method's protocol, else the session's. Those about
+/// the body of a task whose handler takes it go nowhere, unless an `async` method has made the task: then its own delegate
+/// receives them, too.
 extension URLSessionTask {
     var taskDelegate: (any URLSessionTaskDelegate)? {
         delegate ?? session?.delegate as? any URLSessionTaskDelegate
     }
 
     var dataDelegate: (any URLSessionDataDelegate)? {
-        delegate as? any URLSessionDataDelegate ?? session?.delegate as? any URLSessionDataDelegate
+        switch consumer {
+        case .delegate: delegate as? any URLSessionDataDelegate ?? session?.delegate as? any URLSessionDataDelegate
+        case .data(_, .inline), .bytes: delegate as? any URLSessionDataDelegate
+        case .data(_, .queue), .file: nil
+        }
     }
 
     var downloadDelegate: (any URLSessionDownloadDelegate)? {
-        delegate as? any URLSessionDownloadDelegate ?? session?.delegate as? any URLSessionDownloadDelegate
+        switch consumer {
+        case .delegate:
+            delegate as? any URLSessionDownloadDelegate ?? session?.delegate as? any URLSessionDownloadDelegate
+        case .file(_, .inline): delegate as? any URLSessionDownloadDelegate
+        case .file(_, .queue), .data, .bytes: nil
+        }
     }
 
     /// The last calls of a task that reports to its delegate: the file, if there is one, then the completion.

@@ -38,6 +38,30 @@ struct Authenticator {
         }
     }
 
+    /// What a credential storage has for the challenges of a response.
+    struct StoredCredentials: Sendable {
+        private var spaces: [URLProtectionSpace: (users: [String: URLCredential], standard: URLCredential?)] = [:]
+
+        /// Nothing is stored.
+        nonisolated init() {}
+
+        /// Asks a storage, which runs code of the user's where it is a subclass of the user's.
+        nonisolated init(for offers: [SupportedChallenge], in storage: URLCredentialStorage) {
+            for offer in offers {
+                for space in [offer.space, offer.space.withDefaultMethod] {
+                    spaces[space] = (storage.credentials(for: space) ?? [:], storage.defaultCredential(for: space))
+                }
+            }
+        }
+
+        /// The credential of a user, or of none in particular.
+        func credential(for space: URLProtectionSpace, user: String?) -> URLCredential? {
+            guard let stored = spaces[space] else { return nil }
+            guard let user else { return stored.standard }
+            return stored.users[user]
+        }
+    }
+
     private var rounds: [AuthenticationPeer: AuthenticationRound] = [:]
 
     /// The round with one peer, as far as it has come.
@@ -97,13 +121,14 @@ struct Authenticator {
             == UserAndPassword(user: named.user, password: named.password ?? login.userAndPassword.password)
     }
 
-    /// A credential that has been removed from the storage is not used any more.
+    /// A credential that has been removed from the storage is not used any more. A storage of the user's own is not asked
+    /// before each request: what it has removed is used until a server refuses it.
     private func isStillKnown(_ login: Login, in session: URLSession) -> Bool {
         switch login.source {
         case .url, .delegate:
             return true
         case .storage:
-            guard let storage = session.settings.urlCredentialStorage else { return true }
+            guard let storage = session.settings.urlCredentialStorage, !storage.isSubclass else { return true }
             let isKnown = [login.space, login.space.withDefaultMethod].contains { space in
                 storage.credentials(for: space)?[login.userAndPassword.user]?.userAndPassword == login.userAndPassword
             }
@@ -127,7 +152,12 @@ struct Authenticator {
             guard login.credential.persistence != .none else { continue }
             if login.source == .delegate, let storage = session.settings.urlCredentialStorage {
                 // What was the default before has been tried and refused.
-                storage.setDefaultCredential(login.credential, for: login.space)
+                let (credential, space) = (login.credential, login.space)
+                if storage.isSubclass {
+                    Worker.shared.run(on: .userCode) { storage.setDefaultCredential(credential, for: space) }
+                } else {
+                    storage.setDefaultCredential(credential, for: space)
+                }
                 login.becomeStored()
             }
             session.logins.store(login)
@@ -138,14 +168,14 @@ struct Authenticator {
     ///
     /// - Parameters:
     ///   - peer: The server or the proxy that has sent it.
-    ///   - fields: Those of its response.
+    ///   - offers: The challenges of its response.
+    ///   - stored: What the credential storage has for them.
     ///   - target: That of the request.
     mutating func step(
-        afterChallengeFrom peer: AuthenticationPeer, fields: HeaderFields, target: String, in session: URLSession,
-        _ users: NamedUsers
+        afterChallengeFrom peer: AuthenticationPeer, _ offers: [SupportedChallenge], _ stored: StoredCredentials,
+        target: String, in session: URLSession, _ users: NamedUsers
     ) -> Step {
         var round = round(with: peer)
-        let offers = SupportedChallenge.all(in: fields, from: peer)
         if case .ownField = round.carried { return .decline }
         let refusal = round.refuse(with: offers, at: target)
         round.pending = nil
@@ -156,7 +186,7 @@ struct Authenticator {
         case .final(let login): session.logins.remove(login)
         }
         let known = round.login(for: offers, from: peer, at: target) { offer in
-            credentials(for: offer, proven: round.proven, from: peer, in: session, users)
+            credentials(for: offer, stored, proven: round.proven, from: peer, in: session, users)
         }
         if let known { return .resend(known) }
         return .ask(round.open(offers))
@@ -174,8 +204,8 @@ struct Authenticator {
 
     /// What can be tried without asking: the URL's user comes before those of earlier requests, those before the storage's.
     private func credentials(
-        for offer: SupportedChallenge, proven: Login?, from peer: AuthenticationPeer, in session: URLSession,
-        _ users: NamedUsers
+        for offer: SupportedChallenge, _ stored: StoredCredentials, proven: Login?, from peer: AuthenticationPeer,
+        in session: URLSession, _ users: NamedUsers
     ) -> [(credential: URLCredential, source: Login.Source)] {
         var known: [(credential: URLCredential, source: Login.Source)] = []
         if let named = users.credential(for: peer) { known.append((named, .url)) }
@@ -184,11 +214,9 @@ struct Authenticator {
         where login.space == offer.space && agrees(login, with: users) && isStillKnown(login, in: session) {
             known.append((login.credential, login.source))
         }
-        guard let storage = session.settings.urlCredentialStorage else { return known }
         let user = users.user(for: peer)?.user
         for space in [offer.space, offer.space.withDefaultMethod] {
-            let stored = user.map { storage.credentials(for: space)?[$0] } ?? storage.defaultCredential(for: space)
-            if let stored { known.append((stored, .storage)) }
+            if let found = stored.credential(for: space, user: user) { known.append((found, .storage)) }
         }
         return known
     }

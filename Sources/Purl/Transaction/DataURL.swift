@@ -7,7 +7,9 @@ struct DataURL: Sendable {
     enum Fault: Error {
         /// There is no comma, so there is no data.
         case noData
-        /// The data is not valid base64, or not validly percent-encoded.
+        /// Part of the media type is percent-encoded.
+        case malformedType
+        /// The data is not valid base64.
         case undecodable
     }
 
@@ -26,7 +28,8 @@ struct DataURL: Sendable {
         let marker = ";base64"
         let isBase64 = type.lowercased().hasSuffix(marker)
         if isBase64 { type.removeLast(marker.count) }
-        guard let bytes = Self.percentDecoded(encoded.utf8) else { throw .undecodable }
+        guard !type.utf8.contains(UInt8(ascii: "%")) else { throw .malformedType }
+        let bytes = Self.percentDecoded(encoded.utf8)
         content = isBase64 ? try Self.base64Decoded(bytes) : Data(bytes)
         let media = Self.mediaType(type)
         response = URLResponse(
@@ -34,29 +37,27 @@ struct DataURL: Sendable {
             textEncodingName: media.charset)
     }
 
-    /// "text/plain;charset=US-ASCII" where there is no type, or none that is valid.
+    /// "text/plain" where there is no type, or none that is valid. The charset is then unknown, as in Foundation, though
+    /// RFC 2397 has US-ASCII as its default.
     private static func mediaType(_ text: String) -> MediaType {
-        var text = text.removingPercentEncoding ?? text
         // "As a shorthand": the type may be left out and its parameters be there.
-        if text.hasPrefix(";") { text = "text/plain" + text }
-        let plain = MediaType(
-            type: "text", subtype: "plain", parameters: [FieldParameter(name: "charset", value: "US-ASCII")])
-        return MediaType(text) ?? plain
+        MediaType(text.hasPrefix(";") ? "text/plain" + text : text) ?? MediaType(type: "text", subtype: "plain")
     }
 
-    private static func percentDecoded(_ text: String.UTF8View) -> [UInt8]? {
+    /// A percent sign without two digits stands for itself.
+    private static func percentDecoded(_ text: String.UTF8View) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var rest = text[...]
         while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
+            let digits = rest.prefix(2)
+            guard byte == UInt8(ascii: "%"), digits.count == 2,
+                digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                let value = UInt8(Substring(digits), radix: 16)
+            else {
                 bytes.append(byte)
                 continue
             }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-                let value = UInt8(Substring(digits), radix: 16)
-            else { return nil }
             bytes.append(value)
             rest = rest.dropFirst(2)
         }

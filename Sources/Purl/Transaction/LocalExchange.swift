@@ -12,7 +12,8 @@ protocol TransactionLoader {
 
 /// A response that is created in this process, delivered no faster than it is taken.
 ///
-/// A loader pushes a response, its content and the end; what is pushed while the transaction is paused waits here.
+/// A loader pushes a response, its content and the end; what is pushed while the transaction is paused waits here. One that
+/// has to fetch its content, from a file for instance, does so when it is asked for more.
 @NetworkActor
 final class LocalExchange: ResponseSource {
     /// A part of the response, in the order of the cases.
@@ -36,6 +37,7 @@ final class LocalExchange: ResponseSource {
     private var isDelivering = false
     private var isHeld = false
     private var abandonment: (() -> Void)?
+    private var demand: (() -> Void)?
 
     init(for transaction: Transaction) {
         self.transaction = transaction
@@ -58,6 +60,13 @@ final class LocalExchange: ResponseSource {
         abandonment = action
     }
 
+    /// Calls `action` whenever all that was pushed has been delivered, and more would be. It may be called again before
+    /// anything has been pushed.
+    func onDemand(_ action: @escaping () -> Void) {
+        demand = action
+        deliver()
+    }
+
     func push(_ piece: Piece) {
         guard transaction != nil else { return }
         if case .content(var rest) = piece {
@@ -74,6 +83,7 @@ final class LocalExchange: ResponseSource {
     func abandon() {
         transaction = nil
         pieces = Queue()
+        demand = nil
         let action = abandonment
         abandonment = nil
         action?()
@@ -96,6 +106,7 @@ final class LocalExchange: ResponseSource {
             case .challenge(let challenge, let answer):
                 transaction.receive(challenge, from: self, answer: answer)
             case .content(let data):
+                transaction.exchangeMadeProgress(self)
                 data.withUnsafeBytes { transaction.exchange(self, didReceive: $0) }
             case .end:
                 releaseTransaction()
@@ -105,12 +116,14 @@ final class LocalExchange: ResponseSource {
                 transaction.fail(failure)
             }
         }
+        if !isPaused, transaction != nil { demand?() }
     }
 
     /// All of it is delivered. The loader keeps this exchange, which must not keep the loader.
     private func releaseTransaction() {
         transaction = nil
         abandonment = nil
+        demand = nil
     }
 }
 

@@ -60,7 +60,11 @@ actor ProtocolHost {
         let client = ProtocolClient(exchange, self, choice.request)
         exchange.onAbandon { client.close() }
         transaction.begin(exchange)
-        if case .stream(let stream, _) = body { stream.take() }
+        switch body {
+        case .stream(let stream, _): stream.take()
+        case .sequence(let sequence, _): sequence.take()
+        case .none, .data, .file: break
+        }
         task.setCurrentRequest(choice.request)
         let cache = transaction.session.settings.urlCache
         perform { loader in

@@ -17,7 +17,7 @@ enum Redirect {
         guard var target = resolve(location, against: url) else {
             throw .redirectToNowhere(location)
         }
-        if url.scheme?.lowercased() == "ws" { target = webSocketForm(of: target) }
+        if url.scheme?.lowercased() == "ws" { target = target.webSocketForm }
         // A server of the network must not choose a socket of this machine: daemons trust every peer there.
         guard !leadsToLocalSocket(from: url, to: target) else { throw .redirectToLocalSocket(target) }
         var next = request
@@ -29,17 +29,6 @@ enum Redirect {
         // A Host of the user's own named the first server.
         next.setValue(nil, forHTTPHeaderField: "Host")
         return next
-    }
-
-    /// A handshake is redirected to where any other request would be.
-    private static func webSocketForm(of url: URL) -> URL {
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
-        switch parts.scheme?.lowercased() {
-        case "http": parts.scheme = "ws"
-        case "https": parts.scheme = "wss"
-        default: break
-        }
-        return parts.url ?? url
     }
 
     /// What is never sent to another origin.
@@ -90,5 +79,20 @@ enum Redirect {
         for field in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Transfer-Encoding"] {
             request.setValue(nil, forHTTPHeaderField: field)
         }
+    }
+}
+
+extension URL {
+    /// The URL of a WebSocket server that is given as that of an HTTP server; any other URL as it is.
+    var webSocketForm: URL {
+        let scheme: String? =
+            switch self.scheme?.lowercased() {
+            case "http": "ws"
+            case "https": "wss"
+            default: nil
+            }
+        guard let scheme, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
+        parts.scheme = scheme
+        return parts.url ?? self
     }
 }

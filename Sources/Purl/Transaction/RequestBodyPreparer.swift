@@ -2,8 +2,8 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// Prepares a request's body each time it is sent: data as it is, a file by its length, a stream that has not been read
-/// from, or one that the delegate gives.
+/// Prepares a request's body each time it is sent: data as it is, a file by its length, a stream or a sequence that has
+/// not been read from, or a stream that the delegate gives.
 @NetworkActor
 struct RequestBodyPreparer {
     let request: URLRequest
@@ -33,26 +33,32 @@ struct RequestBodyPreparer {
             return nil
         case .stream(let stream) where !stream.isTaken:
             return body(of: stream)
-        case .stream, .streamFromDelegate:
+        case .sequence(let sequence) where !sequence.isTaken:
+            return .sequence(sequence, length: promisedLength)
+        case .stream, .sequence, .streamFromDelegate:
             askForStream(for: transaction)
             return nil
         }
     }
 
-    /// Whether the body can be sent once more: it is in memory or a file, none of its stream has been read, or a delegate
-    /// can be asked for another stream.
+    /// Whether the body can be sent once more: it is in memory or a file, none of its stream or sequence has been read,
+    /// or a delegate can be asked for another stream.
     var canPrepareAgain: Bool {
         switch source {
         case .none, .data, .file: true
         case .stream(let stream): !stream.isTaken
+        case .sequence(let sequence): !sequence.isTaken
         case .streamFromDelegate: calls.hasTaskDelegate
         }
     }
 
-    /// RFC 9112 §6.2: a length that the user has set counts, if it is one. The length of any other body is measured.
-    private func body(of stream: BodyStream) -> OutgoingBody {
-        .stream(stream, length: request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64(digits: $0.utf8) })
+    /// RFC 9112 §6.2: the length that the user has set for a stream or a sequence, if it is one. The length of any
+    /// other body is measured.
+    private var promisedLength: Int64? {
+        request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64(digits: $0.utf8) }
     }
+
+    private func body(of stream: BodyStream) -> OutgoingBody { .stream(stream, length: promisedLength) }
 
     /// The delegate gives the stream. Where it has none, the request's is used, if nothing has been read of it.
     private func askForStream(for transaction: Transaction) {

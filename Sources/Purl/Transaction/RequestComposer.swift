@@ -35,6 +35,7 @@ struct RequestComposer {
             if !isForProxy, name == .proxyAuthorization { continue }
             if !mayUpgrade, name == .upgrade { continue }
             if storage.isOpen, name == .range || name == .ifRange { continue }
+            if name == storage.point?.conditionField { continue }
             if !hasContent, name == .expect { continue }
             fields.append(name, value)
         }
@@ -52,7 +53,7 @@ struct RequestComposer {
         }
         if let point = storage.point {
             fields.append(.range, "bytes=\(point.offset)-")
-            fields.append(.ifRange, point.validator)
+            fields.append(point.conditionField, latin1: point.validator)
         }
         Self.appendDefault(.accept, "*/*", to: &fields)
         // A part of a coded body cannot be decoded by itself.
@@ -60,7 +61,7 @@ struct RequestComposer {
         Self.appendDefault(.acceptEncoding, isPlain ? "identity" : ContentDecoder.acceptEncoding, to: &fields)
         Self.appendDefault(.userAgent, Self.userAgent, to: &fields)
         let method = request.method
-        if request.httpBody != nil, framing != .none {
+        if request.httpBody != nil, hasContent {
             Self.appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
         } else if method == .options, hasContent {
             // RFC 9110 §9.3.7: here content has to have a type, if only the least specific one.
@@ -87,13 +88,17 @@ struct RequestComposer {
         case .data(let data): shown.httpBody = data
         case .file(let file): shown.httpBodyStream = InputStream(url: file.url)
         case .stream(let stream, _): shown.httpBodyStream = stream.stream
+        case .sequence(let sequence, _): shown.httpBodyStream = SequenceStream(sequence)
         }
         for field in additionalFields where shown.value(forHTTPHeaderField: field.name.text) == nil {
             shown.setValue(field.value, forHTTPHeaderField: field.name.text)
         }
         if storage.isOpen {
             shown.setValue(storage.point.map { "bytes=\($0.offset)-" }, forHTTPHeaderField: "Range")
-            shown.setValue(storage.point?.validator, forHTTPHeaderField: "If-Range")
+            shown.setValue(nil, forHTTPHeaderField: "If-Range")
+            if let point = storage.point {
+                shown.setValue(point.validator.fieldText, forHTTPHeaderField: point.conditionField.text)
+            }
         }
         return shown
     }

@@ -40,12 +40,14 @@ enum ResponseDecision {
     case sendWithoutConditions
     /// The server redirects to this request.
     case redirect(URLRequest)
-    /// The body continues that of the storage, and completes a resource of this length.
-    case append(total: Int64)
+    /// The body continues that of the storage.
+    case append(ResumedPart)
     /// The body is the resource, and replaces what the storage holds.
     case replace
     /// RFC 9110 §15.5.17: the storage holds all of the resource already.
     case complete
+    /// The server has not acted on `If-Range`, and has the same version: the rest is requested with `If-Match`.
+    case requestRestOfSame
     /// The response to a range request cannot be used: all of the resource is requested.
     case requestWhole
     /// The response is the result: its body goes to the delegate or the handler.
@@ -131,7 +133,7 @@ enum ResponseDecision {
     var isOfferedToCache: Bool {
         switch self {
         case .sendWithoutExpectation, .authenticate, .useStored, .sendWithoutConditions: false
-        case .redirect, .append, .replace, .complete, .requestWhole, .deliver, .fail: true
+        case .redirect, .append, .replace, .complete, .requestRestOfSame, .requestWhole, .deliver, .fail: true
         }
     }
 
@@ -190,7 +192,8 @@ enum ResponseDecision {
             return whole(head, circumstances)
         }
         switch Resumability.judge(head, framing: framing, asked: point) {
-        case .continues(let total): return .append(total: total)
+        case .continues(let part): return .append(part)
+        case .repeats: return .requestRestOfSame
         case .replaces: return whole(head, circumstances)
         case .complete: return .complete
         case .unusable: return .requestWhole

@@ -21,6 +21,7 @@ struct ResponseHandler {
 
     private var calls: DelegateCalls { transfer.calls }
     private var task: URLSessionTask { transfer.calls.task }
+    private var isInBackground: Bool { transfer.session.settings.isBackground }
 
     func carryOut(_ decision: ResponseDecision) {
         switch decision {
@@ -34,14 +35,16 @@ struct ResponseHandler {
             transaction.sendWithoutConditions(after: response)
         case .redirect(let next):
             redirect(to: next)
-        case .append(let total):
-            append(upTo: total)
+        case .append(let part):
+            append(part)
         case .replace:
             replace()
         case .complete:
             complete()
+        case .requestRestOfSame:
+            transaction.requestRestOfSame()
         case .requestWhole:
-            transaction.requestWhole(after: response)
+            transaction.requestWhole()
         case .deliver:
             deliver()
         case .fail(let failure):
@@ -75,9 +78,9 @@ struct ResponseHandler {
 
     // MARK: Redirects
 
-    /// Asks the delegate whether the redirect is followed; without one, it is.
+    /// Asks the delegate whether the redirect is followed; without one, and in a background session, it is.
     private func redirect(to next: URLRequest) {
-        guard calls.hasTaskDelegate, let http = response.response as? HTTPURLResponse else {
+        guard !isInBackground, calls.hasTaskDelegate, let http = response.response as? HTTPURLResponse else {
             return transaction.follow(next, after: response)
         }
         transfer.hold(.deciding)
@@ -101,7 +104,26 @@ struct ResponseHandler {
     /// Sends the request again with credentials that are known, asks the delegate for some, or takes the response as the
     /// result.
     private func authenticate(to peer: AuthenticationPeer) {
-        switch transaction.step(after: response, from: peer) {
+        let offers = SupportedChallenge.all(in: response.head.fields, from: peer)
+        guard let storage = transfer.session.settings.urlCredentialStorage else {
+            return authenticate(to: peer, offers, Authenticator.StoredCredentials())
+        }
+        guard storage.isSubclass else {
+            return authenticate(to: peer, offers, Authenticator.StoredCredentials(for: offers, in: storage))
+        }
+        transfer.hold(.deciding)
+        Worker.shared.run(on: .userCode) {
+            Authenticator.StoredCredentials(for: offers, in: storage)
+        } then: { [later] stored in
+            guard let handler = later() else { return }
+            handler.resolve { handler.authenticate(to: peer, offers, stored) }
+        }
+    }
+
+    private func authenticate(
+        to peer: AuthenticationPeer, _ offers: [SupportedChallenge], _ stored: Authenticator.StoredCredentials
+    ) {
+        switch transaction.step(afterChallengeFrom: peer, offers, stored) {
         case .decline: accept()
         case .resend(let login): transaction.authenticate(login, to: peer, after: response)
         case .ask(let offers): ask(offers, from: peer)
@@ -157,30 +179,36 @@ struct ResponseHandler {
         publish(received: 0, expected: length ?? NSURLSessionTransferSizeUnknown)
         transfer.receive(
             BodyReceiver(
-                destination, of: transfer, total: length, coding: coding, cache: transaction.cacheTransaction))
-        if calls.hasDataDelegate { askDisposition { _ in } }
+                destination, of: transfer, upTo: length, coding: coding, cache: transaction.cacheTransaction))
+        if calls.hasDataDelegate, !(isInBackground && task is URLSessionUploadTask) { askDisposition { _ in } }
     }
 
     private var destination: BodyReceiver.Destination {
         switch task.consumer {
         case .delegate:
-            let limit = transfer.session.settings.maximumBufferedBytesPerTask
-            return .delegate(ByteMailbox(limit: limit, gathers: !task.prefersIncrementalDelivery))
+            return .delegate(mailbox)
         case .bytes(let stream):
             stream.open(for: response.response) { [weak transfer] in
                 NetworkActor.post { transfer?.release(.full) }
             }
             return .bytes(stream)
         case .data, .file:
-            return .memory
+            return .memory(copy: calls.hasDataDelegate ? mailbox : nil)
         }
     }
 
-    /// The body is the rest of what the storage holds.
-    private func append(upTo total: Int64) {
-        let offset = transfer.storage?.point?.offset ?? 0
-        publish(received: offset, expected: total)
-        store(after: offset, total: total)
+    private var mailbox: ByteMailbox {
+        let limit = transfer.session.settings.maximumBufferedBytesPerTask
+        return ByteMailbox(limit: limit, gathers: !task.prefersIncrementalDelivery)
+    }
+
+    /// The body is the rest of what the storage holds, or a part of it. The delegate has accepted the first part; those that
+    /// follow are details of the way.
+    private func append(_ part: ResumedPart) {
+        guard let storage = transfer.storage, let offset = storage.point?.offset else { return }
+        guard !storage.hasBegun else { return receiveIntoStorage(.part(part, at: offset)) }
+        publish(received: offset, expected: part.total)
+        store(.part(part, at: offset))
     }
 
     /// The body replaces what the storage holds.
@@ -188,34 +216,35 @@ struct ResponseHandler {
         transfer.storage?.forgetPoint()
         let total = response.contentLength(isCoded: response.coding != nil)
         publish(received: 0, expected: total ?? NSURLSessionTransferSizeUnknown)
-        store(after: nil, total: total)
+        store(.whole(length: total))
     }
 
     /// The body goes into the storage. What a sink holds is not touched before the delegate has accepted the response.
-    ///
-    /// - Parameter offset: How many of the bytes there are stay; `nil` if none of them do.
-    private func store(after offset: Int64?, total: Int64?) {
+    private func store(_ content: BodyStorage.ArrivingContent) {
         if calls.downloadTask == nil, calls.hasDataDelegate {
-            askDisposition { $0.receiveIntoStorage(after: offset, total: total) }
+            askDisposition { $0.receiveIntoStorage(content) }
         } else {
-            receiveIntoStorage(after: offset, total: total)
+            receiveIntoStorage(content)
         }
     }
 
-    private func receiveIntoStorage(after offset: Int64?, total: Int64?) {
+    private func receiveIntoStorage(_ content: BodyStorage.ArrivingContent) {
         guard let storage = transfer.storage else { return }
-        storage.begin(response, to: transaction.request, total: total, startingOver: offset == nil)
-        let coding = offset == nil ? response.coding : nil
+        storage.begin(response, content, to: transaction.request)
+        let coding = content.isWhole ? response.coding : nil
         transfer.receive(
-            BodyReceiver(.storage(storage), of: transfer, from: offset ?? 0, total: total, coding: coding))
-        if coding == nil { storage.movePlainContent(of: response) }
+            BodyReceiver(
+                .storage(storage), of: transfer, from: content.offset, skipping: content.overlap, upTo: content.end,
+                coding: coding))
+        if coding == nil, content.overlap == 0 { storage.movePlainContent(of: response) }
     }
 
     /// The storage holds all of the resource; the body of a 416 is not the resource.
     private func complete() {
         guard let storage = transfer.storage, let offset = storage.point?.offset else { return }
         publish(received: offset, expected: offset)
-        storage.begin(response, to: transaction.request, total: offset, startingOver: false)
+        let nothing = ResumedPart(end: offset, total: offset)
+        storage.begin(response, .part(nothing, at: offset), to: transaction.request)
         transaction.abandonRest(of: response)
         transfer.storageIsComplete()
     }
@@ -256,7 +285,7 @@ struct ResponseHandler {
     private func becomeDownload() {
         transaction.detachCache()
         guard transfer.becomeDownload() else { return transfer.fail(.cancelled) }
-        receiveIntoStorage(after: nil, total: response.contentLength(isCoded: response.coding != nil))
+        receiveIntoStorage(.whole(length: response.contentLength(isCoded: response.coding != nil)))
     }
 
     /// A stream task continues with the response's connection.

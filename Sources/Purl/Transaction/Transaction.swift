@@ -5,11 +5,12 @@ internal import PurlIO
 /// One request and its response.
 ///
 /// Theory of operation: ``proceed`` is the one place that decides, in order, what provides the response: a protocol of the
-/// user's, a `data:` URL, the cache, or a server. Each of them can take its time, and then calls `proceed` again, which
-/// continues at the same stage or the next. The one that accepts the request provides a ``ResponseSource``, whose head
-/// ``ResponseDecision`` judges once; ``ResponseHandler`` carries out the decision. Then the body goes to a ``BodyReceiver``, or another transaction
-/// follows: a redirect, a challenge and an expectation that failed make a new one from the history of this one. A retry
-/// sends the same one again.
+/// user's, a `data:` or a `file:` URL, the cache, or a server; before the last two a cookie storage of the user's own is asked
+/// for cookies. Each of them can take its time, and then calls `proceed` again, which continues at the same stage or the next.
+/// The one that accepts the request provides a ``ResponseSource``, whose head ``ResponseDecision`` judges once;
+/// ``ResponseHandler`` carries out the decision. Then the body goes to a ``BodyReceiver``, or another transaction follows: a
+/// redirect, a challenge and an expectation that failed make a new one from the history of this one. A retry sends the same
+/// one again.
 ///
 /// ```
 /// parked ⇄ preparing ──► leasing ─► waiting ──► exchanging ──► received ─► ended
@@ -21,7 +22,10 @@ final class Transaction: ExchangeClient {
     /// What may provide the response, in the order in which it is asked.
     private enum Stage {
         case protocols
-        case dataURL
+        /// `data:` and `file:` URLs.
+        case local
+        /// A cookie storage of the user's own is asked for the request's cookies.
+        case cookies
         case cache
         case network
     }
@@ -71,10 +75,14 @@ final class Transaction: ExchangeClient {
     private var message = Message.request
     /// The body, from when it is ready until it is sent.
     private var body: OutgoingBody?
-    /// The idle connections of the origin are not trusted: one of them has just proved dead.
+    /// A reused connection has just proved dead: the request is sent once more, on a new one.
     private var isRetry = false
+    /// The request's cookies, where they are in a storage of the user's own.
+    private var cookiesOfSubclass: String?
 
     init(_ request: URLRequest, of transfer: Transfer, history: TransactionHistory) {
+        var request = request
+        if case .webSocket = transfer.purpose { request.url = request.url?.webSocketForm }
         self.request = request
         self.transfer = transfer
         calls = transfer.calls
@@ -82,7 +90,7 @@ final class Transaction: ExchangeClient {
         authenticator = history.authenticator
         switch transfer.purpose {
         case .response: stage = .protocols
-        case .webSocket: stage = .cache
+        case .webSocket: stage = .cookies
         case .stream: stage = .network
         }
     }
@@ -107,6 +115,14 @@ final class Transaction: ExchangeClient {
     /// A transaction for another request in place of this one, which has not begun.
     func replaced(by request: URLRequest) -> Transaction {
         Transaction(request, of: transfer, history: history)
+    }
+
+    /// The transaction that sends the same request again, after this one was abandoned; `nil` when its body cannot be sent
+    /// again.
+    func repeated() -> Transaction? {
+        guard bodyPreparer.canPrepareAgain else { return nil }
+        return Transaction(
+            request, of: transfer, history: history.followed(from: request, to: request, authenticator))
     }
 
     /// Whether a response is being received or has been, and its body may be delivered.
@@ -175,12 +191,19 @@ final class Transaction: ExchangeClient {
         phase = .preparing
         if case .protocols = stage {
             if ProtocolLoader(classes: session.protocolClasses).loads(self) { return }
-            stage = .dataURL
+            stage = .local
         }
-        if case .dataURL = stage {
-            // A server must not choose the content of a response by a redirect.
-            if history.redirects == 0, DataURLLoader().loads(self) { return }
+        if case .local = stage {
+            // A server must not choose the content of a response, or a file of this machine, by a redirect.
+            if history.redirects == 0, request.url?.scheme != "http" {
+                if DataURLLoader().loads(self) { return }
+                if transfer.mayLoadFiles, FileLoader().loads(self) { return }
+            }
+            stage = .cookies
+        }
+        if case .cookies = stage {
             stage = .cache
+            if asksForCookies() { return }
         }
         guard let target = findTarget() else { return }
         if case .cache = stage {
@@ -220,7 +243,7 @@ final class Transaction: ExchangeClient {
 
     /// No protocol loads the request.
     func protocolsDeclined() {
-        stage = .dataURL
+        stage = .local
         task.setCurrentRequest(request)
         proceed()
     }
@@ -338,11 +361,15 @@ final class Transaction: ExchangeClient {
         }
     }
 
-    /// A session that waits for connectivity dials again later, unless waiting cannot help.
+    /// A session that waits for connectivity dials again later, unless waiting cannot help. A background session always
+    /// does, without a call.
     private func noConnection(_ error: DialError) {
-        guard session.settings.waitsForConnectivity, error.isTransient else { return fail(route.failure(error)) }
+        let settings = session.settings
+        guard settings.waitsForConnectivity || settings.isBackground, error.isTransient else {
+            return fail(route.failure(error))
+        }
         phase = .parked
-        if transfer.deadlines.hasNeverRedialled { calls.reportWaitingForConnectivity() }
+        if !settings.isBackground, transfer.deadlines.hasNeverRedialled { calls.reportWaitingForConnectivity() }
         transfer.deadlines.redial { [weak self] in self?.resume() }
     }
 
@@ -424,15 +451,38 @@ final class Transaction: ExchangeClient {
     }
 
     private var cookies: String? {
+        guard let storage = storageOfSentCookies else { return nil }
+        return storage.isSubclass ? cookiesOfSubclass : storage.cookieHeader(for: request)
+    }
+
+    /// Where the request's cookies are; `nil` when it carries none.
+    private var storageOfSentCookies: HTTPCookieStorage? {
         guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies, request.mayCarrySecrets else {
             return nil
         }
-        return session.settings.httpCookieStorage?.cookieHeader(for: request)
+        return session.settings.httpCookieStorage
+    }
+
+    /// Asks a storage of the user's own, which must not keep the network thread, for the request's cookies. True when the
+    /// transaction continues later.
+    private func asksForCookies() -> Bool {
+        guard session.settings.httpCookieStorage?.isSubclass == true, let storage = storageOfSentCookies else {
+            return false
+        }
+        Worker.shared.run(on: .userCode) { [request] in
+            storage.cookieHeader(for: request)
+        } then: { [weak self] cookies in
+            guard let self, self.awaitsLoader else { return }
+            self.cookiesOfSubclass = cookies
+            self.proceed()
+        }
+        return true
     }
 
     /// The request may ask for another protocol: its task's delegate can speak it, as a stream.
     private var mayUpgrade: Bool {
-        guard request.hasFields, case .response = transfer.purpose, transfer.storage == nil, calls.hasDataDelegate
+        guard request.hasFields, case .response = transfer.purpose, transfer.storage == nil,
+            case .delegate = task.consumer, calls.hasDataDelegate
         else {
             return false
         }
@@ -472,7 +522,17 @@ final class Transaction: ExchangeClient {
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
         guard let url = request.url else { return }
         let response = ReceivedResponse(
-            response: accountFor(head, from: url), head: head, framing: framing, source: source)
+            response: makeResponse(head, from: url), head: head, framing: framing, source: source)
+        guard let storing = storeCookies(of: head, from: url) else { return decide(response) }
+        transfer.hold(.deciding)
+        Worker.shared.run(on: .userCode, storing) { [weak self] _ in
+            guard let self, self.isExchanging(with: source) else { return }
+            self.transfer.continueAfterDecision { self.decide(response) }
+        }
+    }
+
+    private func decide(_ response: ReceivedResponse) {
+        let head = response.head
         var circumstances = circumstances(of: .server)
         // Only then does it matter, and finding out takes a while.
         if head.status == 417 { circumstances.canSendBodyAgain = bodyPreparer.canPrepareAgain }
@@ -482,7 +542,7 @@ final class Transaction: ExchangeClient {
             CacheLoader.invalidate(head, to: request, in: session)
             if let cacheTransaction { circumstances.cache = cacheTransaction.judge(head) }
         }
-        let decision = ResponseDecision(head, framing: framing, in: circumstances)
+        let decision = ResponseDecision(head, framing: response.framing, in: circumstances)
         if decision.isOfferedToCache { cacheTransaction?.collect(response) }
         ResponseHandler(response, to: self, of: transfer).carryOut(decision)
     }
@@ -525,13 +585,24 @@ final class Transaction: ExchangeClient {
         fail(.exchange(failure))
     }
 
-    /// Stores the cookies of a response, and makes it one for users.
-    private func accountFor(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
-        if request.httpShouldHandleCookies, head.status != 407 {
-            session.settings.httpCookieStorage?.storeCookies(
-                in: head.fields, from: url, mainDocumentURL: request.mainDocumentURL,
-                policy: session.settings.httpCookieAcceptPolicy)
+    /// Stores the cookies of a response.
+    ///
+    /// - Returns: What stores them on another thread, where that must not keep the network thread; see
+    ///   ``HTTPCookieStorage/storesAtOnce(_:)``.
+    private func storeCookies(of head: ResponseHead, from url: URL) -> (@Sendable () -> Void)? {
+        guard head.fields.contains(.setCookie), request.httpShouldHandleCookies, head.status != 407,
+            let storage = session.settings.httpCookieStorage
+        else { return nil }
+        let policy = session.settings.httpCookieAcceptPolicy
+        let store: @Sendable () -> Void = { [document = request.mainDocumentURL] in
+            storage.storeCookies(in: head.fields, from: url, mainDocumentURL: document, policy: policy)
         }
+        guard storage.storesAtOnce(head.fields) else { return store }
+        store()
+        return nil
+    }
+
+    private func makeResponse(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
         let response = HTTPURLResponse(url: url, head: head)
         calls.currentMetrics?.setResponse(response)
         return response
@@ -634,11 +705,35 @@ final class Transaction: ExchangeClient {
 
     /// All of the resource is requested, after the response to a request for its rest could not be used. Without a range in
     /// the request the server cannot send a wrong one.
-    func requestWhole(after response: ReceivedResponse) {
+    func requestWhole() {
         transfer.storage?.forgetPoint()
+        repeatRequest()
+    }
+
+    /// The rest is requested once more, on condition that it is of the version there is.
+    func requestRestOfSame() {
+        transfer.storage?.requireMatch()
+        repeatRequest()
+    }
+
+    /// Gives up the response; the storage then requests another.
+    func leaveForStorage() {
+        let old = phase
+        phase = .preparing
+        if case .exchanging(let source) = old { source.abandon() }
+    }
+
+    private func repeatRequest() {
+        let old = phase
         phase = .parked
-        response.source.abandon()
+        if case .exchanging(let source) = old { source.abandon() }
         proceed()
+    }
+
+    /// The same request follows, for what the response did not bring.
+    func requestRest() {
+        phase = .ended
+        transfer.load(request, history.followed(from: request, to: request, authenticator))
     }
 
     /// The stored response follows.
@@ -695,9 +790,16 @@ final class Transaction: ExchangeClient {
     }
 
     /// What follows from a challenge.
-    func step(after challenge: ReceivedResponse, from peer: AuthenticationPeer) -> Authenticator.Step {
-        authenticator.step(
-            afterChallengeFrom: peer, fields: challenge.head.fields, target: originForm, in: session, users)
+    ///
+    /// - Parameters:
+    ///   - peer: The server or the proxy that has sent it.
+    ///   - offers: The challenges of its response.
+    ///   - stored: What the credential storage has for them.
+    func step(
+        afterChallengeFrom peer: AuthenticationPeer, _ offers: [SupportedChallenge],
+        _ stored: Authenticator.StoredCredentials
+    ) -> Authenticator.Step {
+        authenticator.step(afterChallengeFrom: peer, offers, stored, target: originForm, in: session, users)
     }
 
     private var users: Authenticator.NamedUsers {
@@ -769,7 +871,13 @@ final class Transaction: ExchangeClient {
         case (.stream(let stream), _):
             open(stream, over: transport, received: surplus)
         case (.webSocket(let webSocket), .handshake(let handshake)):
-            finish(handshake, of: webSocket, over: transport, head, surplus)
+            guard let url = request.url, let storing = storeCookies(of: head, from: url) else {
+                return finish(handshake, of: webSocket, over: transport, head, surplus)
+            }
+            Worker.shared.run(on: .userCode, storing) { [weak self] _ in
+                guard let self, self.isExchanging(with: source) else { return transport.close() }
+                self.finish(handshake, of: webSocket, over: transport, head, surplus)
+            }
         case (.webSocket, .connect), (.webSocket, .request):
             sendHandshake(throughTunnel: transport)
         }
@@ -799,7 +907,7 @@ final class Transaction: ExchangeClient {
         _ head: ResponseHead, _ surplus: [UInt8]
     ) {
         guard let url = request.url else { return transport.close() }
-        let response = accountFor(head, from: url)
+        let response = makeResponse(head, from: url)
         authenticator.concludeRound(head, asking: nil, in: session)
         do throws(WebSocketHandshakeError) {
             let agreement = try handshake.check(head)

@@ -11,8 +11,12 @@ final class WebSocketUpgrade: WebSocketConversationClient {
         self.transfer = transfer
     }
 
-    /// How long a server has for its close frame.
+    /// How long a server has for its close frame, and the program for the messages before it.
     var closingLimit: Duration { Deadlines.duration(transfer.deadlines.progressLimit(of: transfer.request)) }
+
+    func afterDelegateCalls(_ action: @escaping @Sendable @NetworkActor () -> Void) {
+        transfer.session.queue.enqueue { NetworkActor.post(action) }
+    }
 
     func webSocketDidReceive(_ count: Int) {
         transfer.calls.currentMetrics?.addContentBytes(count)

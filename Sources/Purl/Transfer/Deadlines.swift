@@ -134,7 +134,9 @@ final class Deadlines {
         let limit = progressLimit(of: transfer.request)
         let deadline = lastProgress + Self.duration(limit)
         guard deadline <= now else { return startWatch(after: deadline - now) }
-        transfer.fail(.stalled(seconds: limit))
+        // First, so that the request that is sent again, and may fail at once, is watched like any other.
+        startWatch(after: Self.duration(limit))
+        if !transfer.repeatsRequest() { transfer.fail(.stalled(seconds: limit)) }
     }
 
     /// Cancels all timers; the transfer is over.

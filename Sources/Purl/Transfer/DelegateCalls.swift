@@ -32,9 +32,15 @@ final class DelegateCalls {
     var hasTaskDelegate: Bool { task.taskDelegate != nil }
 
     /// Whether a delegate can be asked about the response of a data task.
-    var hasDataDelegate: Bool {
-        if case .delegate = task.consumer { return task.dataDelegate != nil }
-        return false
+    var hasDataDelegate: Bool { task.dataDelegate != nil }
+
+    /// Whether a delegate receives how much is sent and written: the task has no handler, or an `async` method has made it.
+    private var reportsProgress: Bool {
+        switch task.consumer {
+        case .delegate: true
+        case .data(_, .inline), .file(_, .inline), .bytes: task.delegate != nil
+        case .data(_, .queue), .file(_, .queue): false
+        }
     }
 
     /// The task as a download: it became one, or is one from the start.
@@ -160,17 +166,16 @@ final class DelegateCalls {
         }
     }
 
-    /// Empties the mailbox into the delegate, however many reads have filled it.
+    /// Delivers what the mailbox holds when the call is made, however many reads have filled it.
     ///
     /// - Parameter drained: There is room again after the mailbox was full.
     func deliverData(from mailbox: ByteMailbox, drained: @escaping @Sendable @NetworkActor () -> Void) {
         session.queue.enqueue { [task, session] in
-            while let data = mailbox.take() {
-                if let dataTask = task as? URLSessionDataTask {
-                    task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
-                }
-                if mailbox.done(data.count) { NetworkActor.post(drained) }
+            guard let data = mailbox.takeAndSleep() else { return }
+            if let dataTask = task as? URLSessionDataTask {
+                task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
             }
+            if mailbox.done(data.count) { NetworkActor.post(drained) }
         }
     }
 
@@ -181,7 +186,7 @@ final class DelegateCalls {
 
     func reportSent(_ count: Int64) {
         task.updateCounts { $0.sent += count }
-        guard case .delegate = task.consumer, bytesSent.add(count) else { return }
+        guard reportsProgress, bytesSent.add(count) else { return }
         let expected = task.countOfBytesExpectedToSend
         session.queue.enqueue { [task, session, bytesSent] in
             let (bytes, total) = bytesSent.take()
@@ -191,7 +196,7 @@ final class DelegateCalls {
     }
 
     func reportWritten(_ count: Int64) {
-        guard case .delegate = task.consumer, let download = downloadTask, bytesWritten.add(count) else { return }
+        guard reportsProgress, let download = downloadTask, bytesWritten.add(count) else { return }
         session.queue.enqueue { [session, bytesWritten] in
             let (bytes, total) = bytesWritten.take()
             download.downloadDelegate?.urlSession(
@@ -200,9 +205,13 @@ final class DelegateCalls {
         }
     }
 
-    func reportResumed(at offset: Int64, expected: Int64) {
+    /// A response's bytes follow `offset` bytes that are in the storage already.
+    func startWriting(at offset: Int64) {
         bytesWritten.start(at: offset)
-        guard case .delegate = task.consumer, let download = downloadTask else { return }
+    }
+
+    func reportResumed(at offset: Int64, expected: Int64) {
+        guard reportsProgress, let download = downloadTask else { return }
         session.queue.enqueue { [session] in
             download.downloadDelegate?.urlSession(
                 session, downloadTask: download, didResumeAtOffset: offset, expectedTotalBytes: expected)
@@ -231,15 +240,13 @@ final class DelegateCalls {
 
     // MARK: Another task in the task's place
 
-    /// Another task continues with the response of a data task: it takes over what users see of the old one.
+    /// Another task, which has taken over what users see of this one, continues with the response of a data task.
     ///
-    /// - Returns: Whether either task has been cancelled.
-    func replaceTask(by new: URLSessionTask, transfer: Transfer) -> Bool {
-        let isCancelled = task.moveValues(to: new)
-        new.attach(transfer)
-        task.detachTransfer()
+    /// - Returns: Whether the task has been cancelled.
+    func replaceTask(by new: URLSessionTask) -> Bool {
+        task.handTransfer(to: new)
         task = new
-        return isCancelled
+        return new.isCancelled
     }
 
     /// Reports to the delegate of `old` that another task has taken its place.
@@ -327,6 +334,13 @@ final class DelegateCalls {
                 task.finish()
             }
         case .file(let handler, let delivery):
+            if failure == nil, let file, let download = downloadTask, download.downloadDelegate != nil {
+                session.queue.enqueue { [session] in
+                    guard !download.isCancelled else { return }
+                    download.downloadDelegate?
+                        .urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
+                }
+            }
             deliver(delivery, after: deliverMetrics) { [task] in
                 let final = task.conclude(failure)
                 handler(final == nil ? file?.location : nil, task.response, final)
@@ -347,13 +361,14 @@ final class DelegateCalls {
     }
 
     /// A continuation whose task has a delegate of its own resumes after that delegate has received the metrics. Any other
-    /// is not delayed by the delegate queue, which may be busy or suspended.
+    /// is not delayed by the delegate queue, which may be busy or suspended: it resumes with all others of the turn, so that
+    /// the threads that they resume on wake once for all of them.
     private func deliver(
         _ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?, _ call: @escaping @Sendable () -> Void
     ) {
         if let first { session.queue.enqueue(first) }
         switch delivery {
-        case .inline where first == nil || task.delegate == nil: call()
+        case .inline where first == nil || task.delegate == nil: NetworkActor.afterTurn(call)
         case .queue, .inline: session.queue.enqueue(call)
         }
     }
@@ -388,7 +403,10 @@ final class ByteReport: Sendable {
 
     /// `offset` bytes are there already.
     func start(at offset: Int64) {
-        state.withLock { $0.total = offset }
+        state.withLock { state in
+            state.unreported = 0
+            state.total = offset
+        }
     }
 
     /// Adds bytes. True when a call has to be put into the queue.

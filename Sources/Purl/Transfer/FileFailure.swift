@@ -1,10 +1,10 @@
 import Foundation
 internal import PurlIO
 
-/// A file could not be made, opened, written or moved.
-struct FileFailure: Error, CustomStringConvertible {
+/// A file could not be made, opened, read, written or moved.
+struct FileFailure: LocalizedError, CustomStringConvertible {
     enum Action {
-        case create, open, write, move
+        case create, open, read, write, move
     }
 
     let action: Action
@@ -26,20 +26,36 @@ struct FileFailure: Error, CustomStringConvertible {
         switch action {
         case .create: .cannotCreateFile
         case .open: .cannotOpenFile
+        case .read: (underlying as? SystemError)?.codeOfReading ?? .cannotOpenFile
         case .write: .cannotWriteToFile
         case .move: .cannotMoveFile
         }
     }
+
+    var errorDescription: String? { description }
 
     var description: String {
         let verb =
             switch action {
             case .create: "created"
             case .open: "opened"
+            case .read: "read"
             case .write: "written"
             case .move: "moved"
             }
         return "\(url?.path ?? "The destination") could not be \(verb): \(underlying.reason)."
+    }
+}
+
+extension SystemError {
+    /// The code of a file that cannot be read.
+    var codeOfReading: URLError.Code {
+        switch code {
+        case ENOENT, ENOTDIR: .fileDoesNotExist
+        case EISDIR: .fileIsDirectory
+        case EACCES, EPERM: .noPermissionsToReadFile
+        default: .cannotOpenFile
+        }
     }
 }
 

@@ -31,6 +31,15 @@ enum TransferSource: Sendable {
         }
     }
 
+    /// Whether the program has named the URL in a request that sends nothing but itself. Resume data is not trusted to name
+    /// a file of this machine.
+    var isPlainRequest: Bool {
+        switch self {
+        case .request, .sink: true
+        case .resume, .restored, .unreadable, .upload, .webSocket, .stream: false
+        }
+    }
+
     /// Whether the task has a body of its own, which neither resume data nor a journal could bring back.
     var isUpload: Bool {
         if case .upload = self { return true }
@@ -258,6 +267,48 @@ final class Transfer {
         transaction?.proceed()
     }
 
+    // MARK: Beginning again
+
+    /// Sends the request again after its time-out, if it is one of an upload or a download in a background session. False
+    /// when it cannot be repeated: the delegate has received a part of an upload's response, or the body is used up.
+    func repeatsRequest() -> Bool {
+        guard session.settings.isBackground, case .loading = phase, let transaction, canRepeatResponse,
+            let next = transaction.repeated()
+        else { return false }
+        calls.currentMetrics?.markEnd()
+        transaction.abandon()
+        self.transaction = next
+        if let storage, receiver != nil {
+            receiver = nil
+            reopen(storage)
+        } else {
+            next.proceed()
+        }
+        return true
+    }
+
+    /// Whether the bytes that have been received are no obstacle: they are in a download's storage.
+    private var canRepeatResponse: Bool {
+        calls.downloadTask != nil || (calls.task is URLSessionUploadTask && receiver == nil)
+    }
+
+    /// Continues from the bytes that the storage has received, or without them.
+    private func reopen(_ storage: BodyStorage) {
+        guard advance(.open) else { return }
+        storage.stop { [weak self] resume in
+            guard let self, case .opening = self.phase else { return }
+            let next = BodyStorage(of: self, resumeData: resume)
+            self.storage = next
+            if let resume { return next.examine(resume) { [weak self] in self?.examined($0) } }
+            Worker.shared.run(on: .files) { [partial = storage.partial] in
+                partial?.remove()
+            } then: { [weak self] in
+                guard let self, case .opening = self.phase else { return }
+                self.startTransaction()
+            }
+        }
+    }
+
     // MARK: For the transaction
 
     /// Another transaction follows: a redirect, or the same request with something changed.
@@ -277,6 +328,10 @@ final class Transfer {
             isDownload: calls.downloadTask != nil, point: storage.point, holdsResumeData: storage.resumeData != nil)
     }
 
+    /// Whether the task may load a file of this machine: it uploads nothing, and neither resume data nor a journal has
+    /// named the file.
+    var mayLoadFiles: Bool { source.isPlainRequest && session.background == nil }
+
     /// A response was accepted: its body goes to this receiver.
     func receive(_ receiver: BodyReceiver) {
         self.receiver = receiver
@@ -286,10 +341,10 @@ final class Transfer {
     func becomeDownload() -> Bool {
         let old = calls.task
         let new = session.makeDownloadTask(inPlaceOf: old)
-        let isCancelled = calls.replaceTask(by: new, transfer: self)
+        let isCancelled = calls.replaceTask(by: new)
         receiver = nil
         storage = BodyStorage(of: self)
-        if !source.isUpload { session.enterIntoJournal(new, nil) }
+        if !source.isUpload, let failure = session.enterIntoJournal(new, nil) { new.refuse(failure) }
         calls.reportReplacement(of: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
         return !isCancelled
     }
@@ -298,7 +353,7 @@ final class Transfer {
     func becomeStream(_ stream: StreamConversation) -> Bool {
         let old = calls.task
         let new = session.makeStreamTask(inPlaceOf: old, stream)
-        let isCancelled = calls.replaceTask(by: new, transfer: self)
+        let isCancelled = calls.replaceTask(by: new)
         receiver = nil
         purpose = .stream(stream)
         calls.reportReplacement(of: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
@@ -360,6 +415,15 @@ final class Transfer {
 
     /// All of the content has been delivered to its consumer or its storage.
     func bodyDidEnd() {
+        if let receiver, let storage = receiver.storage,
+            receiver.isOverlapping || storage.asksForRest(after: receiver.received)
+        {
+            return finishPart(from: receiver, in: storage)
+        }
+        finishBody()
+    }
+
+    private func finishBody() {
         guard advance(.finish) else { return }
         transaction?.bodyDidEnd(content: receiver.flatMap { $0.isCollected ? $0.content : nil })
         guard let storage, storage.isOpen else { return conclude(nil) }
@@ -368,6 +432,29 @@ final class Transfer {
         } else {
             // The response was not the resource, so the sink stays as it was.
             storage.stop { [weak self] _ in self?.conclude(nil) }
+        }
+    }
+
+    /// A part of the resource has arrived: once it is compared and written, what follows is requested, if anything does.
+    private func finishPart(from receiver: BodyReceiver, in storage: BodyStorage) {
+        storage.whenWritten { [weak self] in
+            guard let self, case .loading = self.phase, self.receiver === receiver else { return }
+            guard storage.asksForRest(after: receiver.received) else { return self.finishBody() }
+            storage.movePoint()
+            self.transaction?.requestRest()
+        }
+    }
+
+    /// What has arrived does not continue what the storage holds: all of the resource is requested.
+    func requestWhole(instead storage: BodyStorage) {
+        guard case .loading = phase, self.storage === storage, receiver?.storage === storage else { return }
+        receiver = nil
+        transaction?.leaveForStorage()
+        // What has been received of the response is dropped before the next one arrives.
+        storage.whenWritten { [weak self] in
+            guard let self, case .loading = self.phase, self.storage === storage, self.receiver == nil else { return }
+            self.release(.full)
+            self.transaction?.requestWhole()
         }
     }
 

@@ -85,11 +85,12 @@ enum TransferFailure: Error {
     ///   - resumeData: What it takes to resume, where that is possible.
     func urlError(for url: URL?, resumeData: Data? = nil) -> URLError {
         let (code, sentence, underlying) = explanation
-        var info: [String: Any] = [NSLocalizedDescriptionKey: sentence]
+        var info: [String: Any] = [:]
         if let url = refusedURL ?? url {
             info[NSURLErrorFailingURLErrorKey] = url
-            // The value of NSURLErrorFailingURLStringErrorKey, which is deprecated and still read by `failureURLString`.
-            info["NSErrorFailingURLStringKey"] = url.absoluteString
+            // The value of NSURLErrorFailingURLStringErrorKey, which is deprecated and still read by `failureURLString`. It
+            // is what people read; programs take the URL.
+            info["NSErrorFailingURLStringKey"] = url.shownText
         }
         if let underlying { info[NSUnderlyingErrorKey] = underlying.asUnderlying }
         if case .endedWithProcess = self {
@@ -97,7 +98,8 @@ enum TransferFailure: Error {
             info[NSURLErrorBackgroundTaskCancelledReasonKey] = reason.rawValue
         }
         if let resumeData { info[NSURLSessionDownloadTaskResumeData] = resumeData }
-        return URLError(code, userInfo: info)
+        // A sentence may quote what the server sent.
+        return URLError(code, reason: URLPassword.hidden(in: sentence), userInfo: info)
     }
 
     /// A URL that was never loaded, where that is what failed.
@@ -121,6 +123,12 @@ enum TransferFailure: Error {
                 .backgroundSessionInUseByAnotherProcess,
                 "A background session with the identifier “\(identifier)” exists already, here or in another process.",
                 nil
+            )
+        case .sessionRefused(.untrusted(let place, let distrust)):
+            (
+                .cannotOpenFile,
+                "\(place.path) \(distrust), so that the tasks in it may not be this user's. They are not loaded.",
+                distrust.systemError
             )
         case .sessionRefused(.file(let failure)), .file(let failure):
             (failure.code, "\(failure)", failure.underlying)
@@ -171,8 +179,10 @@ enum TransferFailure: Error {
             (.networkConnectionLost, "The body ended after \(received) of \(total) bytes.", nil)
         case .dataURL(.noData):
             (.badURL, "The data: URL has no comma, and so no data.", nil)
+        case .dataURL(.malformedType):
+            (.badURL, "The media type of the data: URL is malformed.", nil)
         case .dataURL(.undecodable):
-            (.cannotDecodeRawData, "The content of the data: URL cannot be decoded.", nil)
+            (.badURL, "The content of the data: URL is not valid Base64.", nil)
         case .webSocket(let failure): failure.explanation
         case .stream(let failure): failure.explanation
         case .ofProtocol(let error):
@@ -184,7 +194,7 @@ enum TransferFailure: Error {
 
     private static func explain(_ refusal: TargetURI.Refusal) -> Explanation {
         switch refusal {
-        case .noURL: (.badURL, "The request has no URL.", nil)
+        case .noURL: (.unsupportedURL, "The request has no URL.", nil)
         case .noHost: (.badURL, "The URL names no host.", nil)
         case .badAuthority: (.badURL, "The URL's host or port cannot be read.", nil)
         case .secureScheme(let scheme):

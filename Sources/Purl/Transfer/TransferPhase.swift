@@ -1,7 +1,7 @@
 /// Where a transfer stands.
 ///
 /// ```
-/// created ──► delayed ──► asking ──► opening ──► loading ──► finishing ──► concluded
+/// created ──► delayed ──► asking ──► opening ⇄ loading ──► finishing ──► concluded
 ///    └───────────┴───────────┴──────────┴───────────┴──► stopping ───────────┘
 /// ```
 /// A step before `loading` that is not needed is left out. Suspension is not a phase: a suspended transfer stays
@@ -13,7 +13,7 @@ enum TransferPhase: CaseIterable, Sendable {
     case delayed
     /// The date has come; the delegate is asked which request to send.
     case asking
-    /// The sink, or the partial file, is examined.
+    /// The sink, or the partial file, is examined; also before a background session sends a request again.
     case opening
     /// A transaction runs, or the conversation that it has opened.
     case loading
@@ -31,7 +31,7 @@ enum TransferEvent: CaseIterable, Sendable {
     case delay
     /// Its date has come, and a delegate can be asked.
     case ask
-    /// It begins, and has a sink or a partial file to examine.
+    /// It begins, or begins again after a time-out, and has a sink or a partial file to examine.
     case open
     /// A transaction begins: the first one, or the next.
     case load
@@ -59,8 +59,8 @@ extension TransferPhase {
             (.concluded, .ask):
             nil
 
-        case (.created, .open), (.delayed, .open), (.asking, .open): .opening
-        case (.opening, .open), (.loading, .open), (.finishing, .open), (.stopping, .open), (.concluded, .open): nil
+        case (.created, .open), (.delayed, .open), (.asking, .open), (.loading, .open): .opening
+        case (.opening, .open), (.finishing, .open), (.stopping, .open), (.concluded, .open): nil
 
         case (.created, .load), (.delayed, .load), (.asking, .load), (.opening, .load), (.loading, .load): .loading
         case (.finishing, .load), (.stopping, .load), (.concluded, .load): nil

@@ -13,7 +13,8 @@ public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
         didOpenWithProtocol protocol: String?
     )
 
-    /// The server has sent a close frame, of its own or in answer to ours. The task's completion follows.
+    /// The server has sent a close frame, of its own or in answer to ours, and the messages before it have been received: see
+    /// <doc:WebSockets>. The task's completion follows.
     ///
     /// - Parameters:
     ///   - session: The session.
@@ -34,12 +35,22 @@ extension URLSessionWebSocketDelegate {
         _ session: URLSession,
         webSocketTask: URLSessionWebSocketTask,
         didOpenWithProtocol protocol: String?
-    ) {}
+    ) {
+        next(session, webSocketTask)?.urlSession(session, webSocketTask: webSocketTask, didOpenWithProtocol: `protocol`)
+    }
 
     public func urlSession(
         _ session: URLSession,
         webSocketTask: URLSessionWebSocketTask,
         didCloseWith closeCode: URLSessionWebSocketTask.CloseCode,
         reason: Data?
-    ) {}
+    ) {
+        next(session, webSocketTask)?
+            .urlSession(session, webSocketTask: webSocketTask, didCloseWith: closeCode, reason: reason)
+    }
+
+    /// The session's delegate, where this is the task's own.
+    private func next(_ session: URLSession, _ task: URLSessionTask) -> (any URLSessionWebSocketDelegate)? {
+        session.delegate(after: self, of: task)
+    }
 }

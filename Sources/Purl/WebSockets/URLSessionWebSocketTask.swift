@@ -5,9 +5,9 @@ import Synchronization
 
 /// A WebSocket connection (RFC 6455): messages both ways, as long as both sides like.
 ///
-/// Made by a session from a `ws:` URL, and started with ``resume()``. Messages can be sent and asked for at once: they
-/// wait for the handshake. The task is over when the connection is: after a closing handshake it completes without an
-/// error. See <doc:WebSockets>.
+/// Made by a session from a `ws:` URL, or an `http:` one that counts as `ws:`, and started with ``resume()``. Messages can
+/// be sent and asked for at once: they wait for the handshake. The task is over when the connection is: after a closing
+/// handshake it completes without an error. See <doc:WebSockets>.
 ///
 /// `@unchecked Sendable` as its superclass is; what it adds is `values`, behind a `Mutex`, and `conversation`, which
 /// belongs to the network thread.
@@ -62,7 +62,9 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     private let values = Mutex(Values())
 
     init(session: URLSession, identifier: Int, request: URLRequest) {
-        let conversation = WebSocketConversation(heldBytes: session.settings.maximumBufferedBytesPerTask)
+        let settings = session.settings
+        let conversation = WebSocketConversation(
+            heldBytes: settings.maximumBufferedBytesPerTask, clock: settings.clock)
         self.conversation = conversation
         super.init(
             session: session, identifier: identifier, request: request, source: .webSocket(conversation),
@@ -96,11 +98,12 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     ///
     /// Messages that no call waits for are held until they make up the configuration's
     /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``; then nothing more is read, and the server has to wait.
-    /// Those that were held when the connection was closed can still be received.
+    /// Those that were held when the connection ended are received before the delegate's last calls, if the program asks
+    /// for them, and can still be received after those.
     ///
     /// - Parameter completionHandler: Called on the delegate queue.
     public func receive(completionHandler: @escaping @Sendable (Result<Message, any Error>) -> Void) {
-        guard let queue = session?.queue else { return completionHandler(.failure(URLError(.cancelled))) }
+        guard let queue = session?.queue else { return completionHandler(.failure(URLError.sessionIsGone)) }
         let conversation = conversation
         NetworkActor.post {
             conversation.receive { result in queue.enqueue { completionHandler(result) } }
@@ -110,7 +113,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     /// Waits for the next message. When the surrounding `Task` is cancelled it throws `URLError.cancelled`; the message
     /// then waits for the next call, and the connection stays open.
     public func receive() async throws -> Message {
-        guard session != nil else { throw URLError(.cancelled) }
+        guard session != nil else { throw URLError.sessionIsGone }
         let conversation = conversation
         let token = ReceiveToken()
         return try await withTaskCancellationHandler {
@@ -142,13 +145,13 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     private func send(
         _ message: Message, on queue: DelegateQueue?, _ handler: @escaping @Sendable ((any Error)?) -> Void
     ) {
-        guard session != nil else { return handler(URLError(.cancelled)) }
+        guard session != nil else { return handler(URLError.sessionIsGone) }
         let conversation = conversation
         NetworkActor.post { conversation.send(message, Self.call(handler, on: queue)) }
     }
 
     private func ping(on queue: DelegateQueue?, _ handler: @escaping @Sendable ((any Error)?) -> Void) {
-        guard session != nil else { return handler(URLError(.cancelled)) }
+        guard session != nil else { return handler(URLError.sessionIsGone) }
         let conversation = conversation
         NetworkActor.post { conversation.ping(Self.call(handler, on: queue)) }
     }
@@ -190,11 +193,10 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     ///   - closeStatus: The status code.
     ///   - reason: The reason in the close frame.
     public func cancel(withStatus closeStatus: Int, reason: Data?) {
-        guard markCancelling(outright: false) else { return }
         let close = WebSocketClose(code: UInt16(exactly: closeStatus), reason: reason.map { [UInt8]($0) } ?? [])
         let conversation = conversation
-        send { transfer in
-            if conversation.isOpen { conversation.close(close) } else { transfer?.cancel() }
+        _ = cancel(outright: false) { transfer in
+            if conversation.isUnderWay { conversation.close(close) } else { transfer?.cancel() }
         }
     }
 

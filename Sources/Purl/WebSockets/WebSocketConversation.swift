@@ -5,15 +5,19 @@ internal import PurlIO
 /// Receives what happens to a WebSocket connection, apart from the answers to calls.
 @NetworkActor
 protocol WebSocketConversationClient: AnyObject {
-    /// How long the server has for its close frame.
+    /// How long the server has for its close frame, and the program for the messages before it.
     var closingLimit: Duration { get }
 
+    /// Runs `action` when the delegate and the handlers have returned from all calls so far.
+    func afterDelegateCalls(_ action: @escaping @Sendable @NetworkActor () -> Void)
     /// A message of so many bytes has come.
     func webSocketDidReceive(_ count: Int)
     /// Messages of so many bytes have gone out.
     func webSocketDidSend(_ count: Int64)
-    /// The server has sent a close frame, and everything that follows from it has been done.
+    /// The closing handshake is over, and the program has had its chance to receive the messages before it.
     func webSocketDidClose(_ close: WebSocketClose?)
+    /// The connection has ended in another way.
+    ///
     /// - Parameter status: The close code that users see.
     func webSocketDidFail(_ failure: WebSocketFailure, status: Int)
 }
@@ -24,12 +28,16 @@ protocol WebSocketConversationClient: AnyObject {
 /// exists. When the handshake is over, the transfer gives the transport to the conversation and treats it as the source
 /// of a response that lasts. From then on
 /// ```
-/// open ── their close frame ──────────────► closing ── our answer is out ─► over
-///      ── close(_:) ── our frame is out ──► closing ── their answer ──────► over
-///      ── end of stream, error, violation ───────────────────────────────► over
+/// open ── their close frame ──────────────► closing ── our answer is out ─► draining ─► over
+///      ── close(_:) ── our frame is out ──► closing ── their answer ──────► draining ─► over
+///      ── end of stream, error, violation ───────────────────────────────► draining ─► over
 /// ```
-/// `closing` has a limit in time. When it is over, the transfer concludes the task, and what waits is answered with the
-/// reason. The transport lingers for two seconds, so that the last frame reaches the server.
+/// `closing` has a limit in time. The transport lingers for two seconds, so that the last frame reaches the server.
+///
+/// `draining` delivers the messages that came before the end, so that the task's last calls come after them. It is over
+/// when the program asks for one more, or does not ask: the handler of the last message has returned, or no call has come
+/// for a while. A program that has closed the connection itself is not waited for. Then the transfer concludes the task,
+/// and what waits is answered with the reason. Messages that are left can still be received.
 @NetworkActor
 final class WebSocketConversation: Conversation, TransportHandler {
     typealias Handler = WebSocketOutbox.Handler
@@ -39,13 +47,28 @@ final class WebSocketConversation: Conversation, TransportHandler {
         case waiting
         case open
         /// A close frame has come, or is to go out.
-        case closing
+        case closing(wantedBy: Side)
+        /// There is no connection any more. Its end has not been reported.
+        case draining(End, wantedBy: Side)
         /// With the reason that later calls fail with.
         case over(any Error)
     }
 
-    /// The longest wait for the other side's close frame.
+    private enum Side {
+        case client, server
+    }
+
+    /// How a connection has ended.
+    private enum End {
+        case closed(WebSocketClose?)
+        case failed(WebSocketFailure, status: Int)
+    }
+
+    /// The longest wait for the other side's close frame, and for a program that has not asked for all messages.
     private static let closingLimit = Duration.seconds(5)
+    /// How long a Swift task has for its next call after it was resumed with the last message. It may not have begun to
+    /// process that one.
+    private static let resumptionLimit = Duration.seconds(1)
     /// So much is sent at once, so that other connections have their turn.
     private static let bytesPerTurn = 1 << 20
 
@@ -59,17 +82,25 @@ final class WebSocketConversation: Conversation, TransportHandler {
     private var client: (any WebSocketConversationClient)?
     /// The request's, for errors.
     private var url: URL?
-    private var closingTimer: LoopTimer?
+    private let clock: SessionClock
+    private var closingTimer: SessionTimer?
+    /// How many calls of `afterDelegateCalls` have not been answered.
+    private var awaitedReturns = 0
     private var isHeld = false
     private var isConsuming = false
+    /// Messages wait for the end of the loop's turn.
+    private var flushesAfterTurn = false
     /// The server's close frame.
     private var receivedClose: WebSocketClose?
     /// Sending has failed; what the server sent before is still read.
     private var hasLostOutput = false
 
-    /// - Parameter heldBytes: How many bytes of messages are held for calls to come.
-    nonisolated init(heldBytes: Int) {
-        inbox = WebSocketInbox(limit: heldBytes)
+    /// - Parameters:
+    ///   - heldBytes: How many bytes of messages are held for calls to come.
+    ///   - clock: The session's.
+    nonisolated init(heldBytes: Int, clock: SessionClock) {
+        inbox = WebSocketInbox(limit: heldBytes, clock: clock)
+        self.clock = clock
     }
 
     // MARK: ResponseSource
@@ -91,17 +122,25 @@ final class WebSocketConversation: Conversation, TransportHandler {
 
     /// The transfer wants no more: sends a close frame, as far as there is room, and waits for no answer.
     func abandon() {
-        guard isOpen else { return }
-        leave(with: outbox.isAtStartOfFrame ? WebSocketClose() : nil)
+        flushNow()
+        leave(with: isOpen && outbox.isAtStartOfFrame ? WebSocketClose() : nil)
     }
 
     // MARK: Its life
 
+    /// There has been a connection, and its end has not been reported.
+    var isUnderWay: Bool {
+        switch stage {
+        case .open, .closing, .draining: true
+        case .waiting, .over: false
+        }
+    }
+
     /// Messages can go both ways, or the closing handshake is in progress.
-    var isOpen: Bool {
+    private var isOpen: Bool {
         switch stage {
         case .open, .closing: true
-        case .waiting, .over: false
+        case .waiting, .draining, .over: false
         }
     }
 
@@ -135,14 +174,20 @@ final class WebSocketConversation: Conversation, TransportHandler {
         flush()
     }
 
-    /// Sends a close frame after everything that waits to be sent, and waits for the server's.
+    /// Sends a close frame after everything that waits to be sent, and waits for the server's. The program is not waited for
+    /// any more.
     func close(_ close: WebSocketClose) {
-        guard case .open = stage else { return }
-        stage = .closing
-        outbox.append(.close(close))
-        startClosingTimer()
-        resumeReading()
-        flush()
+        switch stage {
+        case .open:
+            stage = .closing(wantedBy: .client)
+            outbox.append(.close(close))
+            startClosingTimer()
+            resumeReading()
+            flush()
+        case .closing: stage = .closing(wantedBy: .client)
+        case .draining: report()
+        case .waiting, .over: break
+        }
     }
 
     /// The task is over: answers everything that waits, and all later calls.
@@ -156,22 +201,29 @@ final class WebSocketConversation: Conversation, TransportHandler {
         client = nil
         url = nil
         inbox.stop()
+        failSends(reason)
+        inbox.failAll(reason)
+    }
+
+    private func failSends(_ reason: any Error) {
         for handler in outbox.removeAll() { handler(reason) }
         for handler in pings.removeAll() { handler(reason) }
-        inbox.failAll(reason)
     }
 
     // MARK: The user's calls
 
     func receive(_ token: ReceiveToken? = nil, _ receiver: @escaping WebSocketInbox.Receiver) {
         if token?.isCancelled == true { return receiver(.failure(cancelled)) }
-        if let message = inbox.takeMessage() {
-            receiver(.success(message))
-            return resumeReading()
+        let hasMessage = inbox.deliverHeld(to: receiver, token)
+        if !hasMessage {
+            if case .over(let reason) = stage { return receiver(.failure(reason)) }
+            inbox.append(receiver, token)
         }
-        if case .over(let reason) = stage { return receiver(.failure(reason)) }
-        inbox.append(receiver, token)
-        resumeReading()
+        switch stage {
+        case .waiting, .open, .closing: resumeReading()
+        case .draining: drain()
+        case .over: break
+        }
     }
 
     /// Fails the call of ``receive(_:_:)`` with this token.
@@ -190,7 +242,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
         case .data(let data): outbox.append(.message(data, isText: false, handler))
         case .string(let text): outbox.append(.message(Data(text.utf8), isText: true, handler))
         }
-        flush()
+        flushAfterTurn()
     }
 
     func ping(_ handler: @escaping Handler) {
@@ -204,7 +256,16 @@ final class WebSocketConversation: Conversation, TransportHandler {
         switch stage {
         case .waiting, .open: hasLostOutput ? error(.lost(nil)) : nil
         case .closing: error(.closed)
+        case .draining(let end, _): error(end)
         case .over(let reason): reason
+        }
+    }
+
+    /// What is wrong with a call that comes after the end.
+    private func error(_ end: End) -> URLError {
+        switch end {
+        case .closed: error(.closed)
+        case .failed(let failure, _): error(failure)
         }
     }
 
@@ -289,7 +350,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
         receivedClose = close
         // RFC 6455 §5.5.1: the answer has the same code. What was not sent yet is not wanted any more.
         if !isClosing || !outbox.hasWrittenClose {
-            stage = .closing
+            if !isClosing { stage = .closing(wantedBy: .server) }
             let reason = error(.closed)
             for handler in outbox.cutShort(with: WebSocketClose(code: close.code)) { handler(reason) }
             startClosingTimer()
@@ -309,6 +370,23 @@ final class WebSocketConversation: Conversation, TransportHandler {
     private func flush() {
         let allowance = mayWrite && outbox.hasMore ? paced?.sendingAllowance() ?? .max : .max
         if allowance > 0 { flush(atMost: min(allowance, Self.bytesPerTurn)) } else { updateInterest() }
+    }
+
+    /// Flushes when the work that other threads have posted is done, so that messages sent at the same time share segments
+    /// and system calls.
+    private func flushAfterTurn() {
+        guard !flushesAfterTurn else { return }
+        flushesAfterTurn = true
+        NetworkActor.afterTurn { [weak self] in
+            NetworkActor.assumeIsolated { self?.flushNow() }
+        }
+    }
+
+    /// Does what ``flushAfterTurn()`` has put off.
+    private func flushNow() {
+        guard flushesAfterTurn else { return }
+        flushesAfterTurn = false
+        flush()
     }
 
     private func flush(atMost limit: Int) {
@@ -342,14 +420,11 @@ final class WebSocketConversation: Conversation, TransportHandler {
 
     /// The closing handshake is over, or as much of it as there will be.
     private func finish() {
-        guard isOpen, let client else { return }
-        leave(with: nil)
-        client.webSocketDidClose(receivedClose)
+        end(.closed(receivedClose))
     }
 
     /// The conversation cannot continue.
     private func fail(_ failure: WebSocketFailure) {
-        guard isOpen, let client else { return }
         var status = 1006
         var close: WebSocketClose?
         if case .violation(let error) = failure {
@@ -357,8 +432,51 @@ final class WebSocketConversation: Conversation, TransportHandler {
             status = Int(error.closeCode)
             if outbox.isAtStartOfFrame { close = WebSocketClose(code: error.closeCode) }
         }
+        end(.failed(failure, status: status), sending: close)
+    }
+
+    /// Nothing comes or goes any more, after one more frame.
+    private func end(_ end: End, sending close: WebSocketClose? = nil) {
+        switch stage {
+        case .open: stage = .draining(end, wantedBy: .server)
+        case .closing(let side): stage = .draining(end, wantedBy: side)
+        case .waiting, .draining, .over: return
+        }
         leave(with: close)
-        client.webSocketDidFail(failure, status: status)
+        failSends(error(end))
+        drain()
+    }
+
+    /// Reports the end when the program has received the messages before it.
+    private func drain() {
+        closingTimer?.cancel()
+        // A program that waits for another message has received all of them.
+        if inbox.isAwaited { return report() }
+        awaitedReturns += 1
+        client?.afterDelegateCalls { [weak self] in self?.delegateCallsReturned() }
+    }
+
+    /// What the program wants to receive from within its calls it has asked for.
+    private func delegateCallsReturned() {
+        awaitedReturns -= 1
+        guard case .draining(_, let side) = stage, awaitedReturns == 0 else { return }
+        let limit = side == .client ? .zero : timeForNextCall
+        guard limit > .zero else { return report() }
+        closingTimer = clock.schedule(after: limit) { [weak self] in self?.report() }
+    }
+
+    /// How long the program has for its next call.
+    private var timeForNextCall: Duration {
+        if inbox.holdsMessages { return closingLimit }
+        return inbox.lastResumption.map { Self.resumptionLimit - (clock.now - $0) } ?? .zero
+    }
+
+    private func report() {
+        guard case .draining(let end, _) = stage, let client else { return }
+        switch end {
+        case .closed(let close): client.webSocketDidClose(close)
+        case .failed(let failure, let status): client.webSocketDidFail(failure, status: status)
+        }
     }
 
     /// Lets go of the transport, after one more frame.
@@ -373,10 +491,11 @@ final class WebSocketConversation: Conversation, TransportHandler {
 
     private func startClosingTimer() {
         guard closingTimer == nil else { return }
-        let limit = min(client?.closingLimit ?? Self.closingLimit, Self.closingLimit)
-        closingTimer = EventLoop.shared.schedule(after: limit) { [weak self] in
+        closingTimer = clock.schedule(after: closingLimit) { [weak self] in
             guard let self else { return }
             if self.receivedClose == nil { self.fail(.closeUnanswered) } else { self.finish() }
         }
     }
+
+    private var closingLimit: Duration { min(client?.closingLimit ?? Self.closingLimit, Self.closingLimit) }
 }

@@ -20,9 +20,13 @@ final class WebSocketInbox {
     private var held = Queue<URLSessionWebSocketTask.Message>()
     private var heldCount = 0
     private var receivers: [(token: ReceiveToken?, receiver: Receiver)] = []
+    private let clock: SessionClock
+    /// When a Swift task was resumed with the last message; `nil` when a handler received it.
+    private(set) var lastResumption: MonotonicTime?
 
-    nonisolated init(limit: Int) {
+    nonisolated init(limit: Int, clock: SessionClock) {
         self.limit = limit
+        self.clock = clock
     }
 
     func setMaximumMessageSize(_ size: Int) {
@@ -32,16 +36,27 @@ final class WebSocketInbox {
 
     // MARK: Receivers
 
-    /// A message that has come already; `nil` when there is none.
-    func takeMessage() -> URLSessionWebSocketTask.Message? {
-        guard let message = held.first else { return nil }
+    /// A call waits for a message.
+    var isAwaited: Bool { !receivers.isEmpty }
+
+    /// Gives a message that has come already to a call; false when there is none.
+    ///
+    /// - Parameter token: That of a Swift task; `nil` for a handler.
+    func deliverHeld(to receiver: Receiver, _ token: ReceiveToken?) -> Bool {
+        guard let message = held.first else { return false }
         held.removeFirst()
         heldCount -= message.count + Self.messageOverhead
-        return message
+        deliver(message, to: receiver, token)
+        return true
     }
 
     func append(_ receiver: @escaping Receiver, _ token: ReceiveToken?) {
         receivers.append((token, receiver))
+    }
+
+    private func deliver(_ message: URLSessionWebSocketTask.Message, to receiver: Receiver, _ token: ReceiveToken?) {
+        lastResumption = token == nil ? nil : clock.now
+        receiver(.success(message))
     }
 
     /// Fails the call with this token.
@@ -58,16 +73,20 @@ final class WebSocketInbox {
 
     // MARK: Messages
 
+    /// Messages have come that no call has received.
+    var holdsMessages: Bool { held.first != nil }
+
     /// There is room for a message, or a call waits for one.
-    var hasRoom: Bool { !receivers.isEmpty || heldCount < limit }
+    var hasRoom: Bool { isAwaited || heldCount < limit }
 
     /// Gives a message to the call that has waited longest, or holds it for the next.
     ///
     /// - Parameter mustFit: The message is dropped when there is no room for it.
     func deliver(_ message: WebSocketMessage, mustFit: Bool) {
         let message = URLSessionWebSocketTask.Message(message)
-        if !receivers.isEmpty {
-            receivers.removeFirst().receiver(.success(message))
+        if isAwaited {
+            let (token, receiver) = receivers.removeFirst()
+            deliver(message, to: receiver, token)
         } else if !mustFit || heldCount < limit {
             held.append(message)
             heldCount += message.count + Self.messageOverhead

@@ -7,6 +7,7 @@ enum Command: Equatable {
     case list(FolderOptions)
     case clean(FolderOptions)
     case ws(WebSocketOptions)
+    case serve(ServeOptions)
 
     /// - Parameter arguments: The words after the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -34,6 +35,8 @@ enum Command: Equatable {
                 ? .help(.clean) : .clean(try FolderOptions(arguments: rest, flags: ["--all", "--dry-run"], .clean))
         case "ws":
             self = rest.contains(where: Self.isHelp) ? .help(.ws) : .ws(try WebSocketOptions(arguments: rest))
+        case "serve":
+            self = rest.contains(where: Self.isHelp) ? .help(.serve) : .serve(try ServeOptions(arguments: rest))
         default:
             throw UsageError("There is no command “\(first)”.", .all)
         }
@@ -46,6 +49,7 @@ enum Command: Equatable {
         case "list": .list
         case "clean": .clean
         case "ws": .ws
+        case "serve": .serve
         case "demo": .demo
         case let other?: throw UsageError("There is no command “\(other)”.", .all)
         }

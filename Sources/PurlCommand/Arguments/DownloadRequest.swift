@@ -1,4 +1,6 @@
 import Foundation
+import Purl
+import PurlHTTP
 
 /// One URL to download, with the name and checksum of its file.
 struct DownloadRequest: Equatable, Sendable {
@@ -13,6 +15,11 @@ struct DownloadRequest: Equatable, Sendable {
     static func url(_ word: String) -> URL? {
         guard word.contains("://"), let url = URL(string: word), url.scheme != nil else { return nil }
         return url
+    }
+
+    /// A word as it is shown, that may be meant as a URL: what would be its password is hidden.
+    static func shown(_ word: String) -> String {
+        word.contains("//") ? URLPassword.hidden(in: word) : String(URLPassword.hidden(in: "//" + word).dropFirst(2))
     }
 }
 
@@ -64,7 +71,7 @@ enum InputFile {
                 guard let request = try request(line) else { continue }
                 guard list.add(request) else {
                     throw CommandFailure(
-                        "\(request.url.absoluteString) is listed already with another name or checksum.")
+                        "\(request.url.shownText) is listed already with another name or checksum.")
                 }
             } catch {
                 throw CommandFailure("Line \(index + 1) of \(name): \(error.sentence)")
@@ -78,7 +85,7 @@ enum InputFile {
         let words = line.split(whereSeparator: \.isWhitespace).prefix { !$0.hasPrefix("#") }.map(String.init)
         guard let first = words.first else { return nil }
         guard let url = DownloadRequest.url(first) else {
-            throw CommandFailure("“\(first)” is not a URL such as http://host/file.")
+            throw CommandFailure("“\(DownloadRequest.shown(first))” is not a URL such as http://host/file.")
         }
         var request = DownloadRequest(url: url)
         for word in words.dropFirst() {

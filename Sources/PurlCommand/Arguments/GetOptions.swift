@@ -16,6 +16,10 @@ struct GetOptions: Equatable {
     let headers: [HeaderOption]
     /// Whether partial files of earlier attempts are used, and those of this one kept.
     let resumes: Bool
+    /// Whether a file that there is already is replaced only by a newer version.
+    let updates: Bool
+    /// The most bytes that a file may have; `nil` if there is no limit.
+    let maximumLength: Int64?
     let verbosity: Verbosity
     let proxy: ProxyChoice
 
@@ -33,6 +37,11 @@ struct GetOptions: Equatable {
         limit = draft.limit
         headers = draft.headers
         resumes = draft.resumes
+        updates = draft.updates
+        maximumLength = draft.maximumLength.map { Int64($0.bytesPerSecond) }
+        if updates, !resumes {
+            throw UsageError("“-N” needs the record of the file, which “--no-resume” does not keep.", .get)
+        }
         verbosity = draft.verbosity ?? .normal
         proxy = draft.proxy ?? .environment
     }
@@ -48,6 +57,8 @@ struct GetOptions: Equatable {
         var limit: ByteRate?
         var headers: [HeaderOption] = []
         var resumes = true
+        var updates = false
+        var maximumLength: ByteRate?
         var verbosity: Verbosity?
         var proxy: ProxyChoice?
         private var onlyURLsFollow = false
@@ -65,6 +76,8 @@ struct GetOptions: Equatable {
             case "--limit-rate": try Self.set(&limit, try Self.rate(of: word, &words), word)
             case "-H", "--header": headers.append(try HeaderOption(line: try words.takeValue(of: word, .get), .get))
             case "--no-resume": resumes = false
+            case "-N", "--timestamping": updates = true
+            case "--max-filesize": try Self.set(&maximumLength, try Self.length(of: word, &words), word)
             case "--proxy": try takeProxy(.named(try words.takeValue(of: word, .get)))
             case "--no-proxy": try takeProxy(.none)
             case "-q", "--quiet": try takeVerbosity(.quiet)
@@ -108,6 +121,17 @@ struct GetOptions: Equatable {
             return rate
         }
 
+        private static func length(
+            of option: String, _ words: inout ArraySlice<String>
+        ) throws(UsageError) -> ByteRate {
+            let text = try words.takeValue(of: option, .get)
+            guard let length = ByteRate(text) else {
+                throw UsageError(
+                    "“\(option)” needs a number of bytes such as 500000, 200K or 1.5M, not “\(text)”.", .get)
+            }
+            return length
+        }
+
         private static func set<Value>(
             _ place: inout Value?, _ value: Value, _ option: String
         ) throws(UsageError) {
@@ -117,7 +141,7 @@ struct GetOptions: Equatable {
 
         private mutating func takeURL(_ word: String) throws(UsageError) {
             guard let url = DownloadRequest.url(word) else {
-                throw UsageError("“\(word)” is not a URL such as http://host/file.", .get)
+                throw UsageError("“\(DownloadRequest.shown(word))” is not a URL such as http://host/file.", .get)
             }
             list.add(DownloadRequest(url: url))
         }

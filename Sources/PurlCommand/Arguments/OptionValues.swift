@@ -38,7 +38,7 @@ enum Verbosity: Equatable {
 
 /// The proxy of `--proxy` and `--no-proxy`.
 enum ProxyChoice: Equatable {
-    /// The one in `http_proxy` or `all_proxy`, except for the hosts in `no_proxy`.
+    /// The session's default: the one in `http_proxy` or `all_proxy`, except for the hosts in `no_proxy`.
     case environment
     case none
     /// A host or a URL.
@@ -46,8 +46,8 @@ enum ProxyChoice: Equatable {
 
     func apply(to configuration: URLSessionConfiguration) {
         switch self {
-        case .environment: configuration.usesEnvironmentProxies = true
-        case .none: break
+        case .environment: break
+        case .none: configuration.connectionProxyDictionary = [:]
         case .named(let proxy):
             configuration.connectionProxyDictionary = [
                 kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: proxy,

@@ -5,6 +5,7 @@ enum Usage: Equatable {
     case list
     case clean
     case ws
+    case serve
     case demo
 
     /// The version that `--version` prints.
@@ -19,6 +20,7 @@ enum Usage: Equatable {
                    purl list [FOLDER]…
                    purl clean [--all] [--dry-run] [FOLDER]…
                    purl ws URL [--protocol NAME]… [-H 'NAME: VALUE']…
+                   purl serve SCRIPT [--port N] [--log FILE]
                    purl demo
                    purl help [COMMAND]
                    purl --version
@@ -29,21 +31,23 @@ enum Usage: Equatable {
               list   show unfinished downloads
               clean  remove unfinished downloads
               ws     send lines as WebSocket messages, and print received messages
+              serve  serve files as a script says, with faults, to test any client
               demo   show how a download is cut off and resumed, without a network
             """
         case .get:
             """
             usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N]
-                        [--limit-rate RATE] [-H 'NAME: VALUE']… [--proxy URL | --no-proxy] [--no-resume]
-                        [-q | -v]
+                        [--limit-rate RATE] [-H 'NAME: VALUE']… [--proxy URL | --no-proxy] [--no-resume | -N]
+                        [--max-filesize BYTES] [-q | -v]
 
             Downloads each URL into a FILE. Until FILE is complete, its bytes are in FILE.part, and the
             record needed to resume is in FILE.resume. After an interruption the same command resumes. With
             several URLs it skips files that are complete, which it recognises by their FILE.resume; these
             records are removed when all files are complete.
 
-              -o, --output FILE     save as FILE; replaces FILE when the download is complete. Without it
-                                    the server's name is used, and no file is replaced.
+              -o, --output FILE     save as FILE; replaces FILE when the download is complete. A FIFO, a device
+                                    or /dev/stdout takes the bytes as they arrive, and is not resumed. Without
+                                    -o the server's name is used, and no file is replaced.
               -P, --parallel N      download N files at once; the others wait in order (4)
                   --sha256 HEX      the file's SHA-256; a file with another one is removed
                   --input-file FILE a list with a URL in each line; “-” is standard input. A URL may be
@@ -57,8 +61,13 @@ enum Usage: Equatable {
               -H, --header 'N: V'   add a header field to every request
                   --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT]. Without it the proxy
                                     in http_proxy or all_proxy is used, except for the hosts in no_proxy
+                                    and this machine
                   --no-proxy        use no proxy
                   --no-resume       start over, and leave no partial files
+              -N, --timestamping    download only what is newer than the FILE of an earlier -N, by its entity
+                                    tag or its date, and replace FILE then. FILE gets the server's time,
+                                    and FILE.resume stays beside it: it holds the tag
+                  --max-filesize B  refuse a file of more than B bytes; with the suffixes of --limit-rate
               -q, --quiet           print errors only
               -v, --verbose         print requests, responses and delegate calls
 
@@ -105,12 +114,53 @@ enum Usage: Equatable {
                   --max-size BYTES  the longest message accepted, in bytes (1048576)
                   --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT]. Without it the proxy
                                     in http_proxy or all_proxy is used, except for the hosts in no_proxy
+                                    and this machine
                   --no-proxy        use no proxy
               -q, --quiet           do not print the server's close code
               -v, --verbose         print when the connection opens and closes
 
             exit status: 0 closed with 1000, 1001 or no code, 1 failed or closed with another code, 2 usage,
             22 the handshake's response had a status of 400 or above, 130 interrupted
+            """
+        case .serve:
+            """
+            usage: purl serve SCRIPT [--port N] [--log FILE]
+                   purl serve --list
+                   purl serve --show NAME
+
+            Serves HTTP on 127.0.0.1 as SCRIPT says, until Ctrl-C: content, validators, ranges, and what goes
+            wrong with which request. SCRIPT is a file, or the name of a ready script.
+
+                  --port N     listen on port N instead of a free one
+                  --log FILE   append the access log to FILE instead of printing it
+                  --list       print the ready scripts
+                  --show NAME  print a ready script, to begin one of your own
+
+            A script has a line for each thing it sets. What follows a route is about that route:
+
+              # a comment is a line of its own
+              route /file
+                generated 8M seed 1
+                etag "v1"
+                1: cut after 2M
+                2-: ranges ignored
+
+              content     generated SIZE [seed N], text TEXT, file PATH
+              validators  etag TAG, modified DATE, conditions ignored, if-range ignored|refused
+              ranges      ranges ignored|refused|multipart, range shifted|shortened SIZE, content-range …
+              head        status N, field NAME: VALUE, set NAME: VALUE, remove NAME, redirect URL
+              delivery    rate SIZE, length +SIZE, chunked, until-close
+              faults      cut, reset, stall, pause 2s; each with where: after SIZE, before head, in head,
+                          in middle, before end, at random
+
+            Before a “:” stands which requests a line is for: 1, 2-4, 3-, every 2, chance 30%; “ranged” or
+            “plain” before it counts only those with a Range, or without. The page “Server scripts” of
+            PurlTesting's documentation has the whole grammar.
+
+            The log has a JSON object in each line: the first names the URLs, each other one is a request with
+            its fields, the response's status and fields, the bytes of body sent, and how the response ended.
+
+            exit status: 0 ended by Ctrl-C, 1 the script is wrong or the port is taken, 2 usage
             """
         case .demo:
             """

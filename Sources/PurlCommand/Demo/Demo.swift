@@ -100,7 +100,7 @@ struct Demo {
     }
 
     private func sentence(_ attempt: DemoAttempt) -> String {
-        attempt.error?.localizedDescription ?? "The download did not end as the demo expects."
+        attempt.error?.failureSentence ?? "The download did not end as the demo expects."
     }
 
     // MARK: Results

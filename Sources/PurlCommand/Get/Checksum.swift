@@ -15,8 +15,9 @@ struct Checksum: Equatable, Sendable {
         hexadecimal = text.lowercased()
     }
 
-    private init(_ digest: [UInt8]) {
-        hexadecimal = SHA256.hexadecimal(digest)
+    /// The checksum of the bytes that `digest` has taken.
+    init(_ digest: consuming SHA256) {
+        hexadecimal = SHA256.hexadecimal(digest.finalize())
     }
 
     /// The checksum of a file. Throws `CancellationError` when the calling task is cancelled.
@@ -30,6 +31,6 @@ struct Checksum: Equatable, Sendable {
             // Other tasks run between two pieces of a long file.
             await Task.yield()
         }
-        return Checksum(digest.finalize())
+        return Checksum(digest)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlHTTP
 import Synchronization
 
 /// Where a download is saved, and what decided the name.
@@ -16,33 +17,65 @@ struct Destination: Equatable, Sendable {
         case server
     }
 
+    /// What is at the path.
+    enum Kind: Equatable, Sendable {
+        /// A file, or nothing yet: the bytes are gathered in partial files, and can be resumed.
+        case file
+        /// The bytes are written there as they arrive.
+        case stream(StreamOutput)
+    }
+
     let file: URL
+    let kind: Kind
     let choice: Choice
     /// The file's name in messages.
     let name: String
+    /// Why the download is saved under another name than the user, the URL or the server has given, as a sentence.
+    let remark: String?
+    /// The file is an earlier download of the same URL, which `-N` replaces by a newer version.
+    var isUpdate = false
 
-    var parts: PartFiles { PartFiles(for: file) }
-    var mayReplace: Bool { choice == .user }
+    /// The partial files; `nil` for a stream.
+    var parts: PartFiles? { kind == .file ? PartFiles(for: file) : nil }
+    var mayReplace: Bool { choice == .user || isUpdate }
 
-    private init(file: URL, choice: Choice, name: String) {
+    /// Every path that the download may write to.
+    var paths: [URL] { parts?.paths ?? [file] }
+
+    private init(file: URL, kind: Kind = .file, choice: Choice, name: String, remark: String? = nil) {
         self.file = file
+        self.kind = kind
         self.choice = choice
         self.name = name
+        self.remark = remark
     }
 
-    /// The destination before the server has answered.
+    /// The destination before the server has answered. Throws when nothing can be saved to the request's path.
     ///
     /// - Parameters:
     ///   - folder: Where to save when the request has no path.
     ///   - earlier: The partial files in that folder.
-    init(for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts) {
+    init(for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts) throws(CommandFailure) {
         if let output = request.output {
-            self.init(file: URL(fileURLWithPath: output, relativeTo: folder), choice: .user, name: output)
+            let url = URL(fileURLWithPath: output, relativeTo: folder)
+            switch try OutputPath(at: url, name: output) {
+            case .file:
+                self.init(file: url, choice: .user, name: output)
+            case .linkedFile(let target):
+                self.init(
+                    file: target, choice: .user, name: target.path,
+                    remark: "“\(output)” is a symbolic link: saving as “\(target.path)”.")
+            case .stream(let stream):
+                self.init(file: url, kind: .stream(stream), choice: .user, name: output)
+            }
         } else if let name = earlier.name(for: request.url) {
             self.init(file: folder.appendingPathComponent(name), choice: .earlierAttempt, name: name)
         } else {
-            let name = FileName.suggested(by: request.url)
-            self.init(file: folder.appendingPathComponent(name), choice: .url, name: name)
+            let offered = FileName.offered(by: request.url)
+            let name = FileName.safe(offered)
+            self.init(
+                file: folder.appendingPathComponent(name), choice: .url, name: name,
+                remark: FileName.remark(offered, name))
         }
     }
 
@@ -52,20 +85,20 @@ struct Destination: Equatable, Sendable {
         let name = suggestion.map(FileName.safe) ?? name
         let file = file.deletingLastPathComponent().appendingPathComponent(name)
         guard file.path != self.file.path || name != self.name else { return self }
-        return Destination(file: file, choice: .server, name: name)
+        return Destination(
+            file: file, choice: .server, name: name, remark: suggestion.flatMap { FileName.remark($0, name) })
     }
 
     /// The same name at another path. Nothing is written there before the server has answered.
     func displaced(_ number: Int) -> Destination {
-        Destination(file: file.appendingPathExtension("\(number)"), choice: choice, name: name)
+        Destination(file: file.appendingPathExtension("\(number)"), choice: choice, name: name, remark: remark)
     }
 
     // MARK: Checks
 
-    /// Throws when `url` must not be saved here. To be called before the request.
-    ///
-    /// - Parameter usesParts: Partial files of an earlier attempt are resumed; otherwise they are overwritten.
-    func validate(for url: URL, usesParts: Bool) throws(CommandFailure) {
+    /// Throws when nothing may be saved here. To be called before the partial files are locked.
+    func validatePlace() throws(CommandFailure) {
+        guard kind == .file else { return }
         try checkFolder()
         switch choice {
         case .user: break
@@ -73,36 +106,71 @@ struct Destination: Equatable, Sendable {
         // The server may suggest another name.
         case .url: break
         }
-        try checkParts(for: url, usesParts: usesParts)
+    }
+
+    /// Locks the partial files of this destination for `url`, and throws when they must not be changed. Another process may
+    /// look at them for a moment; one that writes to them is waited for shortly, and then named.
+    ///
+    /// What is at the partial files' paths is never overwritten unless it is an unfinished download, and of the same URL or
+    /// under a name that the user has chosen.
+    func lock(_ sink: FileHandleSink, for url: URL) async throws(CommandFailure) {
+        guard let parts else { return }
+        for attempt in 1... {
+            do {
+                try sink.lock()
+                break
+            } catch {
+                if parts.isBeingWritten {
+                    guard attempt < Self.lockAttempts, (try? await Task.sleep(for: Self.lockDelay)) != nil else {
+                        throw busy(parts)
+                    }
+                    continue
+                }
+                try parts.validate()
+                throw CommandFailure("“\(name).part” cannot be written: \((error as NSError).reason)")
+            }
+        }
+        do throws(CommandFailure) {
+            try check(parts, for: url)
+        } catch {
+            parts.removeIfEmpty()
+            throw error
+        }
+    }
+
+    private static let lockAttempts = 10
+    private static let lockDelay = Duration.milliseconds(50)
+
+    private func busy(_ parts: PartFiles) -> CommandFailure {
+        let writer = parts.writer.map { " (process \($0))" } ?? ""
+        return CommandFailure("“\(name).part” is being written by another transfer\(writer).")
     }
 
     /// Throws when the download would replace a file that the user did not name. An empty file may replace an empty one.
     ///
     /// - Parameter length: The length of the new file, if it is known.
     func checkNothingIsReplaced(byBytes length: Int64? = nil) throws(CommandFailure) {
-        guard !mayReplace, FileManager.default.fileExists(atPath: file.path) else { return }
+        guard !mayReplace, FileEntry(at: file) != .missing else { return }
         if length == 0, PartFiles.length(of: file) == 0 { return }
         throw CommandFailure("“\(name)” exists already. Choose a name with -o, or “-o \(name)” to replace it.")
     }
 
-    /// Throws when another transfer writes to the partial files, or when they belong to another URL and the user did not
+    /// Throws when another transfer writes to the partial files.
+    func checkNobodyWrites(_ parts: PartFiles) throws(CommandFailure) {
+        if parts.isBeingWritten { throw busy(parts) }
+    }
+
+    /// Throws when the partial files are not an unfinished download, or when they belong to another URL and the user did not
     /// name this file.
-    func checkParts(for url: URL, usesParts: Bool) throws(CommandFailure) {
-        if parts.isBeingWritten {
-            throw CommandFailure("“\(name).part” is being written by another transfer.")
-        }
-        guard usesParts, !mayReplace, case .ofAnotherURL(let record) = parts.content(for: url) else { return }
+    func check(_ parts: PartFiles, for url: URL) throws(CommandFailure) {
+        try parts.validate()
+        guard !mayReplace, case .ofAnotherURL(let record) = parts.content(for: url) else { return }
         throw CommandFailure(
-            "“\(name).part” is an unfinished download of \(record.url.absoluteString). Choose another name with -o.")
+            "“\(name).part” is an unfinished download of \(record.url.shownText). Choose another name with -o.")
     }
 
     private func checkFolder() throws(CommandFailure) {
         var isFolder: ObjCBool = false
-        if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue,
-            choice == .user
-        {
-            throw CommandFailure("“\(name)” is a folder.")
-        }
         let folder = file.deletingLastPathComponent()
         guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
             throw CommandFailure("There is no folder “\(folder.relativePath)”.")
@@ -121,7 +189,7 @@ final class PathReservations: Sendable {
 
     /// Reserves every path that a download of `url` to `destination` may write to, and releases those it had before.
     func reserve(_ destination: Destination, for url: URL) throws(CommandFailure) {
-        let paths = destination.parts.paths.map(\.standardizedFileURL.path)
+        let paths = destination.paths.map(\.standardizedFileURL.path)
         let other = state.withLock { state -> URL? in
             for path in paths {
                 if let other = state.owners[path], other != url { return other }
@@ -132,7 +200,7 @@ final class PathReservations: Sendable {
         }
         guard let other else { return }
         throw CommandFailure(
-            "“\(destination.name)” is used for \(other.absoluteString). Choose another name with -o, or with out= in an"
+            "“\(destination.name)” is used for \(other.shownText). Choose another name with -o, or with out= in an"
                 + " --input-file.")
     }
 
@@ -150,7 +218,7 @@ final class PathReservations: Sendable {
             repeat {
                 number += 1
                 candidate = destination.displaced(number)
-            } while candidate.parts.paths.contains { FileManager.default.fileExists(atPath: $0.path) }
+            } while candidate.paths.contains { FileEntry(at: $0) != .missing }
         }
     }
 }
@@ -191,23 +259,30 @@ struct EarlierAttempts {
 /// Rules for the names of files.
 enum FileName {
     /// The name that the URL suggests.
-    static func suggested(by url: URL) -> String {
+    static func offered(by url: URL) -> String {
         let response = URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
-        return safe(response.suggestedFilename ?? "")
+        return response.suggestedFilename ?? ""
     }
 
-    /// The name to use for a suggestion, which is one path component: not a hidden file, not like an option, and short
-    /// enough for the suffixes of the partial files.
+    /// The name to use for a suggestion: safe, not one of a partial file, and short enough for the suffixes of those.
     static func safe(_ suggestion: String) -> String {
-        var name = String(suggestion.drop { $0 == "." || $0 == "-" })
-        // File systems accept 255 bytes. The end is kept because it contains the extension.
-        while name.utf8.count > 255 - PartFiles.longestSuffix { name.removeFirst() }
-        return name.isEmpty ? "download" : name
+        SafeFilename.make(
+            from: suggestion, maximumLength: SafeFilename.maximumLength - PartFiles.longestSuffix,
+            reservedSuffixes: PartFiles.suffixes) ?? "download"
+    }
+
+    /// A sentence for a suggestion that is not used because it is the name of a partial file or a record.
+    static func remark(_ suggestion: String, _ name: String) -> String? {
+        guard SafeFilename.hasSuffix(PartFiles.suffixes, suggestion) else { return nil }
+        return "“\(suggestion)” is a name of purl's own files: saving as “\(name)”."
     }
 
     /// Whether a name from an input file is one path component that a download can be saved under.
     static func isPlain(_ name: String) -> Bool {
         !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255 - PartFiles.longestSuffix
-            && !name.unicodeScalars.contains { $0 == "/" || $0.properties.generalCategory == .control }
+            && !name.unicodeScalars.contains { scalar in
+                scalar == "/"
+                    || [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+            }
     }
 }

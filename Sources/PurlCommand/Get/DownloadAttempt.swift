@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import Synchronization
 
-/// One attempt at a download: a data task that writes to `FILE.part`, and its delegate.
+/// One attempt at a download: a data task that writes to `FILE.part` or to a stream, and its delegate.
 final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     /// What is known of the attempt.
     struct Report {
@@ -15,8 +15,22 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
         var response: HTTPURLResponse?
         /// The task's error.
         var error: (any Error)?
-        /// The length of `FILE.part` at the end.
+        /// The length of `FILE.part` at the end, or how many bytes went into the stream.
         var received: Int64 = 0
+    }
+
+    /// Where the bytes go.
+    enum Output {
+        case file(FileHandleSink)
+        case stream(StreamSink)
+
+        /// The stream that takes the bytes, if it is one.
+        var stream: StreamSink? {
+            switch self {
+            case .file: nil
+            case .stream(let sink): sink
+            }
+        }
     }
 
     private struct State {
@@ -26,38 +40,43 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
 
     private let request: URLRequest
     private let url: URL
-    private let usesParts: Bool
     private let reservations: PathReservations
     /// What the partial files held before the attempt.
     private let content: PartFiles.Content
-    private let sink: FileHandleSink
+    private let output: Output
+    private let maximumLength: Int64?
     private let trace: Trace
     private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - url: The URL of the request.
-    ///   - usesParts: Partial files of an earlier attempt are resumed.
+    ///   - output: Takes the bytes. A file is locked already.
+    ///   - maximumLength: The most bytes that are wanted; `nil` if there is no limit.
     ///   - onAccept: Called when the response is the file, before its first byte is read.
     init(
-        _ request: URLRequest, of url: URL, to destination: Destination, usesParts: Bool,
-        reservations: PathReservations, trace: Trace,
+        _ request: URLRequest, of url: URL, to destination: Destination, _ output: Output,
+        maximumLength: Int64?, reservations: PathReservations, trace: Trace,
         onAccept: @escaping @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     ) {
         self.request = request
         self.url = url
-        self.usesParts = usesParts
         self.reservations = reservations
         self.trace = trace
         self.onAccept = onAccept
-        content = destination.parts.content(for: url)
-        sink = FileHandleSink(fileAt: destination.parts.bytes, recordAt: destination.parts.record)
+        self.output = output
+        self.maximumLength = maximumLength
+        content = destination.parts?.content(for: url) ?? .nothing
         state = Mutex(State(report: Report(destination: destination)))
     }
 
     /// Runs the task to its end. Cancelling the calling task cancels it.
     func run(in session: URLSession) async -> Report {
-        let task = session.dataTask(with: request, writingTo: sink)
+        let task: URLSessionDataTask
+        switch output {
+        case .file(let sink): task = session.dataTask(with: request, writingTo: sink)
+        case .stream(let sink): task = session.dataTask(with: request, writingTo: sink)
+        }
         task.delegate = self
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -66,6 +85,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
             }
         } onCancel: {
             task.cancel()
+            if case .stream(let sink) = output { sink.cancel() }
         }
     }
 
@@ -92,7 +112,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         if task.response == nil, error != nil { trace.request(task.currentRequest) }
-        trace.call("didCompleteWithError", error.map { "\(($0 as NSError).localizedDescription)" } ?? "nil")
+        trace.call("didCompleteWithError", error?.failureSentence ?? "nil")
         let (completion, report) = state.withLock { state in
             state.report.error = error
             state.report.received = task.countOfBytesReceived
@@ -107,16 +127,25 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     private func disposition(
         of response: URLResponse, _ task: URLSessionDataTask
     ) -> URLSession.ResponseDisposition {
-        guard let response = response as? HTTPURLResponse else { return .cancel }
+        guard let response = response as? HTTPURLResponse else {
+            let scheme = response.url?.scheme ?? "other"
+            state.withLock {
+                $0.report.obstacle = CommandFailure("purl saves what HTTP servers send, not \(scheme): URLs.")
+            }
+            return .cancel
+        }
         trace.request(task.currentRequest)
         trace.response(response)
-        let meaning = ResponseMeaning(
+        var meaning = ResponseMeaning(
             response, received: task.countOfBytesReceived, expected: task.countOfBytesExpectedToReceive,
             content: content)
         state.withLock { state in
+            if response.statusCode == 304, state.report.destination.isUpdate { meaning = .isUpToDate }
             state.report.meaning = meaning
             state.report.response = response
         }
+        // A 304 has no body.
+        if meaning == .isUpToDate { return .allow }
         // An error page is not read, so the partial files stay as they are.
         guard meaning.isTheFile else { return .cancel }
         do throws(CommandFailure) {
@@ -133,13 +162,19 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     /// Follows the server's suggestion, if the name is not decided, before any byte is written.
     private func finalDestination(_ suggestion: String?, length: Int64) throws(CommandFailure) -> Destination {
         let old = state.withLock { $0.report.destination }
+        if let maximumLength, length > maximumLength {
+            throw CommandFailure(
+                "“\(old.name)” has \(ByteText.count(length)), more than --max-filesize allows (\(ByteText.count(maximumLength)))."
+            )
+        }
         let new = old.following(suggestion: suggestion)
         if new != old { try reservations.reserve(new, for: url) }
         try new.checkNothingIsReplaced(byBytes: length)
-        guard new != old else { return old }
-        try new.checkParts(for: url, usesParts: usesParts)
+        guard new != old, let parts = new.parts, case .file(let sink) = output else { return old }
+        try new.checkNobodyWrites(parts)
+        try new.check(parts, for: url)
         do {
-            try sink.move(to: new.parts.bytes, recordAt: new.parts.record)
+            try sink.move(to: parts.bytes, recordAt: parts.record)
         } catch {
             throw CommandFailure("“\(new.name).part” cannot be written: \((error as NSError).localizedDescription)")
         }
@@ -152,6 +187,8 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
 enum AttemptResult {
     /// Every byte is in `FILE.part`.
     case complete
+    /// The server has no newer version than the file.
+    case upToDate
     case interrupted
     /// The bytes cannot be saved.
     case refused(CommandFailure)
@@ -166,9 +203,10 @@ enum AttemptResult {
             return
         }
         switch report.meaning {
+        case .isUpToDate where report.error == nil: self = .upToDate
         case .errorPage(let status): self = .httpError(status: status)
         case .notTheFile(let status): self = .notTheFile(status: status)
-        case nil, .begins, .resumes, .startsOver, .isComplete:
+        case nil, .begins, .resumes, .startsOver, .isComplete, .isUpToDate:
             guard let error = report.error else {
                 self = .complete
                 return
@@ -179,7 +217,7 @@ enum AttemptResult {
 
     var outcome: DownloadOutcome {
         switch self {
-        case .complete: .complete(bytes: 0, new: 0)
+        case .complete, .upToDate: .complete(bytes: 0, new: 0)
         case .interrupted: .interrupted
         case .httpError: .httpError
         case .refused, .notTheFile, .failed: .failed
@@ -190,11 +228,12 @@ enum AttemptResult {
     var sentence: String {
         switch self {
         case .complete: "Complete."
+        case .upToDate: "Up to date."
         case .interrupted: "Interrupted."
         case .refused(let failure): failure.sentence
         case .httpError(let status): "The server answered \(Self.describe(status))."
         case .notTheFile(let status): "The server answered \(Self.describe(status)), which is not a file."
-        case .failed(let error): (error as NSError).localizedDescription
+        case .failed(let error): error.failureSentence
         }
     }
 

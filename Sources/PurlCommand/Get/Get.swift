@@ -56,7 +56,7 @@ struct Get {
         await display.stop()
         session.finishTasksAndInvalidate()
         let outcomes = results.map(\.outcome)
-        if ExitCode(outcomes) == .success {
+        if ExitCode(outcomes) == .success, !options.updates {
             // The records told which files were complete; now all are.
             for result in results { result.parts?.removeRecord() }
         }
@@ -84,7 +84,7 @@ struct Get {
         var results = requests.map { _ in Result() }
         let downloads = requests.indices.map { FileDownload(requests[$0], number: $0, context, console: console) }
         let earlier = EarlierAttempts(in: folder)
-        var destinations = requests.map { Destination?(Destination(for: $0, in: folder, after: earlier)) }
+        var destinations = downloads.map { $0.destination(in: folder, after: earlier) }
         // Names that are certain are reserved before those that the server may still change. Within each group the second
         // download for the same file is refused.
         for (number, download) in downloads.enumerated() {

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlHTTP
 
 /// Prints the messages about one download, or about all.
 struct MessagePrinter: Sendable {
@@ -29,7 +30,7 @@ struct Trace: Sendable {
     /// Prints a request. After the response its fields are those that were sent.
     func request(_ request: URLRequest?) {
         guard let request else { return }
-        print(">", "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")")
+        print(">", "\(request.httpMethod ?? "GET") \(request.url?.shownText ?? "")")
         printFields(">", request.allHTTPHeaderFields ?? [:])
     }
 
@@ -46,7 +47,17 @@ struct Trace: Sendable {
     }
 
     private func printFields(_ mark: String, _ fields: [String: String]) {
-        for (name, value) in fields.sorted(by: { $0.key < $1.key }) { print(mark, "\(name): \(value)") }
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+            print(mark, "\(name): \(shown(value, of: name))")
+        }
+    }
+
+    /// A field's value without passwords: Basic credentials are one in another spelling.
+    private func shown(_ value: String, of name: String) -> String {
+        guard ["authorization", "proxy-authorization"].contains(name.lowercased()) else {
+            return URLPassword.hidden(in: value)
+        }
+        return value.prefix { $0 != " " } + " " + URLPassword.placeholder
     }
 
     private func print(_ mark: String, _ text: String) {

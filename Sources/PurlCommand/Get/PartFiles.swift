@@ -6,18 +6,20 @@ struct PartFiles: Equatable {
     /// What the files hold.
     enum Content: Equatable {
         case nothing
-        /// Bytes of this URL, with a valid record.
+        /// Bytes of this URL that can be resumed.
         case unfinished(ResumeRecord)
-        /// Bytes of another URL, with a valid record.
+        /// Bytes of this URL that cannot be resumed: the record counts none, or others.
+        case useless(ResumeRecord)
+        /// Bytes of another URL.
         case ofAnotherURL(ResumeRecord)
-        /// Bytes without a valid record.
-        case unknown
     }
 
     static let bytesSuffix = ".part"
     static let recordSuffix = ".resume"
     /// The suffix under which the library writes a new record before it replaces the old one.
     static let newRecordSuffix = ".resume.new"
+    /// The suffixes with which no name may end that a server or a URL chooses.
+    static let suffixes = [bytesSuffix, recordSuffix, newRecordSuffix]
     /// The longest suffix, in bytes.
     static let longestSuffix = newRecordSuffix.utf8.count
 
@@ -39,27 +41,82 @@ struct PartFiles: Equatable {
 
     /// What the files hold, for a download of `url`.
     func content(for url: URL) -> Content {
-        guard length > 0 else { return .nothing }
-        guard let found = validRecord else { return .unknown }
-        return found.url.absoluteString == url.absoluteString ? .unfinished(found) : .ofAnotherURL(found)
+        guard length > 0, let found = ResumeRecord(contentsOf: record, of: bytes) else { return .nothing }
+        guard found.url.absoluteString == url.absoluteString else { return .ofAnotherURL(found) }
+        return found.describes(fileAt: bytes) ? .unfinished(found) : .useless(found)
     }
 
     /// The record, if all bytes that it counts are there.
     var validRecord: ResumeRecord? {
-        guard let found = ResumeRecord(contentsOf: record), found.bytesReceived > 0, found.bytesReceived <= length
-        else { return nil }
+        guard let found = ResumeRecord(contentsOf: record, of: bytes), found.describes(fileAt: bytes) else {
+            return nil
+        }
         return found
+    }
+
+    /// Throws when the paths hold what is not purl's to change: anything but regular files of this user's with one name; bytes
+    /// that no record describes, which another program has made or changed; and a record's name on another file.
+    ///
+    /// A transfer writes a record before its first byte, so there are never bytes of purl's without one. Empty files are
+    /// harmless: nothing is lost with them.
+    func validate() throws(CommandFailure) {
+        let found = ResumeRecord(contentsOf: record, of: bytes)
+        let recordPlace = Place(of: record)
+        switch recordPlace {
+        case .absent, .own(0): break
+        case .own where found != nil: break
+        case .own: throw Self.refusal(record, "is not a record of purl's")
+        case .strange(let what): throw Self.refusal(record, what)
+        }
+        switch Place(of: bytes) {
+        case .absent, .own(0): break
+        case .strange(let what): throw Self.refusal(bytes, what)
+        case .own:
+            // A power loss may leave an empty record.
+            if recordPlace == .own(0) { return }
+            guard let found, !found.describesComplete(fileAt: file) else {
+                throw Self.refusal(bytes, "has no record of purl's, so another program has made it")
+            }
+            guard found.bytesReceived == 0 || found.describes(fileAt: bytes) else {
+                throw Self.refusal(bytes, "does not match its record, so another program has changed it")
+            }
+        }
+    }
+
+    private enum Place: Equatable {
+        case absent
+        /// A regular file of this user's with one name, and its length.
+        case own(Int64)
+        case strange(String)
+
+        init(of url: URL) {
+            self =
+                switch FileEntry(at: url) {
+                case .missing: .absent
+                case .regular(let file) where file.hasOtherNames: .strange("has a second name, a hard link")
+                case .regular(let file) where !file.isOwn: .strange("belongs to another user")
+                case .regular(let file): .own(file.length)
+                case .link: .strange("is a symbolic link")
+                case .folder, .device, .pipe, .socket: .strange("is not a regular file")
+                }
+        }
+    }
+
+    private static func refusal(_ url: URL, _ what: String) -> CommandFailure {
+        CommandFailure(
+            "“\(url.lastPathComponent)” \(what). It was left as it is: remove or rename it, or choose another name with -o."
+        )
     }
 
     /// How many bytes there are, with or without a valid record.
     var length: Int64 { Self.length(of: bytes) ?? 0 }
 
-    /// The length of the complete file of `url`; `nil` unless its record was kept and counts exactly these bytes.
+    /// The length of the complete file of `url`; `nil` unless its record was kept and describes exactly these bytes.
     func lengthOfFinishedFile(for url: URL) -> Int64? {
-        guard length == 0, let whole = Self.length(of: file), let found = ResumeRecord(contentsOf: record),
-            found.url.absoluteString == url.absoluteString, found.bytesReceived == whole, found.totalBytes == whole
+        guard length == 0, let found = ResumeRecord(contentsOf: record, of: file),
+            found.url.absoluteString == url.absoluteString, found.describesComplete(fileAt: file)
         else { return nil }
-        return whole
+        return found.bytesReceived
     }
 
     /// Whether another transfer, in this process or another, has locked the bytes.
@@ -72,18 +129,43 @@ struct PartFiles: Equatable {
         }
     }
 
+    /// The process that has locked the bytes, if the system tells.
+    var writer: Int? {
+        guard let file = FileEntry(at: bytes).regularFile,
+            let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        else { return nil }
+        for line in locks.split(separator: "\n") where line.contains("FLOCK") {
+            // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
+            let words = line.split(separator: " ")
+            guard words.count > 5, words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == file.identity.number
+            else { continue }
+            return Int(words[4]).flatMap { $0 > 0 ? $0 : nil }
+        }
+        return nil
+    }
+
     // MARK: Changes
 
     /// Removes the bytes and the record.
     func remove() throws(CommandFailure) {
-        for url in [bytes, newRecord, record] where FileManager.default.fileExists(atPath: url.path) {
+        for url in [bytes, newRecord, record] where FileEntry(at: url) != .missing {
             try Self.check(unlink(url.path), "“\(url.lastPathComponent)” cannot be removed")
         }
     }
 
-    /// Removes `FILE.part` if it is empty: a transfer creates it before the first byte arrives.
+    /// Removes `FILE.part` if it is empty, and its record: a transfer creates them before the first byte arrives. The record of
+    /// the complete file stays.
     func removeIfEmpty() {
-        if length == 0 { unlink(bytes.path) }
+        guard Self.length(of: bytes) == 0 else { return }
+        unlink(bytes.path)
+        if let found = ResumeRecord(contentsOf: record, of: file), found.describesComplete(fileAt: file) { return }
+        removeRecord()
+    }
+
+    /// The record of the complete file of `url`, if it was kept and describes exactly these bytes.
+    func recordOfFinishedFile(for url: URL) -> ResumeRecord? {
+        guard lengthOfFinishedFile(for: url) != nil else { return nil }
+        return ResumeRecord(contentsOf: record)
     }
 
     /// Renames the complete bytes to the file.
@@ -91,7 +173,10 @@ struct PartFiles: Equatable {
     /// - Parameter keepsRecord: Keeps the record, by which the file is recognised as complete.
     func finish(replacing: Bool, keepsRecord: Bool) throws(CommandFailure) {
         let isNothingLost = length == 0 && Self.length(of: file) == 0
-        guard replacing || isNothingLost || !FileManager.default.fileExists(atPath: file.path) else {
+        switch FileEntry(at: file) {
+        case .missing: break
+        case .regular where replacing || isNothingLost: break
+        case .regular, .folder, .link, .device, .pipe, .socket:
             throw CommandFailure(
                 "“\(file.lastPathComponent)” was created meanwhile. The complete download is in “\(bytes.lastPathComponent)”."
             )
@@ -108,11 +193,7 @@ struct PartFiles: Equatable {
     }
 
     /// The length of a regular file; `nil` when there is none.
-    static func length(of url: URL) -> Int64? {
-        var status = stat()
-        guard lstat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int64(status.st_size)
-    }
+    static func length(of url: URL) -> Int64? { FileEntry(at: url).regularFile?.length }
 
     private static func check(_ result: Int32, _ sentence: String) throws(CommandFailure) {
         guard result != 0 else { return }
@@ -130,26 +211,14 @@ final class FileLock: Sendable {
         case taken
     }
 
-    private let descriptor: Int32
+    private let file: FileHandle
 
     /// Takes the lock that the library's sinks use, or fails at once.
     init(_ url: URL) throws(Failure) {
-        descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw .cannotOpen }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isSameFile(url, descriptor) else {
-            close(descriptor)
-            throw .taken
-        }
-    }
-
-    deinit {
-        close(descriptor)
-    }
-
-    /// Whether the path still names the open file: the former holder of the lock may have moved it.
-    private static func isSameFile(_ url: URL, _ descriptor: Int32) -> Bool {
-        var (open, named) = (stat(), stat())
-        return fstat(descriptor, &open) == 0 && lstat(url.path, &named) == 0 && open.st_ino == named.st_ino
-            && open.st_dev == named.st_dev
+        file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        // The former holder of the lock may have moved the file.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, file.isFound(at: url) else { throw .taken }
     }
 }

@@ -7,7 +7,8 @@ enum ResponseMeaning: Equatable {
         case changedOnServer
         case serverSendsAll
         case partsOfAnotherURL
-        case partsUnknown
+        /// The record counts none of the bytes: those of the earlier response cannot be resumed.
+        case partsUnresumable
 
         /// The reason, to follow "starting over: ".
         var text: String {
@@ -15,7 +16,7 @@ enum ResponseMeaning: Equatable {
             case .changedOnServer: "the file has changed on the server"
             case .serverSendsAll: "the server sends the whole file"
             case .partsOfAnotherURL: "the partial file belongs to another URL"
-            case .partsUnknown: "the partial file has no valid record"
+            case .partsUnresumable: "the received bytes cannot be resumed"
             }
         }
     }
@@ -25,6 +26,8 @@ enum ResponseMeaning: Equatable {
     case startsOver(Restart)
     /// The bytes on disk are the whole file, according to the server.
     case isComplete
+    /// A 304 to a request of `-N`: the file is the current version.
+    case isUpToDate
     /// A status of 400 or above: the body is not the file.
     case errorPage(status: Int)
     /// Another status whose body is not the file.
@@ -53,7 +56,7 @@ enum ResponseMeaning: Equatable {
     var isTheFile: Bool {
         switch self {
         case .begins, .resumes, .startsOver, .isComplete: true
-        case .errorPage, .notTheFile: false
+        case .isUpToDate, .errorPage, .notTheFile: false
         }
     }
 
@@ -62,7 +65,7 @@ enum ResponseMeaning: Equatable {
         switch self {
         case .resumes(let offset): whole - offset
         case .begins, .startsOver: whole
-        case .isComplete, .errorPage, .notTheFile: nil
+        case .isComplete, .isUpToDate, .errorPage, .notTheFile: nil
         }
     }
 
@@ -71,7 +74,7 @@ enum ResponseMeaning: Equatable {
         case .nothing: .begins
         case .unfinished(let record): .startsOver(isSame(response, record) ? .serverSendsAll : .changedOnServer)
         case .ofAnotherURL: .startsOver(.partsOfAnotherURL)
-        case .unknown: .startsOver(.partsUnknown)
+        case .useless: .startsOver(.partsUnresumable)
         }
     }
 

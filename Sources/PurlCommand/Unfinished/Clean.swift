@@ -1,3 +1,5 @@
+import Purl
+
 /// `purl clean`: removes the unfinished downloads.
 struct Clean {
     private let options: FolderOptions
@@ -51,8 +53,8 @@ struct Clean {
         switch download.remains {
         case .bytes(let record):
             let progress = ByteText.progress(bytes, of: record.totalBytes)
-            return "\(download.name): \(fact), \(progress), \(record.url.absoluteString)"
-        case .misfit, .unknown: return "\(download.name).part: \(fact), \(ByteText.count(bytes))"
+            return "\(download.name): \(fact), \(progress), \(record.url.shownText)"
+        case .useless, .unknown: return "\(download.name).part: \(fact), \(ByteText.count(bytes))"
         case .recordAlone: return "\(download.name).resume: \(fact), a record without bytes"
         }
     }

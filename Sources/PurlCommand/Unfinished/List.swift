@@ -1,3 +1,5 @@
+import Purl
+
 /// `purl list`: shows the unfinished downloads.
 struct List {
     private let options: FolderOptions
@@ -48,19 +50,23 @@ enum UnfinishedTable {
             // The file is longer than its record, which is updated from time to time.
             let bytes = download.isBeingWritten ? download.length : record.bytesReceived
             let progress = TransferProgress(received: bytes, total: record.totalBytes)
-            let source = [record.url.absoluteString, remark.map { "(\($0))" }].compactMap(\.self)
+            let source = [record.url.shownText, remark.map { "(\($0))" }].compactMap(\.self)
             return [
                 download.name, ByteText.progress(bytes, of: record.totalBytes),
                 progress.percent.map { "\($0) %" } ?? "", source.joined(separator: " "),
             ]
-        case .misfit, .unknown:
-            let defect = download.remains == .unknown ? "no record" : "the record does not match"
-            return [
-                download.name + PartFiles.bytesSuffix, ByteText.count(download.length), "", remark ?? defect,
-            ]
+        case .useless(let record):
+            let defect = record.bytesReceived > 0 ? "the record does not match" : "cannot be resumed"
+            return useless(download, remark ?? defect)
+        case .unknown:
+            return useless(download, remark ?? "no record")
         case .recordAlone:
             return nil
         }
+    }
+
+    private static func useless(_ download: UnfinishedDownload, _ remark: String) -> [String] {
+        [download.name + PartFiles.bytesSuffix, ByteText.count(download.length), "", remark]
     }
 
     private static func padded(_ text: String, to width: Int) -> String {

@@ -5,10 +5,10 @@ import Purl
 struct UnfinishedDownload: Equatable {
     /// Which files there are, and whether they are purl's.
     enum Remains: Equatable {
-        /// Bytes with a valid record.
+        /// Bytes that can be resumed.
         case bytes(ResumeRecord)
-        /// Bytes with a record that does not match them: the same command starts over.
-        case misfit
+        /// Bytes whose record counts none, or does not match them: the same command starts over.
+        case useless(ResumeRecord)
         /// A `.part` file without a record. Other programs create such files too.
         case unknown
         /// A record without bytes.
@@ -50,19 +50,19 @@ struct UnfinishedDownload: Equatable {
         self.name = name
         parts = PartFiles(for: file)
         isBeingWritten = parts.isBeingWritten
-        let hasRecord = Self.isRecord(parts.record) || Self.isRecord(parts.newRecord)
+        let record = ResumeRecord(contentsOf: parts.record, of: parts.bytes)
         guard let length = PartFiles.length(of: parts.bytes) else {
-            guard hasRecord else { return nil }
+            guard record != nil else { return nil }
             self.length = 0
             remains = .recordAlone
             return
         }
         self.length = length
-        if let record = parts.validRecord {
-            remains = .bytes(record)
-        } else {
-            remains = hasRecord ? .misfit : .unknown
+        guard let record else {
+            remains = .unknown
+            return
         }
+        remains = record.describes(fileAt: parts.bytes) ? .bytes(record) : .useless(record)
     }
 
     /// Removes the files and returns how many bytes they had. Throws when another transfer is writing them.

@@ -75,7 +75,7 @@ struct WebSocketClient {
 
     private func exitCode(_ task: URLSessionWebSocketTask, _ error: (any Error)?) -> ExitCode {
         if let error {
-            errors.print("purl: \((error as? URLError)?.localizedDescription ?? "\(error)")")
+            errors.print("purl: \((error as? URLError)?.failureSentence ?? "\(error)")")
             let status = (task.response as? HTTPURLResponse)?.statusCode ?? 0
             return status >= 400 ? .httpError : .failure
         }

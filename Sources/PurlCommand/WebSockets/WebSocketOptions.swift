@@ -57,7 +57,7 @@ struct WebSocketOptions: Equatable {
     private static func url(_ text: String) throws(UsageError) -> URL {
         guard let url = URL(string: text), ["ws", "wss"].contains(url.scheme?.lowercased()),
             url.host()?.isEmpty == false
-        else { throw UsageError("“\(text)” is not a URL such as ws://host/path.", .ws) }
+        else { throw UsageError("“\(DownloadRequest.shown(text))” is not a URL such as ws://host/path.", .ws) }
         return url
     }
 }

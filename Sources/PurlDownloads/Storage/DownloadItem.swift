@@ -16,15 +16,17 @@ struct DownloadItem: Sendable, Equatable {
     static let currentVersion = 1
     /// Items beyond this size are not read.
     static let maximumSize = 64 << 10
-    /// An item is one dictionary; this bounds what the parser accepts.
+    /// More digests are not remembered; the first ones are dropped.
+    static let maximumDigests = 32
+    /// An item is one dictionary with an array; this bounds what the parser accepts.
     private static let maximumContainers = 4
     /// Order numbers are milliseconds since 1970, or slightly larger.
     private static let maximumOrder: Int64 = 1 << 53
 
     var url: URL
     var currentURL: URL
-    /// The digest that the user expects, 64 hexadecimal digits.
-    var sha256: String?
+    /// The digests that callers expect, each 64 hexadecimal digits: the file has to have one of them.
+    var sha256: [String]
     /// The server's `Repr-Digest` of the version that is being downloaded.
     var serverSHA256: String?
     /// The length of the version that is being downloaded. A record with another length is damaged.
@@ -38,7 +40,7 @@ struct DownloadItem: Sendable, Equatable {
         var version: Int
         var url: String
         var currentURL: String
-        var sha256: String?
+        var sha256: [String]
         var serverSHA256: String?
         var totalBytes: Int64?
         var state: String
@@ -50,7 +52,7 @@ struct DownloadItem: Sendable, Equatable {
         var version: Int
     }
 
-    init(url: URL, currentURL: URL, sha256: String?, intent: Intent, order: Int64) {
+    init(url: URL, currentURL: URL, sha256: [String], intent: Intent, order: Int64) {
         self.url = url
         self.currentURL = currentURL
         self.sha256 = sha256
@@ -64,7 +66,7 @@ struct DownloadItem: Sendable, Equatable {
         return try encoder.encode(
             Stored(
                 version: Self.currentVersion, url: url.absoluteString, currentURL: currentURL.absoluteString,
-                sha256: sha256, serverSHA256: serverSHA256, totalBytes: totalBytes, state: intent.rawValue,
+                sha256: storedDigests, serverSHA256: serverSHA256, totalBytes: totalBytes, state: intent.rawValue,
                 order: order, checksum: checksum))
     }
 
@@ -83,15 +85,19 @@ struct DownloadItem: Sendable, Equatable {
         guard stored.checksum == checksum, url.absoluteString == stored.url,
             currentURL.absoluteString == stored.currentURL,
             DownloadPaths.fileName(of: url) + "." + DownloadPaths.itemType == fileName,
-            [sha256, serverSHA256].allSatisfy({ $0.map(FileDigest.isHexadecimal) ?? true }),
+            sha256.count <= Self.maximumDigests,
+            (sha256 + [serverSHA256].compactMap(\.self)).allSatisfy(FileDigest.isHexadecimal),
             totalBytes.map({ (0...Int64.max / 2).contains($0) }) ?? true
         else { return nil }
     }
 
+    private var storedDigests: [String] { sha256.suffix(Self.maximumDigests) }
+
     /// SHA-256 of all entries, each preceded by its length so that the boundaries are part of it.
     private var checksum: String {
-        let entries = [
-            String(Self.currentVersion), url.absoluteString, currentURL.absoluteString, sha256, serverSHA256,
+        let entries: [String?] = [
+            String(Self.currentVersion), url.absoluteString, currentURL.absoluteString,
+            storedDigests.joined(separator: " "), serverSHA256,
             totalBytes.map { String($0) }, intent.rawValue, String(order),
         ]
         var digest = SHA256()

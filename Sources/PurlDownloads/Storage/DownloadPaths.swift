@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 internal import PurlHTTP
 
 /// The files that belong to a URL. No other code makes paths.
@@ -11,7 +12,9 @@ struct DownloadPaths: Sendable {
         SHA256.hexadecimal(of: Array(url.absoluteString.utf8).span.bytes)
     }
 
-    /// The key and, so that other programs recognise the type, the URL's path extension if that is plain ASCII.
+    /// The key and, so that other programs recognise the type, the URL's path extension if that is plain ASCII: the name of
+    /// the finished file. The names of all other files are this one and a reserved type, which no finished file has: so
+    /// both can lie in one folder.
     static func fileName(of url: URL) -> String {
         let type = url.pathExtension
         guard (1...10).contains(type.utf8.count), type.utf8.allSatisfy(\.isLetterOrDigit),
@@ -20,8 +23,10 @@ struct DownloadPaths: Sendable {
         return "\(key(of: url)).\(type)"
     }
 
-    /// The path extensions of the files beside an unfinished one.
-    private static let reservedTypes: Set<String> = [recordType, itemType, "new", "copy"]
+    /// The path extensions of the files that are not finished ones.
+    private static let reservedTypes: Set<String> = [partialType, recordType, itemType, copyType, "new"]
+    private static let partialType = "part"
+    private static let copyType = "copy"
     private static let recordType = "resume"
     static let itemType = "item"
 
@@ -31,15 +36,28 @@ struct DownloadPaths: Sendable {
     }
 
     /// The copy of a file that comes from another file system, before it is renamed to ``finished(_:)``.
-    func copy(_ url: URL) -> URL { finished(url).appendingPathExtension("copy") }
+    func copy(_ url: URL) -> URL { finished(url).appendingPathExtension(Self.copyType) }
 
-    func partial(_ url: URL) -> URL {
-        unfinishedDirectory.appendingPathComponent(Self.fileName(of: url), isDirectory: false)
+    /// The bytes received.
+    func partial(_ url: URL) -> URL { unfinished(url, Self.partialType) }
+
+    /// The record of the partial file.
+    func record(_ url: URL) -> URL { unfinished(url, Self.recordType) }
+
+    /// The download's entry in the list.
+    func item(_ url: URL) -> URL { unfinished(url, Self.itemType) }
+
+    private func unfinished(_ url: URL, _ type: String) -> URL {
+        unfinishedDirectory.appendingPathComponent("\(Self.fileName(of: url)).\(type)", isDirectory: false)
     }
 
-    func record(_ url: URL) -> URL { partial(url).appendingPathExtension(Self.recordType) }
-
-    func item(_ url: URL) -> URL { partial(url).appendingPathExtension(Self.itemType) }
+    /// The record on disk, if there are as many bytes as it vouches for.
+    func soundRecord(_ url: URL) -> ResumeRecord? {
+        guard let size = FileKind(at: partial(url)).fileSize,
+            let record = ResumeRecord(contentsOf: record(url), of: partial(url)), record.bytesReceived <= size
+        else { return nil }
+        return record
+    }
 
     /// Creates both folders, accessible to their owner only.
     func prepare() throws(DownloadFailure) {

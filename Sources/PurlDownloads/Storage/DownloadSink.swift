@@ -4,42 +4,41 @@ import Synchronization
 
 /// The partial file of one attempt: a `FileHandleSink` that reports its length, keeps its lock until the file has been
 /// checked and moved, and uses a record only when it agrees with the item.
-final class DownloadSink: BodySink {
+final class DownloadSink: ConcurrentSink {
     private let file: FileHandleSink
     private let location: URL
     private let recordLocation: URL
-    /// The URL of this attempt. The record may name an older one of the same resource.
-    private let url: URL
-    /// The length of the whole according to the item.
-    private let knownTotal: Int64?
+    /// The resource of this attempt. The record may name an older URL of it.
+    private let resource: DownloadAttempt.Resource
     private let report: @Sendable (Int64) -> Void
     private let count = Mutex<Int64>(0)
+    private let isUnexpected = Mutex(false)
 
     /// - Parameter report: Called with the length of the file whenever that has changed.
     init(
-        _ paths: DownloadPaths, of resource: URL, at url: URL, knownTotal: Int64?,
+        _ paths: DownloadPaths, of url: URL, _ resource: DownloadAttempt.Resource,
         report: @escaping @Sendable (Int64) -> Void
     ) {
-        location = paths.partial(resource)
-        recordLocation = paths.record(resource)
+        location = paths.partial(url)
+        recordLocation = paths.record(url)
         file = FileHandleSink(fileAt: location, recordAt: recordLocation)
-        self.url = url
-        self.knownTotal = knownTotal
+        self.resource = resource
         self.report = report
     }
 
     var length: Int64 {
         get throws {
-            let length = try file.length
-            count.withLock { $0 = length }
-            return length
+            try count.withLock { count in
+                count = try file.length
+                return count
+            }
         }
     }
 
     func append(_ data: Data) throws {
-        try file.append(data)
         report(
-            count.withLock { count in
+            try count.withLock { count in
+                try file.append(data)
                 count += Int64(data.count)
                 return count
             })
@@ -55,21 +54,37 @@ final class DownloadSink: BodySink {
 
     func synchronize() throws { try file.synchronize() }
 
+    var completion: SinkCompletion { .safe }
+
+    func makeSynchronization() throws -> @Sendable () throws -> Void { try file.makeSynchronization() }
+
+    func synchronizeRecord() throws { try file.synchronizeRecord() }
+
     /// Called with the lock held, when the file exists.
     func loadRecord() throws -> Data? {
-        guard let record = ResumeRecord(contentsOf: recordLocation) else { return nil }
+        guard let record = ResumeRecord(contentsOf: recordLocation, of: location) else { return nil }
         if let total = record.totalBytes {
             // One of the two totals is damaged, or the file is longer than the resource: the bytes are not used.
-            let fits = knownTotal == nil || knownTotal == total
+            let fits = resource.totalBytes == nil || resource.totalBytes == total
             guard fits, try file.length <= total else {
                 try file.saveRecord(nil)
                 try truncate(to: 0)
                 return nil
             }
+            if record.bytesReceived == total, isOtherFile {
+                isUnexpected.withLock { $0 = true }
+                return nil
+            }
         }
         // The server still compares the validator, and sends the whole file when it differs.
-        if record.url != url { try file.adopt(url) }
+        if record.url != resource.url { try file.adopt(resource.url) }
         return try file.loadRecord()
+    }
+
+    /// The version on disk has none of the digests that callers expect, according to the server.
+    private var isOtherFile: Bool {
+        guard let digest = resource.serverSHA256, !resource.sha256.isEmpty else { return false }
+        return !resource.sha256.contains(digest)
     }
 
     func saveRecord(_ record: Data?) throws { try file.saveRecord(record) }
@@ -77,7 +92,13 @@ final class DownloadSink: BodySink {
     /// Does nothing: the attempt continues after the transfer, and calls ``release()``.
     func close() {}
 
+    func closeWithoutWaiting() {}
+
     // MARK: For the attempt
+
+    /// The file is complete, but one that the server sent and no caller expects. The transfer requests the whole file, for the
+    /// server may have another version by now; only that replaces the bytes.
+    var hasUnexpectedFile: Bool { isUnexpected.withLock { $0 } }
 
     /// Removes the file and its record.
     func discard() throws {

@@ -3,15 +3,21 @@ import Synchronization
 
 /// The file of one ``DownloadItem``, brought up to date by one writer at a time.
 final class ItemFile: Sendable {
+    private enum State: Sendable {
+        /// - Parameter item: The file's content, as far as this process has written or read it.
+        case open(DownloadItem?)
+        /// The file has been removed; from now on it belongs to another download of the same URL.
+        case closed
+    }
+
     private let url: URL
-    /// The file's content, as far as this process has written or read it.
-    private let saved: Mutex<DownloadItem?>
+    private let state: Mutex<State>
     private let validity: SchedulerValidity
 
     init(_ url: URL, holding item: DownloadItem?, validity: SchedulerValidity) {
         self.url = url
         self.validity = validity
-        saved = Mutex(item)
+        state = Mutex(.open(item))
     }
 
     /// The item in the file at `url`; `nil` when there is none, or it is damaged.
@@ -22,31 +28,35 @@ final class ItemFile: Sendable {
         return DownloadItem(decoding: data, fileName: url.lastPathComponent)
     }
 
-    /// Writes an item, unless the file holds it already; `nil` removes the file. After the invalidation nothing is written:
-    /// the file belongs to the next manager.
+    /// Writes an item, unless the file holds it already. After ``close()`` and after the invalidation nothing is written:
+    /// the file belongs to the next download or manager.
     ///
     /// Failing to write costs the entry in the list after a relaunch, not the download, so it throws nothing.
     ///
     /// - Parameter item: Called with the file locked, so that no older item is written after a newer one.
-    func save(_ item: () -> DownloadItem?) {
-        saved.withLock { saved in
-            guard validity.isValid else { return }
+    func save(_ item: () -> DownloadItem) {
+        state.withLock { state in
+            guard validity.isValid, case .open(let saved) = state else { return }
             let new = item()
-            guard let new else {
-                // Also a damaged one.
-                unlink(url.path)
-                saved = nil
-                return
-            }
             guard new != saved else { return }
-            saved = new
+            state = .open(new)
             write(new)
+        }
+    }
+
+    /// Removes the file; this object writes no other.
+    func close() {
+        state.withLock { state in
+            guard validity.isValid, case .open = state else { return }
+            state = .closed
+            // Also a damaged one.
+            unlink(url.path)
         }
     }
 
     /// Returns when nothing is being written.
     func waitForWriter() {
-        saved.withLock { _ in }
+        state.withLock { _ in }
     }
 
     /// Writes a new file and renames it, so that a crash leaves the old item or the new one. The new file's leftover is
@@ -76,5 +86,14 @@ final class ItemFile: Sendable {
                 attributes: [.posixPermissions: 0o700])
             return try FileHandle(creatingFileAt: path)
         }
+    }
+}
+
+extension FileHandle {
+    /// Creates a file, readable by its owner only, and opens it for writing. Fails when the path exists, also as a link.
+    fileprivate convenience init(creatingFileAt path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno)) }
+        self.init(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 }

@@ -42,7 +42,9 @@ extension CachedResponse {
     /// validator.
     package var validationFields: HeaderFields {
         var conditions = HeaderFields()
-        if let tag = fields.values(of: .etag).first, EntityTag(tag) != nil { conditions.append(.ifNoneMatch, tag) }
+        if fields.values(of: .etag).count == 1, let tag = fields.latin1(.etag), EntityTag(tag) != nil {
+            conditions.append(.ifNoneMatch, latin1: tag)
+        }
         if let modified = fields.values(of: .lastModified).first, HTTPDate(modified) != nil {
             conditions.append(.ifModifiedSince, modified)
         }

@@ -1,7 +1,7 @@
 /// Which hosts a cookie's domain covers (RFC 6265bis §5.1.3).
 ///
-/// There is no list of public suffixes here. A domain without a dot inside, such as `com` or `localhost`, and an IP
-/// address cover themselves alone; `co.uk` counts as a domain like `example.com`.
+/// A domain without a dot inside, such as `com` or `localhost`, and an IP address cover themselves alone. That no
+/// server may set a cookie for `co.uk` is the rule of ``PublicSuffixes``.
 package enum CookieDomain {
     /// A host in the form that cookies compare: in lower case, an IPv6 address without its brackets (RFC 6265bis §5.1.2). The path of
     /// a local socket stays as it is.

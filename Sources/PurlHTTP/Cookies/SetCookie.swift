@@ -26,7 +26,7 @@ package struct SetCookie: Sendable, Hashable {
     /// The most bytes of an attribute's value; an attribute with more is ignored.
     package static let maximumAttributeSize = 1024
 
-    /// Empty for a cookie that is a value alone.
+    /// Never empty.
     package private(set) var name: String
     package private(set) var value: String
     package private(set) var lifetime = Lifetime.session
@@ -37,6 +37,10 @@ package struct SetCookie: Sendable, Hashable {
     package private(set) var isSecure = false
     package private(set) var isHTTPOnly = false
     package private(set) var sameSite = SameSite.unstated
+    /// What the cookie is for, in words for people (RFC 2965 §3.2.2); nil when there is no `Comment`.
+    package private(set) var comment: String?
+    /// Where to read more about that, as it was written; nil when there is no `CommentURL`.
+    package private(set) var commentURL: String?
 
     /// Reads a field value; nil when it has to be ignored as a whole.
     package init?(_ text: String) {
@@ -47,11 +51,12 @@ package struct SetCookie: Sendable, Hashable {
         // RFC 6265bis §5.6 step 1: controls other than the tab.
         guard !bytes.contains(where: { ($0 < 0x20 && $0 != .tab) || $0 == 0x7F }) else { return nil }
         var parts = bytes.split(separator: .semicolon, omittingEmptySubsequences: false)[...]
-        guard let pair = parts.popFirst() else { return nil }
-        let (name, value) = Self.nameAndValue(pair) ?? (pair[pair.startIndex..<pair.startIndex], pair.trimmingBlanks())
-        // §5.7 steps 2 and 4.
-        let size = name.count + value.count
-        guard size > 0, size <= Self.maximumSize else { return nil }
+        // A line without a name would be a cookie by RFC 6265bis; by RFC 6265 §5.2 and for Foundation it is none.
+        guard let pair = parts.popFirst(), let (name, value) = Self.nameAndValue(pair), !name.isEmpty else {
+            return nil
+        }
+        // §5.7 step 4.
+        guard name.count + value.count <= Self.maximumSize else { return nil }
         self.name = String(fieldBytes: name)
         self.value = String(fieldBytes: value)
         for part in parts { take(attribute: part) }
@@ -66,7 +71,8 @@ package struct SetCookie: Sendable, Hashable {
     }
 
     private mutating func take(attribute text: ArraySlice<UInt8>) {
-        let (name, value) = Self.nameAndValue(text) ?? (text.trimmingBlanks(), [])
+        let pair = Self.nameAndValue(text)
+        let (name, value) = pair ?? (text.trimmingBlanks(), [])
         guard value.count <= Self.maximumAttributeSize else { return }
         switch Attribute(name) {
         case .expires:
@@ -87,6 +93,10 @@ package struct SetCookie: Sendable, Hashable {
             isHTTPOnly = true
         case .sameSite:
             sameSite = Self.sameSite(value)
+        case .comment:
+            comment = pair.map { String(fieldBytes: $0.1) }
+        case .commentURL:
+            commentURL = pair.map { String(fieldBytes: $0.1) }
         case nil:
             break
         }
@@ -116,6 +126,8 @@ package struct SetCookie: Sendable, Hashable {
         case domain, path, secure
         case httpOnly = "httponly"
         case sameSite = "samesite"
+        case comment
+        case commentURL = "commenturl"
 
         init?(_ name: ArraySlice<UInt8>) {
             self.init(rawValue: String(fieldBytes: name).asciiLowercased)
@@ -136,14 +148,15 @@ extension HeaderFields {
 }
 
 extension SetCookie {
-    /// The cookies of several `Set-Cookie` lines that an intermediary has joined with commas (RFC 9110 §5.3).
+    /// The cookies of several `Set-Cookie` lines that are joined with line ends, or that an intermediary has joined
+    /// with commas (RFC 9110 §5.3).
     ///
     /// Dates and values have commas of their own. A comma divides where a name and "=" follow it.
     package static func list(joined text: String) -> [SetCookie] {
         let bytes = Array(text.utf8)
         var cookies: [SetCookie] = []
         var start = 0
-        for index in bytes.indices where bytes[index] == .comma && beginsPair(bytes[(index + 1)...]) {
+        for index in bytes.indices where divides(bytes, at: index) {
             if let cookie = SetCookie(bytes[start..<index]) { cookies.append(cookie) }
             start = index + 1
         }
@@ -151,8 +164,14 @@ extension SetCookie {
         return cookies
     }
 
+    private static func divides(_ bytes: [UInt8], at index: Int) -> Bool {
+        isLineEnd(bytes[index]) || bytes[index] == .comma && beginsPair(bytes[(index + 1)...])
+    }
+
+    private static func isLineEnd(_ byte: UInt8) -> Bool { byte == .lineFeed || byte == .carriageReturn }
+
     private static func beginsPair(_ rest: ArraySlice<UInt8>) -> Bool {
-        let text = rest.drop(while: \.isBlank)
+        let text = rest.drop { $0.isBlank || isLineEnd($0) }
         guard let end = text.firstIndex(where: { !$0.isTokenByte }), end > text.startIndex else { return false }
         return text[end...].first { !$0.isBlank } == .equals
     }

@@ -76,6 +76,8 @@ extension FieldName {
     package static var expires: FieldName { "Expires" }
     /// `Host`
     package static var host: FieldName { "Host" }
+    /// `If-Match`
+    package static var ifMatch: FieldName { "If-Match" }
     /// `If-Modified-Since`
     package static var ifModifiedSince: FieldName { "If-Modified-Since" }
     /// `If-None-Match`

@@ -62,6 +62,16 @@ extension String {
         for byte in bytes { unicodeScalars.append(Unicode.Scalar(byte)) }
     }
 
+    /// The bytes of a text in ISO-8859-1. One with other characters did not come from a field: its bytes are those of UTF-8.
+    var fieldBytes: [UInt8] {
+        let scalars = unicodeScalars
+        guard scalars.allSatisfy({ $0.value <= 0xFF }) else { return Array(utf8) }
+        return scalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    }
+
+    /// The text of a field whose bytes are those of this text in ISO-8859-1: UTF-8 when they are valid UTF-8.
+    package var fieldText: String { String(fieldBytes: fieldBytes[...]) }
+
     /// The text as a `quoted-string`. Control characters, which no field may contain, are left out.
     var quotedString: String {
         var quoted: [UInt8] = [.quote]

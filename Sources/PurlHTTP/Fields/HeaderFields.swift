@@ -55,11 +55,18 @@ package struct HeaderFields: Sendable {
             guard let newValue else { return removeAll(name) }
             guard let first = lines.firstIndex(where: { matches($0, name) }) else { return append(name, newValue) }
             let kept = lines[...first] + lines[(first + 1)...].filter { !matches($0, name) }
-            let replacement = appendBytes(name, newValue)
+            let replacement = appendBytes(name, newValue.utf8)
             lines = Array(kept)
             lines[first] = replacement
             compact()
         }
+    }
+
+    /// Like the subscript, with one character for each byte (Latin-1): a text that can be sent back as the bytes it came in.
+    package func latin1(_ name: FieldName) -> String? {
+        guard contains(name) else { return nil }
+        let values = lines.compactMap { matches($0, name) ? String(latin1: bytes[$0.value]) : nil }
+        return values.joined(separator: ", ")
     }
 
     /// The value of each line of that name, in order.
@@ -81,7 +88,12 @@ package struct HeaderFields: Sendable {
 
     /// Adds a line after all others.
     package mutating func append(_ name: FieldName, _ value: String) {
-        lines.append(appendBytes(name, value))
+        lines.append(appendBytes(name, value.utf8))
+    }
+
+    /// Adds a line after all others, whose value has one character for each byte, as ``latin1(_:)`` returns it.
+    package mutating func append(_ name: FieldName, latin1 value: String) {
+        lines.append(appendBytes(name, value.fieldBytes))
     }
 
     /// Removes every line of that name.
@@ -104,11 +116,11 @@ package struct HeaderFields: Sendable {
         return true
     }
 
-    private mutating func appendBytes(_ name: FieldName, _ value: String) -> Line {
+    private mutating func appendBytes(_ name: FieldName, _ value: some Collection<UInt8>) -> Line {
         let start = bytes.count
         bytes.append(contentsOf: name.text.utf8)
         let middle = bytes.count
-        bytes.append(contentsOf: value.utf8)
+        bytes.append(contentsOf: value)
         classes |= HeaderFields.nameClass(middle - start, name.text.utf8.first)
         return Line(name: start..<middle, value: middle..<bytes.count)
     }

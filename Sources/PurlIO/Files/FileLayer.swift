@@ -3,6 +3,9 @@
 /// What survives a power loss is decided by the order of writes and synchronisations alone, and that order can only be
 /// checked where all of them pass: tests use a layer that records it.
 package protocol FileLayer: Sendable {
+    /// What identifies the boot in which the files are written; `nil` where that is unknown.
+    var bootIdentifier: String? { get }
+
     /// Opens the file at `path`.
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile
 
@@ -14,6 +17,11 @@ package protocol FileLayer: Sendable {
 
     /// Returns when the names in the folder at `path` have reached the disk.
     func synchronizeFolder(_ path: String) throws(SystemError)
+}
+
+extension FileLayer {
+    /// The machine's own.
+    package var bootIdentifier: String? { Boot.identifier }
 }
 
 /// A file that is open in a ``FileLayer``; see `RegularFile` for what the calls do.

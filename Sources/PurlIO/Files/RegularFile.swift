@@ -28,10 +28,14 @@ package struct RegularFile: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Opens the file at `path`, which may be a symbolic link, for reading: a file of the user's.
-    package init(reading path: String) throws(SystemError) {
+    /// Opens the file at `path` for reading.
+    ///
+    /// - Parameter followsLinks: The path may be a symbolic link, as that of a file of the user's may.
+    package init(reading path: String, followsLinks: Bool = true) throws(SystemError) {
+        // The system would take the path to end there.
+        guard !path.utf8.contains(0) else { throw SystemError(code: ENOENT, operation: "open") }
         // Without O_NONBLOCK opening a pipe would wait for a writer.
-        let number = Self.retrying { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        let number = Self.retrying { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)) }
         let descriptor = try Descriptor(checking: number, "open")
         try Self.checkKind(of: descriptor)
         self.descriptor = descriptor
@@ -64,10 +68,30 @@ package struct RegularFile: ~Copyable, Sendable {
     }
 
     /// Whether this file is the one at `path`: it may have been removed or moved while it was open.
-    package func isFound(at path: String) -> Bool {
-        var found = stat()
-        guard lstat(path, &found) == 0, let own = try? Self.status(of: descriptor) else { return false }
-        return found.st_ino == own.st_ino && found.st_dev == own.st_dev
+    package func isFound(at path: String) -> Bool { Self.isFound(descriptor.rawValue, at: path) }
+
+    /// Whether the file of an open descriptor is the one at `path`; see ``isFound(at:)``.
+    package static func isFound(_ descriptor: Int32, at path: String) -> Bool {
+        var (own, found) = (stat(), stat())
+        return fstat(descriptor, &own) == 0 && lstat(path, &found) == 0 && found.st_ino == own.st_ino
+            && found.st_dev == own.st_dev
+    }
+
+    /// Reserves room on the disk for the first `length` bytes of an open file, and leaves its length as it is. A file system
+    /// that cannot reserve any is no error.
+    package static func reserve(_ length: Int64, in descriptor: Int32) throws(SystemError) {
+        while Platform.reserve(length, in: descriptor) != 0 {
+            switch errno {
+            case EINTR: continue
+            case ENOSPC, EDQUOT, EFBIG: throw SystemError.last("fallocate")
+            default: return
+            }
+        }
+    }
+
+    /// Whether the file belongs to the user that this process acts for.
+    package var isOwn: Bool {
+        (try? Self.status(of: descriptor).st_uid) == geteuid()
     }
 
     /// Whether a file, and no symbolic link to one, is at `path`.
@@ -129,6 +153,15 @@ package struct RegularFile: ~Copyable, Sendable {
         return done
     }
 
+    /// The bytes from `offset`, at most `count`; fewer where the file ends.
+    package func read(_ count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
+        // An array without capacity is one that all threads share.
+        guard count > 0 else { return [] }
+        return try [UInt8](unsafeUninitializedCapacity: count) { buffer, length throws(SystemError) in
+            length = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+        }
+    }
+
     /// Cuts the file, or extends it with zeros, to `length` bytes.
     package func truncate(to length: Int64) throws(SystemError) {
         guard Self.retrying({ ftruncate(descriptor.rawValue, off_t(length)) }) == 0 else { throw .last("ftruncate") }
@@ -149,6 +182,14 @@ package struct RegularFile: ~Copyable, Sendable {
     /// Removes the file at `path`, if there is one.
     package static func remove(_ path: String) {
         _ = retrying { unlink(path) }
+    }
+
+    /// Removes the file or link at `path`, never a folder. False when there is none.
+    package static func removeExisting(_ path: String) throws(SystemError) -> Bool {
+        if retrying({ unlink(path) }) == 0 { return true }
+        let error = SystemError.last("unlink")
+        if error.code == ENOENT { return false }
+        throw error
     }
 
     /// Returns when the names in the folder at `path` have reached the disk.

@@ -16,6 +16,7 @@
     /// How many milliseconds the poller may wait without a timer; negative: without a limit.
     private let longestWait: Int32
     private let scratchBuffer = ScratchBuffer(byteCount: 256 << 10)
+    private lazy var sendScratchBuffer = ScratchBuffer(byteCount: 256 << 10)
     private var timers = TimerHeap()
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
@@ -54,6 +55,10 @@
 
     /// 256 KiB for reads on this thread; what it holds is valid until the next read.
     package var scratch: UnsafeMutableRawBufferPointer { scratchBuffer.bytes }
+
+    /// 256 KiB for bytes that are read from a file and sent at once. Apart from ``scratch``, of which the caller of a `send`
+    /// may still have bytes to parse.
+    var sendScratch: UnsafeMutableRawBufferPointer { sendScratchBuffer.bytes }
 
     /// Runs one turn: polls (and waits only when `waiting`), then runs channels' callbacks, then due timers.
     func turn(waiting: Bool) {

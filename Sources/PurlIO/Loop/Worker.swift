@@ -11,9 +11,13 @@ package final class Worker: Sendable {
     package enum Lane: Sendable {
         /// Reading, writing, measuring and removing files.
         case files
-        /// Name look-ups.
+        /// Waiting until files have reached the disk. No other call waits behind these, and few of them together.
+        case synchronization
+        /// Name look-ups. The lane has many threads, since one that a server leaves without an answer keeps its own for
+        /// half a minute.
         case names
-        /// Code of the user's that is not called on the delegate queue, such as a cache of the user's own.
+        /// Code of the user's that is not called on the delegate queue, such as a cache of the user's own, and observers of
+        /// notifications.
         case userCode
     }
 
@@ -24,12 +28,14 @@ package final class Worker: Sendable {
     typealias StartThread = @Sendable (String, Int, @escaping @Sendable () -> Void) -> Bool
 
     private let files: LaneThreads
+    private let synchronization: LaneThreads
     private let names: LaneThreads
     private let userCode: LaneThreads
 
     init(startThread: @escaping StartThread = { NativeThread.start($0, stackSize: $1, $2) }) {
         files = LaneThreads("purl-files", maximum: 8, stackSize: 2 << 20, startThread)
-        names = LaneThreads("purl-names", maximum: 8, stackSize: 2 << 20, startThread)
+        synchronization = LaneThreads("purl-sync", maximum: 4, stackSize: 2 << 20, startThread)
+        names = LaneThreads("purl-names", maximum: 128, stackSize: 2 << 20, startThread)
         userCode = LaneThreads("purl-user", maximum: 64, stackSize: 8 << 20, startThread)
     }
 
@@ -49,6 +55,12 @@ package final class Worker: Sendable {
         }
     }
 
+    /// Runs code of the user's within this call, or on a thread of its own when the caller is the network thread, which must
+    /// not wait for it.
+    package func runUserCode(_ call: @escaping @Sendable () -> Void) {
+        if NetworkActor.shared.executor.isCurrent { run(on: .userCode, call) } else { call() }
+    }
+
     /// Runs `work` on a thread of `lane`, or calls `refused` when the lane has no thread and the system has none left.
     func run(
         on lane: Lane, _ work: @escaping @Sendable () -> Void,
@@ -60,6 +72,7 @@ package final class Worker: Sendable {
     private func threads(of lane: Lane) -> LaneThreads {
         switch lane {
         case .files: files
+        case .synchronization: synchronization
         case .names: names
         case .userCode: userCode
         }

@@ -8,6 +8,7 @@
 
     private let loop: EventLoop
     private let attemptDelay: Duration
+    private let isMultipath: Bool
     /// `nil` when the dial is over.
     private var completion: (@NetworkActor (Result<any Transport, DialError>) -> Void)?
     private var untried: ArraySlice<SocketAddress> = []
@@ -18,13 +19,17 @@
 
     /// Starts dialling. `completion` is called once, on the network thread, never within this call, and never after
     /// `cancel`. The dial keeps itself alive until then.
+    ///
+    /// - Parameter isMultipath: Whether the connection may use several paths (RFC 8684), where the kernel and the server
+    ///   can.
     package init(
         to endpoint: Endpoint, resolver: any Resolver = SystemResolver.shared,
-        attemptDelay: Duration = .milliseconds(250), loop: EventLoop = .shared,
+        attemptDelay: Duration = .milliseconds(250), isMultipath: Bool = false, loop: EventLoop = .shared,
         completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
     ) {
         self.loop = loop
         self.attemptDelay = attemptDelay
+        self.isMultipath = isMultipath
         self.completion = completion
         loop.schedule(after: .zero) { self.begin(endpoint, resolver) }
     }
@@ -37,6 +42,7 @@
     ) {
         self.loop = loop
         attemptDelay = .zero
+        isMultipath = false
         self.completion = completion
         loop.schedule(after: .zero) {
             guard self.completion != nil else { return }
@@ -99,7 +105,9 @@
             let number = started
             started += 1
             do throws(SystemError) {
-                attempts[number] = try ConnectAttempt(address, loop: loop) { self.attempt(number, ended: $0) }
+                attempts[number] = try ConnectAttempt(address, isMultipath: isMultipath, loop: loop) {
+                    self.attempt(number, ended: $0)
+                }
             } catch {
                 failures.append((number, ConnectFailure(address: address, error: error)))
                 continue
@@ -186,10 +194,10 @@ enum AddressOrder {
     /// Starts to connect. `completion` is called once, from the loop, and never after `cancel`; nor when this throws
     /// because connecting fails at once.
     init(
-        _ address: SocketAddress, loop: EventLoop,
+        _ address: SocketAddress, isMultipath: Bool, loop: EventLoop,
         completion: @escaping @NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void
     ) throws(SystemError) {
-        let descriptor = try Self.socket(address.family)
+        let descriptor = try Self.socket(address.family, isMultipath: isMultipath)
         if address.family != .unix { descriptor.disableNagle() }
         if address.withSystemAddress({ connect(descriptor.rawValue, $0, $1) }) != 0 {
             // An interrupted connect continues in the background, as one in progress does.
@@ -208,8 +216,10 @@ enum AddressOrder {
     private static let reserve = 16
 
     /// A socket, unless it would be one of the last descriptors: the system uses the lowest number that is free.
-    private static func socket(_ family: SocketAddress.Family) throws(SystemError) -> Descriptor {
-        let descriptor = try Platform.streamSocket(family)
+    private static func socket(
+        _ family: SocketAddress.Family, isMultipath: Bool
+    ) throws(SystemError) -> Descriptor {
+        let descriptor = try Platform.streamSocket(family, isMultipath: isMultipath)
         let limit = Platform.descriptorLimit
         if Int(descriptor.rawValue) >= limit - min(reserve, limit / 8) {
             throw SystemError(code: EMFILE, operation: "socket")

@@ -10,15 +10,18 @@ package protocol Dialler: Sendable {
 /// The live dialler: connects over the network, or to a socket of this machine.
 package struct NetworkDialler: Dialler {
     private let resolver: any Resolver
+    private let isMultipath: Bool
 
-    package init(resolver: any Resolver) {
+    /// - Parameter isMultipath: Whether connections may use several paths; see ``Dial``.
+    package init(resolver: any Resolver, isMultipath: Bool = false) {
         self.resolver = resolver
+        self.isMultipath = isMultipath
     }
 
     package func dial(
         _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
     ) -> Dial {
-        Dial(to: endpoint, resolver: resolver, completion: completion)
+        Dial(to: endpoint, resolver: resolver, isMultipath: isMultipath, completion: completion)
     }
 }
 

@@ -23,7 +23,7 @@ package enum ResolveError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The live resolver: `getaddrinfo` on the worker's lane for names. Requests for a name that is being looked up share the
-/// result.
+/// result, so that a name that hangs occupies one thread, however often it is asked for.
 package final class SystemResolver: Resolver {
     /// The resolver of this process.
     package static let shared = SystemResolver()

@@ -14,9 +14,16 @@
         static let tcpLevel = IPPROTO_TCP
 
         /// A stream socket, non-blocking and closed on exec.
-        static func streamSocket(_ family: SocketAddress.Family) throws(SystemError) -> Descriptor {
+        ///
+        /// - Parameter isMultipath: Ignored: several paths take an entitlement here.
+        static func streamSocket(
+            _ family: SocketAddress.Family, isMultipath: Bool = false
+        ) throws(SystemError) -> Descriptor {
             try prepared(Descriptor(checking: socket(domain(of: family), SOCK_STREAM, 0), "socket"))
         }
+
+        /// False: sockets use one path here.
+        static func isMultipath(_ socket: Int32) -> Bool { false }
 
         /// How many descriptors the process may have.
         static var descriptorLimit: Int {
@@ -74,6 +81,21 @@
         }
 
         static func splice(_ pipe: Int32, to file: Int32, at offset: Int64, count: Int) -> Int {
+            errno = ENOSYS
+            return -1
+        }
+
+        /// What identifies the current boot; `nil` where the kernel does not tell.
+        static func bootIdentifier() -> String? {
+            withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+                var length = buffer.count
+                guard sysctlbyname("kern.bootsessionuuid", buffer.baseAddress, &length, nil, 0) == 0 else { return nil }
+                let text = buffer[..<length].prefix { $0 > 0x20 }
+                return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+            }
+        }
+
+        static func reserve(_ length: Int64, in file: Int32) -> Int32 {
             errno = ENOSYS
             return -1
         }

@@ -19,8 +19,24 @@
         static let tcpLevel = Int32(IPPROTO_TCP)
 
         /// A stream socket, non-blocking and closed on exec from its first moment.
-        static func streamSocket(_ family: SocketAddress.Family) throws(SystemError) -> Descriptor {
-            try Descriptor(checking: socket(domain(of: family), streamType, 0), "socket")
+        ///
+        /// - Parameter isMultipath: Whether it may use several paths (RFC 8684), where the kernel can: one that cannot has no
+        ///   such protocol, and then the socket is a plain one.
+        static func streamSocket(
+            _ family: SocketAddress.Family, isMultipath: Bool = false
+        ) throws(SystemError) -> Descriptor {
+            if isMultipath {
+                let number = socket(domain(of: family), streamType, CLINUX_IPPROTO_MPTCP)
+                if number >= 0 { return Descriptor(owning: number) }
+            }
+            return try Descriptor(checking: socket(domain(of: family), streamType, 0), "socket")
+        }
+
+        /// Whether both ends of a connection speak Multipath TCP; false, too, for kernels that do not say so.
+        static func isMultipath(_ socket: Int32) -> Bool {
+            var value: Int32 = 0
+            var length = socklen_t(MemoryLayout<Int32>.size)
+            return getsockopt(socket, tcpLevel, CLINUX_TCP_IS_MPTCP, &value, &length) == 0 && value != 0
         }
 
         /// How many descriptors the process may have.
@@ -73,10 +89,29 @@
             CLinux.splice(socket, nil, pipe, nil, count, CLINUX_SPLICE_F_MOVE | CLINUX_SPLICE_F_NONBLOCK)
         }
 
+        /// Reserves room for the first bytes of a file whose length stays (`FALLOC_FL_KEEP_SIZE`). Returns what `fallocate` returns.
+        static func reserve(_ length: Int64, in file: Int32) -> Int32 {
+            CLinux.fallocate(file, 1, 0, off_t(length))
+        }
+
         /// Moves bytes from a pipe to a place in a file. Returns what `splice` returns.
         static func splice(_ pipe: Int32, to file: Int32, at offset: Int64, count: Int) -> Int {
             var position = off_t(offset)
             return CLinux.splice(pipe, nil, file, &position, count, CLINUX_SPLICE_F_MOVE)
+        }
+
+        /// What identifies the current boot; `nil` where the kernel's own files are out of reach.
+        static func bootIdentifier() -> String? {
+            guard
+                let file = try? Descriptor(
+                    checking: open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC), "open")
+            else { return nil }
+            return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+                let count = read(file.rawValue, buffer.baseAddress, buffer.count)
+                guard count > 0 else { return nil }
+                let line = buffer[..<count].prefix { $0 > 0x20 }
+                return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+            }
         }
 
         /// Closes a descriptor. Returns what `close` returns.

@@ -98,6 +98,11 @@ extension SocketAddress {
         case .unix: []
         }
     }
+
+    /// Whether both are the same IP address. When it is so for the two ends of a connection, they are on one machine.
+    func isSameHost(as other: SocketAddress) -> Bool {
+        family == other.family && family != .unix && bytes == other.bytes
+    }
 }
 
 extension SocketAddress.Storage {

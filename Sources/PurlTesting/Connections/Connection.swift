@@ -165,7 +165,7 @@ final class Connection {
             return
         }
         let request = context.recorder.addRequest { ReceivedRequest(number: $0, connection: number, head: head) }
-        let reply = context.routes.nextReply(method: request.method, path: request.path)
+        let reply = context.routes.nextReply(to: request)
         pending = PendingRequest(head: head, reply: reply, received: request)
         if framing == .none || framing == .length(0) { return }
         if reply.traits.respondsBeforeBody {
@@ -263,6 +263,7 @@ final class Connection {
     private func write(_ response: Response) {
         let number = pending?.received.number
         let recorder = context.recorder
+        if let number, let head = response.head { recorder.setResponse(head, of: number) }
         let writer = ResponseWriter(
             response, to: socket,
             bodyBytesSent: { count in if let number { recorder.addBytesSent(count, of: number) } },

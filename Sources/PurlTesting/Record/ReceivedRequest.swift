@@ -25,6 +25,10 @@ public struct ReceivedRequest: Sendable, Equatable {
     public internal(set) var bodyBytesReceived = 0
     /// Whether the whole request, body included, has arrived.
     public internal(set) var isComplete = false
+    /// The status of the response; `nil` until its first byte is written, and for raw replies.
+    public internal(set) var status: Int?
+    /// The header fields of the response, once it has a status.
+    public internal(set) var responseFields: ReceivedFields?
     /// How many bytes of the response's body the operating system has taken so far. Chunk framing does not count.
     public internal(set) var bytesSent = 0
     /// How the response ended; `nil` while it is pending.
@@ -42,7 +46,7 @@ public struct ReceivedRequest: Sendable, Equatable {
     }
 }
 
-/// The header fields of a request as the client wrote them: order, repeats, and upper and lower case are kept.
+/// Header fields as they were written, a request's by the client: order, repeats, and upper and lower case are kept.
 public struct ReceivedFields: Sendable, Equatable, RandomAccessCollection, CustomStringConvertible {
     /// One field line.
     public struct Field: Sendable, Equatable {

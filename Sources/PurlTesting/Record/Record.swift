@@ -29,8 +29,6 @@ extension LoopbackServer {
         fileprivate var webSocketRooms: [Int] = []
         /// How many more bytes are kept, for each of `streams`.
         fileprivate var streamRooms: [Int] = []
-        /// The number of the first request in `requests`.
-        fileprivate var firstNumber = 0
 
         fileprivate mutating func change<Result>(_ body: (inout Record) -> Result) -> Result {
             version &+= 1
@@ -39,8 +37,8 @@ extension LoopbackServer {
 
         /// Changes the request with this number, if it is kept.
         fileprivate mutating func updateRequest(_ number: Int, _ body: (inout ReceivedRequest) -> Void) {
-            let position = number - firstNumber
-            if requests.indices.contains(position) { body(&requests[position]) }
+            guard let position = requests.lastIndex(where: { $0.number <= number }) else { return }
+            if requests[position].number == number { body(&requests[position]) }
         }
     }
 }
@@ -129,6 +127,26 @@ final class Recorder: Sendable {
         }
     }
 
+    /// Sets the head of a request's response.
+    func setResponse(_ head: ResponseHead, of number: Int) {
+        guard keepsRequests else { return }
+        change { record in
+            record.updateRequest(number) { request in
+                request.status = head.status
+                request.responseFields = ReceivedFields(head.fields)
+            }
+        }
+    }
+
+    /// Removes the requests whose responses have ended, and returns them in the order in which they arrived.
+    func takeEndedRequests() -> [ReceivedRequest] {
+        change { record in
+            let ended = record.requests.filter { $0.ending != nil }
+            record.requests.removeAll { $0.ending != nil }
+            return ended
+        }
+    }
+
     /// Adds the reason why a message was refused.
     func addBadRequest(_ reason: String) {
         change { $0.badRequests.append(reason) }
@@ -138,7 +156,6 @@ final class Recorder: Sendable {
     func forgetRequests() {
         change { record in
             record.requests = []
-            record.firstNumber = record.startedRequests
             record.completeRequests = 0
             record.badRequests = []
         }

@@ -35,6 +35,10 @@ public enum Phase: Sendable, Hashable {
     case afterBodyBytes(Int)
     /// After the first half of the body.
     case midBody
+    /// After this many thousandths of the body.
+    case bodyShare(perMille: Int)
+    /// Before the last so many bytes of the body; a shorter body is not begun.
+    case beforeLastBytes(Int)
     /// In the size of a chunk: the second one, or, where there is only one, the zero at the end.
     case chunkSize
     /// In the middle of the first chunk.
@@ -44,7 +48,7 @@ public enum Phase: Sendable, Hashable {
 }
 
 extension Phase: CaseIterable, CustomStringConvertible {
-    /// Every phase, in the order in which a response reaches them.
+    /// The phases without a number, and `afterBodyBytes(0)`, in the order in which a response reaches them.
     public static let allCases: [Phase] = [
         .beforeHead, .statusLine, .field, .midHead, .afterBodyBytes(0), .chunk, .chunkSize, .midBody, .trailers,
     ]
@@ -59,6 +63,8 @@ extension Phase: CaseIterable, CustomStringConvertible {
         case .afterBodyBytes(0): "right after the head"
         case .afterBodyBytes(let count): "after \(count) bytes of body"
         case .midBody: "in the middle of the body"
+        case .bodyShare(let share): "after \(share) ‰ of the body"
+        case .beforeLastBytes(let count): "before the last \(count) bytes of the body"
         case .chunkSize: "in a chunk's size"
         case .chunk: "in a chunk"
         case .trailers: "in the trailers"
@@ -82,4 +88,20 @@ public enum ContentRangeFault: Sendable, Hashable {
     case missing
     /// The field's value is this text.
     case literal(String)
+}
+
+/// Which range a 206 has in place of the requested one. Its `Content-Range` says so.
+public enum RangeFault: Sendable, Hashable {
+    /// The range begins this many bytes later (or earlier, not before 0), and ends where it was to end.
+    case startShifted(by: Int)
+    /// The range has only its first so many bytes, as RFC 9110 §15.3.7 allows.
+    case shortened(to: Int)
+}
+
+/// What is wrong with a `Content-Length`. The body is sent all the same, and the connection is closed after it.
+public enum LengthFault: Sendable, Hashable {
+    /// It is this many bytes more (or less, not below 0) than the body has.
+    case off(by: Int)
+    /// It is this.
+    case exactly(Int)
 }

@@ -306,7 +306,12 @@ extension Reply {
         return changed { $0.lastModified = HTTPDate(secondsSinceEpoch: seconds) }
     }
 
-    /// Ignores `If-None-Match` and `If-Modified-Since`: no response is a `304`.
+    /// Sets the `Last-Modified` date, or removes it.
+    func lastModified(_ date: HTTPDate?) -> Reply {
+        changed { $0.lastModified = date }
+    }
+
+    /// Ignores `If-Match`, `If-None-Match` and `If-Modified-Since`: no response is a `304` or a `412`.
     public func ignoringConditions() -> Reply {
         changed { $0.honoursConditions = false }
     }
@@ -327,6 +332,47 @@ extension Reply {
     /// - Parameter times: For how many responses.
     public func rangeNotSatisfiable(times: Int = .max) -> Reply {
         changed { $0.ranges = Limited(value: .refused, times: times) }
+    }
+
+    /// Responds `416` without a `Content-Range`, whether the request has a range or not.
+    ///
+    /// - Parameter times: For how many responses.
+    public func rangeNotSatisfiableWithoutLength(times: Int = .max) -> Reply {
+        changed { $0.ranges = Limited(value: .refusedWithoutLength, times: times) }
+    }
+
+    /// Sends ranges as `multipart/byteranges` (RFC 9110 §14.6): several, which are otherwise ignored, and a single one,
+    /// for which no client that asked for one is prepared.
+    ///
+    /// - Parameter times: For how many responses.
+    public func multipartRanges(times: Int = .max) -> Reply {
+        changed { $0.ranges = Limited(value: .multipart, times: times) }
+    }
+
+    /// Sends the range whether the validator in `If-Range` is the current one or not.
+    public func ignoringIfRange() -> Reply {
+        changed { $0.ifRange = .ignored }
+    }
+
+    /// Sends the whole content to every request with `If-Range`, also when its validator is the current one.
+    public func refusingIfRange() -> Reply {
+        changed { $0.ifRange = .neverTrue }
+    }
+
+    /// Sends another range than the requested one, with the `Content-Range` of what is sent.
+    ///
+    /// - Parameters:
+    ///   - fault: Which range.
+    ///   - times: For how many responses.
+    public func range(_ fault: RangeFault, times: Int = .max) -> Reply {
+        changed { $0.rangeFault = Limited(value: fault, times: times) }
+    }
+
+    /// Sends ranges with another status than 206, as servers do that forget it.
+    ///
+    /// - Parameter status: The status code.
+    public func partialStatus(_ status: Int) -> Reply {
+        changed { $0.partialStatus = status }
     }
 
     /// Spoils the `Content-Range` of 206 responses.
@@ -365,6 +411,15 @@ extension Reply {
         let chunking = ReplyTraits.Chunking(
             size: max(1, size), chunkExtension: chunkExtension, trailers: HeaderFields(trailers))
         return changed { $0.delivery = .chunked(chunking) }
+    }
+
+    /// Announces another length than the body has, then closes the connection.
+    ///
+    /// - Parameters:
+    ///   - fault: Which length.
+    ///   - times: For how many responses.
+    public func contentLength(_ fault: LengthFault, times: Int = .max) -> Reply {
+        changed { $0.lengthFault = Limited(value: fault, times: times) }
     }
 
     /// Sends the body without a length: the end of the stream is the end of the body.

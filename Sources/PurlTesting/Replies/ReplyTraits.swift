@@ -23,6 +23,19 @@ struct ReplyTraits: Sendable {
         case ignored
         /// The response is a 416.
         case refused
+        /// The response is a 416 without a `Content-Range`.
+        case refusedWithoutLength
+        /// Ranges are sent as `multipart/byteranges`, a single one, too.
+        case multipart
+    }
+
+    /// What an `If-Range` field does.
+    enum IfRangeTreatment: Sendable {
+        case evaluated
+        /// Nothing: the range is sent whether the validator is the current one or not.
+        case ignored
+        /// The whole content is sent whether the validator is the current one or not.
+        case neverTrue
     }
 
     /// Which entity tag each response has.
@@ -65,9 +78,14 @@ struct ReplyTraits: Sendable {
     var entityTag = EntityTagRule.none
     var lastModified: HTTPDate?
     var honoursConditions = true
+    var ifRange = IfRangeTreatment.evaluated
     var acceptRanges: String? = "bytes"
     var ranges: Limited<RangeTreatment>?
     var contentRangeFault: Limited<ContentRangeFault>?
+    var rangeFault: Limited<RangeFault>?
+    var lengthFault: Limited<LengthFault>?
+    /// The status of a response with a part of the content.
+    var partialStatus = 206
 
     var delivery = Delivery.length
     var bytesPerSecond: Int?
@@ -87,6 +105,8 @@ struct ReplyTraits: Sendable {
         entityTag = entityTag.settled(at: index)
         ranges = ranges?.settled(at: index)
         contentRangeFault = contentRangeFault?.settled(at: index)
+        rangeFault = rangeFault?.settled(at: index)
+        lengthFault = lengthFault?.settled(at: index)
         mishaps = mishaps.compactMap { $0.settled(at: index) }
     }
 }

@@ -8,13 +8,20 @@ final class RouteTable: Sendable {
         let method: String?
     }
 
-    private struct Route {
-        let reply: Reply
-        var responses = 0
+    private enum Route {
+        /// A reply, and how often it has been sent.
+        case counted(Reply, responses: Int)
+        case scripted(ScriptedRoute)
 
-        mutating func next() -> ResolvedReply {
-            defer { responses += 1 }
-            return reply.resolved(at: responses)
+        mutating func next(to request: ReceivedRequest) -> ResolvedReply {
+            switch self {
+            case .counted(let reply, let responses):
+                self = .counted(reply, responses: responses + 1)
+                return reply.resolved(at: responses)
+            case .scripted(var route):
+                defer { self = .scripted(route) }
+                return route.next(to: request)
+            }
         }
     }
 
@@ -28,12 +35,17 @@ final class RouteTable: Sendable {
 
     /// Sets a route's reply, and counts its responses from 0.
     func set(_ reply: Reply, path: String, method: String?) {
-        state.withLock { $0.routes[Key(path: path, method: method)] = Route(reply: reply) }
+        state.withLock { $0.routes[Key(path: path, method: method)] = .counted(reply, responses: 0) }
+    }
+
+    /// Sets a script's route.
+    func set(_ route: ScriptedRoute) {
+        state.withLock { $0.routes[Key(path: route.path, method: route.method)] = .scripted(route) }
     }
 
     /// Sets the reply to requests without a route.
     func setFallback(_ reply: Reply) {
-        state.withLock { $0.fallback = Route(reply: reply) }
+        state.withLock { $0.fallback = .counted(reply, responses: 0) }
     }
 
     /// Sets what new connections speak in place of HTTP; `nil`: HTTP.
@@ -49,13 +61,13 @@ final class RouteTable: Sendable {
         state.withLock { _ = $0.routes.removeValue(forKey: Key(path: path, method: method)) }
     }
 
-    /// The reply to the next request with this method and path. Counts a response.
-    func nextReply(method: String, path: String) -> ResolvedReply {
+    /// The reply to a request. Counts a response.
+    func nextReply(to request: ReceivedRequest) -> ResolvedReply {
         state.withLock { state in
-            for key in [Key(path: path, method: method), Key(path: path, method: nil)] {
-                if let reply = state.routes[key]?.next() { return reply }
+            for key in [Key(path: request.path, method: request.method), Key(path: request.path, method: nil)] {
+                if let reply = state.routes[key]?.next(to: request) { return reply }
             }
-            return state.fallback?.next() ?? Reply.status(404).resolved(at: 0)
+            return state.fallback?.next(to: request) ?? Reply.status(404).resolved(at: 0)
         }
     }
 }

@@ -19,6 +19,7 @@ final class ContentReader {
         case data(Data)
         case generated(GeneratedContent)
         case file(FileHandle)
+        case arranged(ContentReader, MultipartRanges)
     }
 
     private let storage: Storage
@@ -45,6 +46,11 @@ final class ContentReader {
         self.init(.data(data), length: Int64(data.count))
     }
 
+    /// Reads parts of other content with framing around them.
+    convenience init(_ content: ContentReader, arrangedBy arrangement: MultipartRanges) {
+        self.init(.arranged(content, arrangement), length: arrangement.length)
+    }
+
     private init(_ storage: Storage, length: Int64) {
         self.storage = storage
         self.length = length
@@ -62,6 +68,19 @@ final class ContentReader {
             return data.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
         case .generated(let generated):
             return generated.withBytes(at: start, upTo: end - start, body)
+        case .arranged(let content, let arrangement):
+            guard let (offset, piece) = arrangement.pieces.last(where: { $0.offset <= offsets.lowerBound }) else {
+                return body(UnsafeRawBufferPointer(start: nil, count: 0))
+            }
+            let inner = (offsets.lowerBound - offset)..<(offsets.upperBound - offset)
+            switch piece {
+            case .framing(let bytes):
+                let range = (Int(inner.lowerBound)..<Int(inner.upperBound)).clamped(to: 0..<bytes.count)
+                return bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+            case .content(let range):
+                let upperBound = min(range.upperBound, range.lowerBound + inner.upperBound)
+                return content.withBytes(range.lowerBound + inner.lowerBound..<upperBound, body)
+            }
         case .file(let file):
             if !(pieceStart..<(pieceStart + Int64(piece.count))).contains(offsets.lowerBound) {
                 load(offsets, from: file)

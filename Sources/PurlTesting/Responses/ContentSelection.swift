@@ -4,22 +4,37 @@ internal import PurlHTTP
 enum ContentSelection: Equatable {
     case whole
     case part(Range<Int64>)
-    case unsatisfiable
+    /// As `multipart/byteranges`.
+    case parts([Range<Int64>])
+    case unsatisfiable(isLengthKnown: Bool)
     case notModified
+    case preconditionFailed
 
     /// Evaluates the request's conditions and range against the reply's validators, in the order of RFC 9110 §13.2.2.
     init(of request: RequestHead, traits: ReplyTraits, length: Int64) {
-        if case .refused? = traits.ranges?.value {
-            self = .unsatisfiable
+        let ranges = traits.ranges?.value
+        if ranges == .refused || ranges == .refusedWithoutLength {
+            self = .unsatisfiable(isLengthKnown: ranges == .refused)
         } else if traits.status != 200 || !(request.method == .get || request.method == .head) {
             self = .whole
+        } else if traits.honoursConditions && !Self.matches(request.fields, traits) {
+            self = .preconditionFailed
         } else if traits.honoursConditions && Self.isNotModified(request.fields, traits) {
             self = .notModified
-        } else if traits.ranges == nil && request.method == .get {
+        } else if ranges != .ignored && request.method == .get {
             self = Self.range(of: request.fields, traits, length: length)
         } else {
             self = .whole
         }
+    }
+
+    /// Whether `If-Match` lets the request be carried out. RFC 9110 §13.1.1: strong comparison.
+    private static func matches(_ fields: HeaderFields, _ traits: ReplyTraits) -> Bool {
+        guard fields.contains(.ifMatch) else { return true }
+        let tags = fields.listElements(of: .ifMatch)
+        if tags.contains("*") { return true }
+        guard let current = traits.currentTag else { return false }
+        return tags.contains { EntityTag($0)?.strongMatch(current) ?? false }
     }
 
     private static func isNotModified(_ fields: HeaderFields, _ traits: ReplyTraits) -> Bool {
@@ -38,10 +53,17 @@ enum ContentSelection: Equatable {
 
     private static func range(of fields: HeaderFields, _ traits: ReplyTraits, length: Int64) -> ContentSelection {
         guard let text = fields[.range], let set = ByteRangeSet(text) else { return .whole }
-        if let condition = fields[.ifRange], !isCurrent(condition, traits) { return .whole }
-        let ranges = set.resolve(against: length)
-        guard let range = ranges.first else { return .unsatisfiable }
-        // RFC 9110 §14.2: a server may ignore ranges. This one has no multipart/byteranges.
+        if let condition = fields[.ifRange] {
+            switch traits.ifRange {
+            case .evaluated: if !isCurrent(condition, traits) { return .whole }
+            case .ignored: break
+            case .neverTrue: return .whole
+            }
+        }
+        let ranges = set.resolve(against: length).map { traits.rangeFault?.value.applied(to: $0) ?? $0 }
+        guard let range = ranges.first else { return .unsatisfiable(isLengthKnown: true) }
+        if traits.ranges?.value == .multipart { return .parts(ranges) }
+        // RFC 9110 §14.2: a server may ignore ranges, and this one ignores several unless it is told otherwise.
         return ranges.count == 1 ? .part(range) : .whole
     }
 
@@ -61,4 +83,22 @@ extension ReplyTraits {
         case .none, .each, .fresh: nil
         }
     }
+}
+
+extension RangeFault {
+    /// The range that is sent in place of `range`, never an empty one.
+    fileprivate func applied(to range: Range<Int64>) -> Range<Int64> {
+        switch self {
+        case .startShifted(let distance):
+            let (start, overflow) = range.lowerBound.addingReportingOverflow(Int64(distance))
+            guard !overflow else { return distance < 0 ? 0..<range.upperBound : range }
+            return min(max(0, start), range.upperBound - 1)..<range.upperBound
+        case .shortened(let count):
+            return range.lowerBound..<(range.lowerBound + min(Int64(range.count), Int64(max(1, count))))
+        }
+    }
+}
+
+extension FieldName {
+    fileprivate static let ifMatch = FieldName("If-Match")
 }

@@ -11,6 +11,8 @@ struct Response {
     var bytesPerSecond: Int?
     /// Whether the connection takes another request afterwards.
     let keepsConnection: Bool
+    /// The final head; `nil` for raw bytes.
+    private(set) var head: ResponseHead?
 
     /// Composes the response of `reply` to `request`. A file that cannot be opened becomes a 404, a head that cannot be
     /// written a 500.
@@ -73,7 +75,8 @@ struct Response {
         script = try ResponseScript(
             prelude: prelude, range: composed.body, chunking: composed.chunking, mishaps: mishaps,
             pieceSize: traits.pieceSize)
-        self.content = content
+        self.content = composed.multipart.map { ContentReader(content, arrangedBy: $0) } ?? content
+        self.head = composed.head
         bytesPerSecond = traits.bytesPerSecond
         keepsConnection = composed.keepsConnection
     }
@@ -106,7 +109,7 @@ extension [UInt8] {
             }
             return (firstLine + 1 + end) / 2
         case .midHead: return count / 2
-        case .afterBodyBytes, .midBody, .chunkSize, .chunk, .trailers: return nil
+        case .afterBodyBytes, .midBody, .bodyShare, .beforeLastBytes, .chunkSize, .chunk, .trailers: return nil
         }
     }
 }
@@ -116,6 +119,8 @@ struct ComposedHead {
     private(set) var head: ResponseHead
     /// Which bytes of the content are the body; none where the response has no body.
     let body: Range<Int64>
+    /// How the body is put together when it is more than a part of the content.
+    let multipart: MultipartRanges?
     /// How the body is chunked, if it is.
     let chunking: ReplyTraits.Chunking?
     /// Whether the connection takes another request afterwards.
@@ -125,8 +130,9 @@ struct ComposedHead {
     init(_ traits: ReplyTraits, length: Int64, request pending: PendingRequest) {
         let request = pending.head
         let selection = ContentSelection(of: request, traits: traits, length: length)
-        let status = selection.status(otherwise: traits.status)
-        let selected = selection.range(of: length)
+        let status = selection.status(traits)
+        multipart = MultipartRanges(selection, contentType: traits.contentType, length: length)
+        let selected = multipart.map { 0..<$0.length } ?? selection.range(of: length)
         // RFC 9110 §6.4.1: responses with these statuses have no content, whatever their fields are.
         let mayHaveBody = status != 204 && status != 304 && status / 100 != 1
         let delivery = traits.delivery(to: request)
@@ -135,10 +141,12 @@ struct ComposedHead {
         head = ResponseHead(status: status, reason: status == traits.status ? traits.reason : nil)
         var isUntilClose = false
         if mayHaveBody {
-            if let type = traits.contentType, status != 416 { head.fields.append(.contentType, type) }
+            if let type = multipart?.contentType ?? traits.contentType, status != 416 {
+                head.fields.append(.contentType, type)
+            }
             switch delivery {
             case .length:
-                head.fields.append(.contentLength, "\(selected.count)")
+                head.fields.append(.contentLength, "\(traits.announcedLength(of: selected.count))")
             case .chunked:
                 head.fields.append(.transferEncoding, "chunked")
             case .untilClose:
@@ -152,7 +160,7 @@ struct ComposedHead {
         }
         switch traits.persistence {
         case .kept:
-            keepsConnection = pending.mayBeFollowed && !isUntilClose
+            keepsConnection = pending.mayBeFollowed && !isUntilClose && traits.lengthFault == nil
         case .closedAsAnnounced, .closedUnannounced:
             keepsConnection = false
         }
@@ -172,9 +180,9 @@ struct ComposedHead {
             if let value = traits.contentRange(of: range, length: length) {
                 head.fields.append(.contentRange, value)
             }
-        case .unsatisfiable:
-            head.fields.append(.contentRange, "bytes */\(length)")
-        case .whole, .notModified:
+        case .unsatisfiable(let isLengthKnown):
+            if isLengthKnown { head.fields.append(.contentRange, "bytes */\(length)") }
+        case .whole, .parts, .notModified, .preconditionFailed:
             break
         }
         if let value = traits.acceptRanges, [200, 206, 416].contains(head.status) {
@@ -204,13 +212,14 @@ struct ComposedHead {
 }
 
 extension ContentSelection {
-    /// The status of a response with this selection, where the reply's is `status`.
-    fileprivate func status(otherwise status: Int) -> Int {
+    /// The status of a response with this selection.
+    fileprivate func status(_ traits: ReplyTraits) -> Int {
         switch self {
-        case .whole: status
-        case .part: 206
+        case .whole: traits.status
+        case .part, .parts: traits.partialStatus
         case .unsatisfiable: 416
         case .notModified: 304
+        case .preconditionFailed: 412
         }
     }
 
@@ -219,7 +228,7 @@ extension ContentSelection {
         switch self {
         case .whole: 0..<length
         case .part(let range): range
-        case .unsatisfiable, .notModified: 0..<0
+        case .parts, .unsatisfiable, .notModified, .preconditionFailed: 0..<0
         }
     }
 }
@@ -230,6 +239,15 @@ extension ReplyTraits {
         switch delivery {
         case .length, .untilClose: delivery
         case .chunked: request.version < .http1_1 ? .untilClose : delivery
+        }
+    }
+
+    /// The `Content-Length` of a body of `count` bytes.
+    fileprivate func announcedLength(of count: Int) -> Int {
+        switch lengthFault?.value {
+        case nil: count
+        case .off(let difference): max(0, count.addingReportingOverflow(difference).partialValue)
+        case .exactly(let length): max(0, length)
         }
     }
 

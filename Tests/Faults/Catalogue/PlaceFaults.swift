@@ -61,11 +61,11 @@ extension Fault {
     static let names: [Fault] = [
         name("that does not exist", .failure(.cannotFindHost)) { host, answer in
             answer(.failure(.noSuchName(host: host)))
-        },
-        name("without an address", .failure(.cannotFindHost)) { _, answer in answer(.success([])) },
+        }.passing,
+        name("without an address", .failure(.cannotFindHost)) { _, answer in answer(.success([])) }.passing,
         name("that cannot be asked for", .failure(.dnsLookupFailed)) { host, answer in
             answer(.failure(.failed(host: host, code: EAI_AGAIN, reason: "try again")))
-        },
+        }.passing,
         name("without an answer", .failure(.timedOut)) { _, _ in }.timed,
         named("that is answered for late", .success()) { stage in
             let address = SocketAddress.loopback(port: stage.server.port)
@@ -76,7 +76,7 @@ extension Fault {
         named("with dead addresses only", .failure(.cannotConnectToHost)) { stage in
             let dead = stage.deadAddresses
             stage.names.answer { _, answer in answer(.success(dead)) }
-        },
+        }.passing,
         named("with dead addresses first", .success()) { stage in
             let addresses = stage.deadAddresses + [.loopback(port: stage.server.port)]
             stage.names.answer { _, answer in answer(.success(addresses)) }
@@ -84,9 +84,9 @@ extension Fault {
         named("with a thousand dead addresses", .failure(.cannotConnectToHost)) { stage in
             let dead = (0..<1000).map { stage.deadAddresses[$0 % 2] }
             stage.names.answer { _, answer in answer(.success(dead)) }
-        },
+        }.passing,
         Fault("address", "that refuses connections", .failure(.cannotConnectToHost)) { $0.server.stop() }
-            .with { $0.checksSession = false },
+            .with { $0.checksSession = false }.passing,
         Fault("address", "that refuses connections, and the user waits", .failure(.timedOut)) { $0.server.stop() }
             .configured { configuration, _ in
                 configuration.waitsForConnectivity = true
@@ -118,7 +118,7 @@ extension Fault {
     static let proxies: [Fault] = [
         Fault("proxy", "that cannot be reached", .failure(.cannotConnectToHost)).configured { configuration, _ in
             configuration.connectionProxyDictionary = proxy("127.0.0.1", port: 1)
-        }.with { $0.checksSession = false }.withStreams(),
+        }.with { $0.checksSession = false }.withStreams().passing,
         Fault("proxy", "that means nothing", .failure(.cannotConnectToHost)).configured { configuration, _ in
             configuration.connectionProxyDictionary = proxy("", port: -1)
         }.with { $0.checksSession = false }.withStreams(),

@@ -59,8 +59,10 @@ package struct Cell: Sendable, CustomStringConvertible {
         _ url: URL, _ resumeData: Data?, on stage: Stage, _ traces: Traces, _ report: Report
     ) async -> Observer.Sight {
         let configuration = stage.configuration(background: kind.isBackground ? "matrix.\(UUID().uuidString)" : nil)
+        // A background session repeats what times out for that long: a week by default.
+        if kind.isBackground { configuration.timeoutIntervalForResource = 90 }
         fault.configure(configuration, stage)
-        if fault.passesTime { configuration.clock = stage.clock }
+        if fault.passesTime(for: kind) { configuration.clock = stage.clock }
         let queue = OperationQueue()
         let meddler = Meddler(fault.meddling, stage)
         let observer = Observer(
@@ -85,7 +87,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         meddler.act(at: .afterResume)
         await meddler.waitForGate()
         if fault.waitsForGate { await stage.gate.reached() }
-        if fault.passesTime { await passTime(on: stage, until: observer) }
+        if fault.passesTime(for: kind) { await passTime(on: stage, until: observer) }
         await observer.over()
         stage.relieve()
         await checkSession(session, stage, report)
@@ -112,7 +114,7 @@ package struct Cell: Sendable, CustomStringConvertible {
             let (data, _) = try await session.data(from: stage.server.url("/after"))
             report.check(data == Data("after".utf8), "the next request was answered with \(data.count) other bytes")
         } catch {
-            report.note("the next request failed: \(error.localizedDescription)")
+            report.note("the next request failed: \(error.failureSentence)")
         }
     }
 
@@ -123,7 +125,7 @@ package struct Cell: Sendable, CustomStringConvertible {
             let file = try await stage.resume(with: data)
             report.check(stage.content.data == file, "the resumed download brought something else")
         } catch {
-            report.note("the resume data is of no use: \(error.localizedDescription)")
+            report.note("the resume data is of no use: \(error.failureSentence)")
         }
         report.check(stage.partialNames.isEmpty, "a partial file is left after the resumed download")
     }

@@ -11,7 +11,7 @@ struct Verdict {
     func judge(_ sight: Observer.Sight, _ report: Report) {
         for offence in sight.offences { report.note(offence) }
         report.check(sight.completions == 1, "the end was reported \(sight.completions) times")
-        switch cell.fault.expectation(cell.kind) {
+        switch cell.fault.outcome(for: cell.kind) {
         case .success(let status, let body): judgeSuccess(sight, status, body ?? stage.content.data, report)
         case .failure(let code, let place): judgeFailure(sight, code, at: place, report)
         case .either(let code):
@@ -50,7 +50,7 @@ struct Verdict {
         let expected = place.map { URL(string: $0, relativeTo: stage.server.url)?.absoluteString ?? $0 }
         let place = error.failingURL?.absoluteString
         report.check(place == expected ?? url.absoluteString, "speaks of \(place ?? "no URL")")
-        let text = error.localizedDescription
+        let text = error.failureSentence
         let isSentence = text.count > 10 && text.hasSuffix(".") && !text.contains("could not be completed")
         report.check(isSentence, "“\(text)” is no sentence")
         if cell.fault.isNoResponse {
@@ -85,6 +85,6 @@ struct Verdict {
     private func describe(_ error: (any Error)?) -> String {
         guard let error else { return "no error" }
         guard let error = error as? URLError else { return "\(error)" }
-        return "\(error.code.rawValue), “\(error.localizedDescription)”"
+        return "\(error.code.rawValue), “\(error.failureSentence)”"
     }
 }

@@ -19,6 +19,14 @@ struct PurlProcess {
     init(
         _ arguments: [String], in folder: TemporaryFolder, input: String = "", environment: [String: String] = [:]
     ) throws {
+        try self.init(shell: "exec \"$0\" \"$@\"", arguments, in: folder, input: input, environment: environment)
+    }
+
+    /// Starts a command of the shell, to which `purl` is `$0`.
+    init(
+        shell command: String, _ arguments: [String], in folder: TemporaryFolder, input: String = "",
+        environment: [String: String] = [:]
+    ) throws {
         let (lines, toLines) = AsyncStream<String>.makeStream()
         let (exit, toExit) = AsyncStream<Int32>.makeStream()
         self.lines = lines
@@ -32,10 +40,11 @@ struct PurlProcess {
         let changes =
             ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"].flatMap { ["-u", $0] }
             + environment.map { "\($0)=\($1)" }
-        let command =
-            ["/bin/sh", "-c", "cd \"$0\" && exec env \"$@\"", folder.url.path] + changes + [executable] + arguments
+        let words =
+            ["/bin/sh", "-c", "cd \"$0\" && exec env \"$@\"", folder.url.path] + changes
+            + ["/bin/sh", "-c", command, executable] + arguments
         let child = try Self.spawn(
-            command, input: inputPipe.fileHandleForReading.fileDescriptor,
+            words, input: inputPipe.fileHandleForReading.fileDescriptor,
             output: pipe.fileHandleForWriting.fileDescriptor)
         identifier = child
         try pipe.fileHandleForWriting.close()

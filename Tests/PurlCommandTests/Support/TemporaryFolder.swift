@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlHTTP
 
 @testable import PurlCommand
 
@@ -31,17 +32,32 @@ final class TemporaryFolder: Sendable {
         try Data(text.utf8).write(to: file(name))
     }
 
-    /// Creates the files of an interrupted download.
+    /// Gives a socket this name.
+    func bind(_ socket: Int32, to name: String) throws {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // The whole path would be too long.
+        let link = FileManager.default.temporaryDirectory.appendingPathComponent("\(getpid())-\(socket)")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
+        defer { unlink(link.path) }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: (link.path + "/" + name).utf8) }
+        let result = withUnsafeBytes(of: &address) { bytes in
+            Foundation.bind(socket, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        }
+        guard result == 0 else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno)) }
+    }
+
+    /// Creates the files of an interrupted download, whose bytes are zeros.
     @discardableResult
     func leaveParts(of url: String, named name: String, bytes: Int, onDisk: Int? = nil) throws -> ResumeRecord {
         try Self.list(of: url, named: file(name).lastPathComponent, bytes: bytes).write(to: file(name + ".resume"))
         try Data(count: onDisk ?? bytes).write(to: file(name + ".part"))
-        return Self.record(of: url, bytes: bytes)
+        return Self.record(of: url, named: file(name).lastPathComponent, bytes: bytes)
     }
 
     /// A record of so many of 1000 bytes.
-    static func record(of url: String, bytes: Int) -> ResumeRecord {
-        guard let record = ResumeRecord(list(of: url, named: "file", bytes: bytes)) else {
+    static func record(of url: String, named name: String = "file", bytes: Int) -> ResumeRecord {
+        guard let record = ResumeRecord(list(of: url, named: name, bytes: bytes)) else {
             preconditionFailure("The record cannot be read.")
         }
         return record
@@ -62,7 +78,7 @@ final class TemporaryFolder: Sendable {
             <key>bytesReceived</key><integer>\(bytes)</integer>
             <key>totalBytes</key><integer>1000</integer>
             <key>validator</key><string>"v1"</string>
-            <key>tailDigest</key><string>\(String(repeating: "0", count: 64))</string>
+            <key>tailDigest</key><string>\(SHA256.hexadecimal(of: Data(count: min(bytes, 65_536)).bytes))</string>
             </dict></plist>
             """.utf8)
     }

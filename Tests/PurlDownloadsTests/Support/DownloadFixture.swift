@@ -47,14 +47,16 @@ final class DownloadFixture: Sendable {
     var ranges: [String] { server.requests.map { $0.fields["Range"] ?? "" } }
 
     /// The partial file of a download; its record and item lie beside it.
-    func partial(_ downloader: Downloader) -> URL {
-        let type = downloader.url.pathExtension
-        return unfinished.appendingPathComponent(type.isEmpty ? downloader.key : "\(downloader.key).\(type)")
+    func partial(_ downloader: Downloader) -> URL { unfinished(downloader, "part") }
+
+    func record(_ downloader: Downloader) -> URL { unfinished(downloader, "resume") }
+
+    func item(_ downloader: Downloader) -> URL { unfinished(downloader, "item") }
+
+    private func unfinished(_ downloader: Downloader, _ type: String) -> URL {
+        let name = [downloader.key, downloader.url.pathExtension, type].filter { !$0.isEmpty }.joined(separator: ".")
+        return unfinished.appendingPathComponent(name)
     }
-
-    func record(_ downloader: Downloader) -> URL { partial(downloader).appendingPathExtension("resume") }
-
-    func item(_ downloader: Downloader) -> URL { partial(downloader).appendingPathExtension("item") }
 
     /// Downloads the first `count` bytes of `url` and pauses, as a process that ended would leave them.
     func leave(_ count: Int, of url: URL, gate: Gate) async throws {

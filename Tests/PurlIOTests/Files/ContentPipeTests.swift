@@ -81,34 +81,68 @@ import Testing
         private let loop = PollerKind.native.makeLoop()
         private let file = ScratchFile()
 
-        @Test func bytesAreSentFromAnyOffsetUpToTheEndOfTheFile() throws {
-            let (near, far) = try StreamSocket.pair(loop: loop)
-            file.write("onetwothree")
-            #expect(try near.send(3, of: file.descriptor, from: 3) == 3)
-            #expect(try far.receive() == "two")
-            #expect(try near.send(100, of: file.descriptor, from: 6) == 5)
-            #expect(try far.receive() == "three")
-            #expect(try near.send(100, of: file.descriptor, from: 11) == nil)
+        /// How the bytes come from the file to the socket.
+        enum Way: CaseIterable {
+            case pages, copy
+
+            var systemCall: String {
+                switch self {
+                case .pages: "sendfile"
+                case .copy: "send"
+                }
+            }
         }
 
-        @Test func aFullSocketTakesAPartThenNothing() throws {
+        @Test(arguments: Way.allCases)
+        func bytesAreSentFromAnyOffsetUpToTheEndOfTheFile(_ way: Way) throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            file.write("onetwothree")
+            #expect(try send(3, from: 3, by: way, through: near) == 3)
+            #expect(try far.receive() == "two")
+            #expect(try send(100, from: 6, by: way, through: near) == 5)
+            #expect(try far.receive() == "three")
+            #expect(try send(100, from: 11, by: way, through: near) == nil)
+        }
+
+        @Test(arguments: Way.allCases)
+        func aFullSocketTakesAPartThenNothing(_ way: Way) throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             file.write(String(repeating: "x", count: 4_000_000))
             var sent = 0
-            while let count = try near.send(4_000_000 - sent, of: file.descriptor, from: Int64(sent)), count > 0 {
+            while let count = try send(4_000_000 - sent, from: sent, by: way, through: near), count > 0 {
                 sent += count
             }
             #expect(sent > 0 && sent < 4_000_000)
             #expect(try far.receive()?.isEmpty == false)
-            #expect(try near.send(1, of: file.descriptor, from: 0) == 1)
+            #expect(try send(1, from: 0, by: way, through: near) == 1)
         }
 
-        @Test func sendingToAClosedSocketIsAnErrorAndNotASignal() throws {
+        @Test(arguments: Way.allCases)
+        func sendingToAClosedSocketIsAnErrorAndNotASignal(_ way: Way) throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             file.write("x")
             far.close()
-            #expect(throws: SystemError(code: EPIPE, operation: "sendfile")) {
-                try near.send(1, of: file.descriptor, from: 0)
+            #expect(throws: SystemError(code: EPIPE, operation: way.systemCall)) {
+                try send(1, from: 0, by: way, through: near)
+            }
+        }
+
+        /// What was received may still be parsed while the answer to it is sent.
+        @Test func aCopyLeavesReceivedBytesAlone() throws {
+            let (near, far) = try StreamSocket.pair(loop: loop)
+            file.write("from a file")
+            try far.send("from a peer")
+            let received: UnsafeRawBufferPointer? = try near.receive(atMost: 100)
+            #expect(try send(11, from: 0, by: .copy, through: near) == 11)
+            #expect(received.map { String(decoding: $0, as: UTF8.self) } == "from a peer")
+        }
+
+        private func send(
+            _ count: Int, from offset: Int, by way: Way, through socket: StreamSocket
+        ) throws(SystemError) -> Int? {
+            switch way {
+            case .pages: try socket.sendPages(count, of: file.descriptor, from: Int64(offset))
+            case .copy: try socket.sendCopy(count, of: file.descriptor, from: Int64(offset))
             }
         }
     }

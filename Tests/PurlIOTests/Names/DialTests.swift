@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import PurlIO
@@ -184,6 +185,44 @@ import Testing
                 Issue.record(error)
             }
         }
+    }
+
+    /// 6: TCP. 262: Multipath TCP.
+    nonisolated private static let multipathProtocol: Int32 = {
+        let setting = try? String(contentsOfFile: "/proc/sys/net/mptcp/enabled", encoding: .utf8)
+        return setting?.hasPrefix("1") == true ? 262 : 6
+    }()
+
+    @Test(arguments: [(false, 6), (true, multipathProtocol)])
+    func aDialUsesMultipathTCPWhereTheKernelHasItAndPlainTCPElsewhere(isMultipath: Bool, number: Int32) async throws {
+        let listener = try PlainSocket(.ipv4, isMultipath: true)
+        try listener.take(Loopback.any(.ipv4))
+        listener.listenWithoutQueue()
+        let port = try #require(listener.localAddress?.port)
+        let socket = try #require(try await dial(port, isMultipath: isMultipath).plainSocket)
+        // SO_PROTOCOL
+        #expect(socket.channel.descriptor.option(38, level: SOL_SOCKET) == number)
+        #expect(socket.isMultipath == (number == 262))
+        socket.close()
+    }
+
+    @Test func aServerWithoutMultipathTCPIsReachedWithPlainTCP() async throws {
+        let server = try Server()
+        let socket = try #require(try await dial(server.port, isMultipath: true).plainSocket)
+        #expect(!socket.isMultipath)
+        socket.close()
+    }
+
+    @Test func aUnixSocketHasOnePath() throws {
+        #expect(try Platform.streamSocket(.unix, isMultipath: true).option(38, level: SOL_SOCKET) == 0)
+    }
+
+    private func dial(_ port: UInt16, isMultipath: Bool) async throws -> any Transport {
+        try await withCheckedContinuation { continuation in
+            _ = Dial(to: .host("127.0.0.1", port: port), isMultipath: isMultipath) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
     }
 
     private func dial(

@@ -72,4 +72,17 @@ struct SocketAddressTests {
         let path = try SocketAddress(unixPath: "/tmp/s")
         #expect(path.withPort(2) == path)
     }
+
+    @Test(arguments: [
+        ("127.0.0.1", "127.0.0.1", true), ("::1", "::1", true), ("192.0.2.1", "192.0.2.1", true),
+        ("192.0.2.1", "192.0.2.2", false), ("127.0.0.1", "::1", false),
+    ])
+    func addressesOfOneHostDifferInTheirPortsAlone(_ one: String, _ other: String, _ isSame: Bool) {
+        #expect(Loopback.address(one, 1).isSameHost(as: Loopback.address(other, 2)) == isSame)
+    }
+
+    @Test func aPathNamesNoHost() throws {
+        let path = try SocketAddress(unixPath: "/tmp/s")
+        #expect(!path.isSameHost(as: path))
+    }
 }

@@ -17,8 +17,8 @@ enum Loopback {
 final class PlainSocket: Sendable {
     private let descriptor: Descriptor
 
-    init(_ family: SocketAddress.Family) throws(SystemError) {
-        descriptor = try Platform.streamSocket(family)
+    init(_ family: SocketAddress.Family, isMultipath: Bool = false) throws(SystemError) {
+        descriptor = try Platform.streamSocket(family, isMultipath: isMultipath)
     }
 
     var localAddress: SocketAddress? {

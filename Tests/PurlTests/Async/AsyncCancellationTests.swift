@@ -24,7 +24,7 @@ struct AsyncCancellationTests {
         let error = await #expect(throws: URLError.self) { try await task.value }
         #expect(error?.code == .cancelled)
         #expect(error?.failingURL == url)
-        #expect(error?.localizedDescription.isEmpty == false)
+        #expect(error?.failureSentence.isEmpty == false)
     }
 
     @Test(

@@ -67,6 +67,26 @@ struct CredentialReuseTests {
         fixture.session.invalidateAndCancel()
     }
 
+    @Test("A stored credential is offered to a Basic challenge without a realm, whose realm is the host")
+    func noRealm() async throws {
+        let fixture = try Fixture()
+        fixture.server.fallback(ProtectedResource.reply(asking: ["Basic"]))
+        fixture.storage?.set(
+            ProtectedResource.credential(), for: ProtectedResource.space(of: fixture.server, realm: "127.0.0.1"))
+        #expect(try await fixture.visit("/a", "/b") == [nil, ProtectedResource.basic, ProtectedResource.basic])
+        #expect(fixture.witness.challenges == [])
+        fixture.session.invalidateAndCancel()
+    }
+
+    @Test("A delegate receives the host as the realm of a Basic challenge without one")
+    func noRealmForDelegate() async throws {
+        let fixture = try Fixture()
+        fixture.server.fallback(ProtectedResource.reply(asking: ["Basic charset=\"UTF-8\""]))
+        #expect(try await fixture.visit("/a", "/b") == [nil, ProtectedResource.basic, ProtectedResource.basic])
+        #expect(fixture.witness.challenges == [.challenge("Basic", "127.0.0.1", failures: 0)])
+        fixture.session.invalidateAndCancel()
+    }
+
     @Test("Without a storage the session itself keeps accepted credentials")
     func withoutStorage() async throws {
         let fixture = try Fixture { $0.urlCredentialStorage = nil }

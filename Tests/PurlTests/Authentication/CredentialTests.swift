@@ -53,6 +53,9 @@ struct CredentialTests {
         #expect(make("EXAMPLE.com") == space)
         #expect(make("EXAMPLE.com").hash == space.hash)
         #expect(make().copy() as? URLProtectionSpace == space)
+        // The path of a socket of this machine.
+        #expect(make("/run/A.s").host == "/run/A.s")
+        #expect(make("/run/A.s") != make("/run/a.s"))
         for other in [
             make("example.org"), make("example.com", 81), make("example.com", 80, "https"),
             make("example.com", 80, "http", nil), make("example.com", 80, "http", "r", nil),

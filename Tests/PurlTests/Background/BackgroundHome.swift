@@ -1,5 +1,7 @@
 import Foundation
+import PurlIO
 import PurlTesting
+import Testing
 
 @testable import Purl
 
@@ -10,7 +12,11 @@ struct BackgroundHome {
     let sandbox: Sandbox
     let folder: URL
 
+    /// What tests write into a session's folder is theirs alone, as what a session writes is.
+    private static let newFilesAreTheOwners: Void = { _ = umask(0o022) }()
+
     init(in sandbox: Sandbox, named name: String = "home") {
+        Self.newFilesAreTheOwners
         self.sandbox = sandbox
         folder = sandbox.file(name)
     }
@@ -88,9 +94,14 @@ extension BackgroundHome {
         get throws { JournalText.records(in: try Data(contentsOf: journal)) }
     }
 
-    /// The number of the task's bytes that the journal claims to be safe.
-    func safeBytes(of identifier: Int = 1) throws -> Int64? {
-        try records[identifier]?.resume?.bytesReceived
+    /// Lets the machine boot: the journal was written before.
+    func changeBoot() throws {
+        let entries = JournalText.entries(in: try Data(contentsOf: journal)).map { entry in
+            guard case .task(var record) = entry else { return entry }
+            record.resume?.boot = "an earlier boot"
+            return JournalEntry.task(record)
+        }
+        try entries.reduce(into: Data()) { $0.append(JournalText.line(try $1.encoded())) }.write(to: journal)
     }
 }
 
@@ -101,12 +112,18 @@ struct Launch {
     /// The tasks the session found.
     let tasks: [URLSessionTask]
 
-    /// - Parameter hook: Runs inside each call of the delegate.
+    /// - Parameters:
+    ///   - limit: The resource's time-out.
+    ///   - hook: Runs inside each call of the delegate.
     init(
-        _ home: BackgroundHome, continuing: Bool = false, hook: @escaping Witness.Hook = { _, _ in }
+        _ home: BackgroundHome, continuing: Bool = false, limit: TimeInterval = 604_800,
+        hook: @escaping Witness.Hook = { _, _ in }
     ) async {
         witness = Witness(hook: hook)
-        session = home.makeSession(witness) { $0.continuesDownloadsAfterRelaunch = continuing }
+        session = home.makeSession(witness) { configuration in
+            configuration.continuesDownloadsAfterRelaunch = continuing
+            configuration.timeoutIntervalForResource = limit
+        }
         tasks = await session.allTasks
     }
 
@@ -150,14 +167,23 @@ struct KilledDownload {
     /// The home the program left.
     let home: BackgroundHome
 
+    /// What the journal holds of the bytes.
+    enum Recorded: CaseIterable, Sendable {
+        /// That some were to follow.
+        case beginning
+        /// That all of them had reached the disk.
+        case checkpoint
+    }
+
     /// - Parameters:
-    ///   - count: How many bytes the server sends. More than half a megabyte makes a checkpoint.
+    ///   - count: How many bytes the server sends.
     ///   - start: A path that redirects to the file.
     ///   - reply: Changes the server's response, which has a strong entity tag.
     ///   - prepare: Runs before the task is resumed.
     ///   - finally: Runs before the kill.
     init(
-        at count: Int = 1_000_000, in sandbox: Sandbox? = nil, startingAt start: String = path,
+        at count: Int = 1_000_000, recorded: Recorded = .beginning, in sandbox: Sandbox? = nil,
+        startingAt start: String = path,
         reply: (Reply) -> Reply = { $0.entityTag(tag) },
         request: (URL) -> URLRequest = { URLRequest(url: $0) },
         prepare: (URLSessionDownloadTask) -> Void = { _ in }, finally: (URLSessionDownloadTask) async -> Void = { _ in }
@@ -177,6 +203,7 @@ struct KilledDownload {
             default: false
             }
         }
+        if recorded == .checkpoint { await before.waitForJournal(toHold: "\"bytesReceived\":\(count)") }
         await finally(task)
         home = try before.afterCrash()
         session.invalidateAndCancel()
@@ -194,5 +221,28 @@ extension Witness {
     func hasFile(of task: URLSessionTask, _ content: GeneratedContent) -> Bool {
         guard let file = file(of: task) else { return false }
         return file.count == content.size && content.matches(file)
+    }
+}
+
+extension BackgroundHome {
+    /// A store in this home.
+    ///
+    /// - Parameters:
+    ///   - schedule: Runs the compactions of the journal; at once, within the change that asks for one.
+    ///   - encode: Encodes the entries.
+    func store(
+        _ files: any FileLayer, schedule: @escaping BackgroundStore.Schedule = { $0() },
+        encode: @escaping BackgroundStore.Encode = { try $0.encoded() }
+    ) throws -> BackgroundStore {
+        var settings = configuration().snapshot
+        settings.files = files
+        return try BackgroundStore(
+            identifier: Self.identifier, settings: settings, schedule: schedule, encode: encode)
+    }
+
+    /// A new download task with this identifier.
+    func record(_ number: Int) throws -> JournaledTask {
+        let url = try #require(URL(string: "http://127.0.0.1/\(number)"))
+        return JournaledTask(identifier: number, priority: 0.5, originalRequest: StoredRequest(URLRequest(url: url)))
     }
 }

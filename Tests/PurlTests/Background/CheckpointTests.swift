@@ -6,58 +6,12 @@ import Testing
 
 @Suite("When a sink's position is recorded, and what a stopped sink reports", .timeLimit(.minutes(5)))
 struct CheckpointTests {
-    @Test("A checkpoint is due after half a megabyte", arguments: [1 << 19, (1 << 19) + 1, 1 << 30])
-    func due(count: Int) {
-        var schedule = CheckpointSchedule()
-        let isDue = schedule.isDue(afterWriting: count)
-        #expect(isDue)
-    }
-
-    @Test("Small writes add up to a due checkpoint")
-    func smallWrites() {
-        var schedule = CheckpointSchedule()
-        var isDue = false
-        for _ in 0..<8 { isDue = schedule.isDue(afterWriting: 1 << 16) }
-        #expect(isDue)
-    }
-
-    /// A slow machine may take a second between two lines; not a hundred times in a row.
-    @Test("Less than half a megabyte makes no checkpoint due")
-    func notDue() {
-        let isPatient = (0..<100).contains { _ in
-            var schedule = CheckpointSchedule()
-            return !schedule.isDue(afterWriting: (1 << 19) - 1)
-        }
-        #expect(isPatient)
-    }
-
-    @Test("Counting restarts after a checkpoint")
-    func restart() {
-        let isPatient = (0..<100).contains { _ in
-            var schedule = CheckpointSchedule()
-            _ = schedule.isDue(afterWriting: 1 << 19)
-            schedule.checkpointEnded()
-            return !schedule.isDue(afterWriting: 1)
-        }
-        #expect(isPatient)
-    }
-
-    @Test("A due checkpoint stays due until it is made")
-    func staysDue() {
-        var schedule = CheckpointSchedule()
-        let isDue = schedule.isDue(afterWriting: 1 << 19)
-        let isStillDue = schedule.isDue(afterWriting: 0)
-        #expect(isDue && isStillDue)
-    }
-
-    // MARK: Stopping
-
     /// A sink in memory whose record may fail to be saved.
     private final class Sink: BodySink {
         let bytes = Mutex(Data())
-        let recordFails: Bool
+        let keeper: Keeper
 
-        init(recordFails: Bool) { self.recordFails = recordFails }
+        init(_ keeper: Keeper) { self.keeper = keeper }
 
         var length: Int64 { bytes.withLock { Int64($0.count) } }
         func append(_ data: Data) { bytes.withLock { $0.append(data) } }
@@ -67,11 +21,15 @@ struct CheckpointTests {
         }
         func synchronize() {}
         func loadRecord() -> Data? { nil }
-        func saveRecord(_ record: Data?) throws { if recordFails { throw CocoaError(.fileWriteOutOfSpace) } }
+        func saveRecord(_ record: Data?) throws {
+            let bytes = try record.map { try ResumeData(decoding: $0).bytesReceived } ?? 0
+            if keeper == .brokenSink || (keeper == .fullSink && bytes > 0) { throw CocoaError(.fileWriteOutOfSpace) }
+        }
         func close() {}
     }
 
-    enum Keeper: CaseIterable, Sendable { case none, sink, brokenSink, journal, brokenJournal }
+    /// What keeps the record. A broken one keeps none, a full one none of any bytes.
+    enum Keeper: CaseIterable, Sendable { case none, sink, brokenSink, fullSink, journal, brokenJournal, fullJournal }
 
     private func writer(_ keeper: Keeper, _ record: @escaping @Sendable (SinkWriter.Checkpoint) -> Void = { _ in })
         -> SinkWriter
@@ -79,11 +37,17 @@ struct CheckpointTests {
         let checkpointPlace: SinkWriter.CheckpointPlace =
             switch keeper {
             case .none: .none
-            case .sink, .brokenSink: .sinkRecord
+            case .sink, .brokenSink, .fullSink: .sinkRecord
             case .journal: .journal { record($0) }
             case .brokenJournal: .journal { _ in throw CocoaError(.fileWriteOutOfSpace) }
+            case .fullJournal:
+                .journal { checkpoint in
+                    if case .partial(let resume) = checkpoint, resume.bytesReceived > 0 {
+                        throw CocoaError(.fileWriteOutOfSpace)
+                    }
+                }
             }
-        return SinkWriter(Sink(recordFails: keeper == .brokenSink), checkpointPlace, limit: 1 << 20) { _ in }
+        return SinkWriter(Sink(keeper), checkpointPlace, limit: 1 << 20) { _ in }
     }
 
     private func template() throws -> ResumeTemplate {
@@ -95,10 +59,12 @@ struct CheckpointTests {
         await withCheckedContinuation { continuation in writer.stop { continuation.resume(returning: $0) } }
     }
 
-    @Test("Stopping returns the bytes received, even when the record cannot be saved", arguments: Keeper.allCases)
+    @Test(
+        "Stopping returns the bytes received, even when the record cannot be saved",
+        arguments: [Keeper.none, .sink, .fullSink, .journal, .fullJournal])
     func stopping(_ keeper: Keeper) async throws {
         let writer = writer(keeper)
-        writer.begin(try template(), startingOver: false)
+        writer.begin(try template(), .startingOver)
         let bytes = Data(repeating: 7, count: 1000)
         _ = bytes.withUnsafeBytes { writer.put($0) }
         let resume = try #require(await stop(writer))
@@ -115,7 +81,7 @@ struct CheckpointTests {
         let writer = writer(keeper)
         #expect(await stop(writer) == nil)
         let begun = self.writer(keeper)
-        begun.begin(try template(), startingOver: false)
+        begun.begin(try template(), .startingOver)
         #expect(await stop(begun) == nil)
     }
 
@@ -123,7 +89,7 @@ struct CheckpointTests {
     func stoppingAfterFailedTruncation(_ keeper: Keeper) async throws {
         let writer = writer(keeper)
         try writer.sink.append(Data(count: 100))
-        writer.begin(try template(), startingOver: true)
+        writer.begin(try template(), .startingOver)
         #expect(await stop(writer) == nil)
         #expect(try writer.sink.length == 100)
     }
@@ -141,7 +107,7 @@ struct CheckpointTests {
             checkpoints.withLock { $0.append(text) }
         }
         try writer.sink.append(Data(count: 100))
-        writer.begin(try template(), startingOver: true)
+        writer.begin(try template(), .startingOver)
         _ = Data(count: 5000).withUnsafeBytes { writer.put($0) }
         let length = await withCheckedContinuation { continuation in
             writer.complete { continuation.resume(returning: try? $0.get()) }
@@ -150,5 +116,86 @@ struct CheckpointTests {
         let recorded = checkpoints.withLock { $0 }
         #expect(recorded.first == "reset" && recorded.last == "complete 5000")
         #expect(recorded.dropFirst().dropLast().allSatisfy { $0.hasPrefix("partial") })
+    }
+
+    // MARK: The disk
+
+    /// A sink in memory, on a disk that takes its time.
+    private final class SlowSink: ConcurrentSink {
+        let bytes = Mutex(Data())
+        let records = Mutex<[ResumeData]>([])
+        let timesWaited = Mutex(0)
+        let disk = DispatchSemaphore(value: 0)
+        let completion: SinkCompletion
+
+        init(_ completion: SinkCompletion) { self.completion = completion }
+
+        var length: Int64 { bytes.withLock { Int64($0.count) } }
+        func append(_ data: Data) { bytes.withLock { $0.append(data) } }
+        func truncate(to length: Int64) { bytes.withLock { $0 = $0.prefix(Int(length)) } }
+        func bytes(in range: Range<Int64>) -> Data {
+            bytes.withLock { $0.subdata(in: Int(range.lowerBound)..<Int(range.upperBound)) }
+        }
+        func makeSynchronization() -> @Sendable () throws -> Void { { self.disk.wait() } }
+        func synchronize() { timesWaited.withLock { $0 += 1 } }
+        func loadRecord() -> Data? { nil }
+        func saveRecord(_ record: Data?) throws {
+            guard let record = try record.map({ try ResumeData(decoding: $0) }) else { return }
+            records.withLock { $0.append(record) }
+        }
+        func synchronizeRecord() {}
+        func close() {}
+        func closeWithoutWaiting() {}
+    }
+
+    @Test("Bytes and the end wait for no checkpoint, and none is recorded after the end")
+    func besideTheTransfer() async throws {
+        let sink = SlowSink(.written)
+        let writer = SinkWriter(sink, .sinkRecord, limit: 1 << 20) { _ in }
+        writer.begin(try template(), .startingOver)
+        _ = Data(count: 1000).withUnsafeBytes { writer.put($0) }
+        await withCheckedContinuation { continuation in
+            writer.examineSink { _ in
+            } then: { _ in
+                continuation.resume()
+            }
+        }
+        let (checkpoints, saved) = AsyncStream.makeStream(of: Void.self)
+        writer.saveCheckpoint { saved.finish() }
+        // The disk is busy from here.
+        _ = Data(count: 4000).withUnsafeBytes { writer.put($0) }
+        let length = await withCheckedContinuation { continuation in
+            writer.complete { continuation.resume(returning: try? $0.get()) }
+        }
+        #expect(length == 5000)
+        #expect(sink.timesWaited.withLock { $0 } == 0)
+        sink.disk.signal()
+        for await _ in checkpoints {}
+        let records = sink.records.withLock { $0 }
+        #expect(records.map(\.bytesReceived) == [0, 5000])
+        #expect(records.map(\.state) == [.writing, .stopped])
+        #expect(records.last?.safe?.count == 0)
+    }
+
+    @Test("A checkpoint records the bytes that there were when it began")
+    func duringTheTransfer() async throws {
+        let sink = SlowSink(.safe)
+        let writer = SinkWriter(sink, .sinkRecord, limit: 1 << 20) { _ in }
+        writer.begin(try template(), .startingOver)
+        for count in [1000, 2000] {
+            _ = Data(count: count).withUnsafeBytes { writer.put($0) }
+            await withCheckedContinuation { continuation in
+                writer.examineSink { _ in
+                } then: { _ in
+                    continuation.resume()
+                }
+            }
+            sink.disk.signal()
+            await withCheckedContinuation { continuation in
+                writer.saveCheckpoint { continuation.resume() }
+            }
+        }
+        #expect(sink.records.withLock { $0 }.map(\.bytesReceived) == [0, 1000, 3000])
+        #expect(sink.records.withLock { $0 }.allSatisfy { $0.state == .writing && $0.safe == nil })
     }
 }

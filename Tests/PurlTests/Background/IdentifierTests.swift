@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 import PurlTesting
 import Synchronization
 import Testing
@@ -25,7 +26,7 @@ struct IdentifierOwnershipTests {
         let second = home.makeSession(witness)
         let error = await witness.error()
         expectError(error, .backgroundSessionInUseByAnotherProcess, about: nil)
-        #expect(error?.localizedDescription.contains(BackgroundHome.identifier) == true)
+        #expect(error?.failureSentence.contains(BackgroundHome.identifier) == true)
         #expect(await second.allTasks == [])
         #expect(second.delegate == nil)
         second.invalidateAndCancel()
@@ -237,15 +238,123 @@ struct SessionFolderTests {
         String(repeating: "/", count: 100), String(repeating: "../", count: 3000),
     ]
 
-    @Test("Different identifiers have different folder names")
-    func names() {
-        let names = Self.strange.map(BackgroundFolder.folderName)
-        #expect(Set(names).count == names.count)
+    @Test("Different identifiers have different folder names, also where letter case does not count")
+    func names() throws {
+        // The digest of a long identifier, and an identifier that is spelt like it.
+        let long = try #require(
+            (0...).lazy.map { String(repeating: "x", count: 201) + "\($0)" }
+                .first {
+                    Data($0.utf8).sha256.hasPrefix("1") && Data($0.utf8).sha256.dropFirst().first?.isNumber == true
+                })
+        let digest = Data(long.utf8).sha256
+        let byte = try #require(UInt8(digest.prefix(2), radix: 16))
+        let spelt = String(Unicode.Scalar(byte)) + digest.dropFirst(2)
+        let identifiers = Self.strange + ["com.example.App", "com.example.app", "COM.EXAMPLE.APP", long, spelt]
+        let names = identifiers.map(BackgroundFolder.folderName)
+        #expect(Set(names.map { $0.lowercased() }).count == Set(identifiers).count)
         for name in names {
             #expect(!name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255)
             #expect(!name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0))
         }
-        #expect(BackgroundFolder.folderName("com.example.App-1_2") == "com.example.App-1_2")
+        #expect(BackgroundFolder.folderName("com.example.app-1_2") == "com.example.app-1_2")
+        #expect(BackgroundFolder.folderName("App") == "%41pp")
+    }
+
+    @Test(
+        "A folder with the former name of an identifier is found again",
+        arguments: ["com.example.App", "A/b", String(repeating: "x", count: 201)])
+    func formerName(identifier: String) async throws {
+        let home = try BackgroundHome()
+        let store = try home.store(SystemFiles())
+        try store.add(home.record(7))
+        store.close()
+        let manager = FileManager.default
+        let former = home.folder.appendingPathComponent(BackgroundFolder.formerFolderName(identifier))
+        try manager.moveItem(at: home.session, to: former)
+        let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
+        configuration.backgroundSessionsDirectory = home.folder
+
+        // Not while another session has it.
+        let lock = try SystemFiles().open(former.appendingPathComponent("lock").path, .existing)
+        #expect(try lock.lock())
+        let witness = InvalidationWitness()
+        _ = URLSession(configuration: configuration, delegate: witness, delegateQueue: nil)
+        #expect(await witness.error()?.code == .backgroundSessionInUseByAnotherProcess)
+        lock.unlock()
+
+        let session = URLSession(configuration: configuration)
+        #expect(await session.allTasks.map(\.taskIdentifier) == [7])
+        #expect(
+            try manager.contentsOfDirectory(atPath: home.folder.path) == [BackgroundFolder.folderName(identifier)])
+        session.invalidateAndCancel()
+    }
+
+    /// What lets another user write the tasks of a session.
+    enum Opening: CaseIterable, Sendable {
+        case groupMayWrite, othersMayWrite, link, otherOwner, journalMode, journalOwner, lockMode
+
+        static var testable: [Opening] {
+            allCases.filter { geteuid() == 0 || ($0 != .otherOwner && $0 != .journalOwner) }
+        }
+
+        func make(_ home: BackgroundHome) throws {
+            let folder = home.session.path
+            switch self {
+            case .groupMayWrite: #expect(chmod(folder, 0o770) == 0)
+            case .othersMayWrite: #expect(chmod(folder, 0o702) == 0)
+            case .link:
+                try FileManager.default.moveItem(at: home.session, to: home.sandbox.file("elsewhere"))
+                try FileManager.default.createSymbolicLink(
+                    at: home.session, withDestinationURL: home.sandbox.file("elsewhere"))
+            case .otherOwner: #expect(chown(folder, 12_345, 0) == 0)
+            case .journalMode: #expect(chmod(home.journal.path, 0o622) == 0)
+            case .journalOwner: #expect(chown(home.journal.path, 12_345, 0) == 0)
+            case .lockMode: #expect(chmod(home.session.appendingPathComponent("lock").path, 0o620) == 0)
+            }
+        }
+
+        /// The beginning of the error's sentence, after the folder.
+        var reason: String {
+            switch self {
+            case .groupMayWrite: "com.example.downloads can be written by other users (mode 770), "
+            case .othersMayWrite: "com.example.downloads can be written by other users (mode 702), "
+            case .link: "com.example.downloads is a symbolic link, "
+            case .otherOwner: "com.example.downloads belongs to another user (12345), "
+            case .journalMode: "tasks.v1.journal can be written by other users (mode 622), "
+            case .journalOwner: "tasks.v1.journal belongs to another user (12345), "
+            case .lockMode: "lock can be written by other users (mode 620), "
+            }
+        }
+    }
+
+    @Test("A session does not load tasks that another user could have written", arguments: Opening.testable)
+    func openToOthers(_ opening: Opening) async throws {
+        let sandbox = try Sandbox()
+        let secret = sandbox.file("secret")
+        try Data("secret".utf8).write(to: secret)
+        let server = try LoopbackServer()
+        let url = server.route("/upload", .text("thanks"))
+        let home = BackgroundHome(in: sandbox)
+        let store = try home.store(SystemFiles())
+        try store.add(
+            JournaledTask(
+                identifier: 1, priority: 0.5, originalRequest: StoredRequest(URLRequest(url: url)), isRunning: true,
+                uploadedFile: secret.path))
+        store.close()
+        let journal = try Data(contentsOf: home.journal)
+        try opening.make(home)
+        let witness = InvalidationWitness()
+        let session = home.makeSession(witness) { $0.continuesDownloadsAfterRelaunch = true }
+        let error = await witness.error()
+        expectError(error, .cannotOpenFile, about: nil)
+        #expect(error?.failureSentence.contains(opening.reason) == true)
+        #expect(posixCode(error) == Int(opening == .link ? ELOOP : EPERM))
+        #expect(await session.allTasks == [])
+        let thrown = await #expect(throws: URLError.self) { try await session.download(from: url) }
+        expectError(thrown, .cannotOpenFile, about: url)
+        #expect(server.requests.isEmpty)
+        // What is there stays for its owner to look at.
+        #expect(try Data(contentsOf: home.journal) == journal)
     }
 
     @Test("A session keeps its files in one folder inside the home, for any identifier", arguments: strange)

@@ -40,7 +40,10 @@ struct RecordedDownload {
             let task = session.downloadTask(with: url)
             task.resume()
             await witness.wait { $0.last == .wrote(Int64(size * 9 / 10), of: Int64(size)) }
+            // Another boot continues only from what had reached the disk.
+            await home.waitForJournal(toHold: "\"bytesReceived\":\(size * 9 / 10)")
             home = try home.afterCrash(named: "recorded")
+            try home.changeBoot()
             session.invalidateAndCancel()
             await witness.wait { $0.last == .invalid }
             if story == .goesOnFromResumeData {
@@ -102,6 +105,9 @@ enum FileCall: Sendable {
 /// Calls run one at a time, so the list has the order in which they took effect. Files are known by numbers, since
 /// their names change.
 final class RecordingFiles: FileLayer {
+    /// No boot of the machine's: what is left is as after a power loss.
+    let bootIdentifier: String? = "a boot that is over"
+
     private struct State {
         var names: [String: Int]
         var count: Int

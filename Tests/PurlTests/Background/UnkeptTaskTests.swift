@@ -94,6 +94,21 @@ struct UnkeptTaskTests {
         await witness.wait { $0.last == .invalid }
     }
 
+    @Test("A task that an ending session refused is not kept")
+    func refused() async throws {
+        let witness = Witness()
+        let session = home.makeSession(witness)
+        let held = session.dataTask(with: server.url("/held"))
+        held.resume()
+        await witness.wait { $0.last == .data(600_000) }
+        session.finishTasksAndInvalidate()
+        let refused = session.downloadTask(with: server.url("/file"))
+        await expectNothing(in: try home.afterCrash())
+        refused.cancel()
+        held.cancel()
+        await witness.wait { $0.last == .invalid }
+    }
+
     @Test("A failed download is not kept, and its resume data stays usable")
     func failed() async throws {
         server.route("/cut", .generated(content).entityTag("\"v1\"").cut(afterBytes: 600_000))

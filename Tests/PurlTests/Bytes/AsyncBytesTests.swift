@@ -55,6 +55,74 @@ struct AsyncBytesTests {
         session.finishTasksAndInvalidate()
     }
 
+    @Test("Bytes can be iterated on an actor, and an iterator's next stays there")
+    func isolatedToActor() async throws {
+        actor Reader {
+            func read(_ bytes: URLSession.AsyncBytes) async throws -> Int {
+                var iterator = bytes.makeAsyncIterator()
+                var count = 0
+                while try await iterator.next() != nil, count < 1000 {
+                    assertIsolated()
+                    count += 1
+                }
+                for try await _ in bytes {
+                    assertIsolated()
+                    count += 1
+                }
+                return count
+            }
+        }
+        let session = sandbox.session()
+        let url = server.route("/file", .text("ab"))
+        #expect(try await Reader().read(try await session.bytes(from: url).0) == 2)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Two iterators share the bytes")
+    func shared() async throws {
+        let content = GeneratedContent(size: 2_000_000, seed: 8)
+        let session = sandbox.session { $0.maximumBufferedBytesPerTask = 100_000 }
+        let (bytes, _) = try await session.bytes(from: server.route("/file", .generated(content)))
+        async let first = bytes.reduce(into: 0) { count, _ in count += 1 }
+        async let second = bytes.reduce(into: 0) { count, _ in count += 1 }
+        #expect(try await first + second == 2_000_000)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Each line of a thousand is delivered before the server sends the next one")
+    func events() async throws {
+        let gates = (0..<1000).map { _ in Gate() }
+        var script = StreamScript.listening
+        for (index, gate) in gates.enumerated() { script = script.send("data: \(index)\n\n").wait(at: gate) }
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+        let url = server.route("/events", .stream(script.finish(), after: head))
+        let session = sandbox.session()
+        var count = 0
+        for try await line in try await session.bytes(from: url).0.lines {
+            #expect(line == "data: \(count)")
+            gates[count].open()
+            count += 1
+        }
+        #expect(count == 1000)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("Lines count as taken only when more are asked for, which holds up the server")
+    func backPressureOfLines() async throws {
+        let line = String(repeating: "x", count: 99) + "\n"
+        let url = server.route("/file", .text(String(repeating: line, count: 200_000)))
+        let session = sandbox.session { $0.maximumBufferedBytesPerTask = 100_000 }
+        let (bytes, _) = try await session.bytes(from: url)
+        var iterator = bytes.lines.makeAsyncIterator()
+        var count = 0
+        while count < 10_000, try await iterator.next() != nil { count += 1 }
+        // At most one read of the socket beyond the limit, and what the iterator holds.
+        #expect(bytes.task.countOfBytesReceived < 1_000_000 + 2 * (100_000 + 262_144))
+        while try await iterator.next() != nil { count += 1 }
+        #expect(count == 200_000)
+        session.finishTasksAndInvalidate()
+    }
+
     @Test("Coded bodies are decoded, and redirects are followed")
     func decoded() async throws {
         let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
@@ -180,7 +248,7 @@ struct AsyncBytesTests {
         let session = sandbox.session()
         let (bytes, _) = try await session.bytes(from: server.route("/file", .text("hello")), delegate: observer)
         for try await _ in bytes {}
-        #expect(observer.events == [.created, .metrics(transactions: 1)])
+        #expect(observer.events == [.created, .response(200), .metrics(transactions: 1)])
         session.finishTasksAndInvalidate()
     }
 }

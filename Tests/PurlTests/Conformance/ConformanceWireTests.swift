@@ -32,7 +32,7 @@ struct ConformanceWireTests {
     private func expectRefusal(_ request: URLRequest, naming reason: String) async {
         let error = await #expect(throws: URLError.self) { _ = try await load(request) }
         #expect(error?.code == .badURL)
-        #expect(error?.localizedDescription.contains(reason) == true)
+        #expect(error?.failureSentence.contains(reason) == true)
         #expect(error?.failingURL == request.url)
         #expect(server.requests.isEmpty)
     }

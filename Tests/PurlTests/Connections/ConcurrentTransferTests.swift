@@ -140,7 +140,7 @@ struct DescriptorShortageTests {
             let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
             reservation.release()
             #expect(error?.code == .cannotConnectToHost)
-            #expect(error?.localizedDescription.contains("Too many open files") == true)
+            #expect(error?.failureSentence.contains("Too many open files") == true)
             #expect(await DescriptorShortageTests.load(url, times: 100, in: session) == 100)
         }
     }

@@ -12,10 +12,12 @@ struct ConnectionScheduleTests {
         let name: String
         var isWaiting = true
         var priority: Float
+        let needsNewConnection: Bool
 
-        init(_ name: String, _ priority: Float) {
+        init(_ name: String, _ priority: Float, needsNewConnection: Bool = false) {
             self.name = name
             self.priority = priority
+            self.needsNewConnection = needsNewConnection
         }
     }
 
@@ -23,6 +25,8 @@ struct ConnectionScheduleTests {
     enum Event: Sendable {
         /// An exchange comes, with its priority.
         case comes(String, Float = 0.5)
+        /// An exchange comes whose reused connection was dead.
+        case comesAgain(String)
         case changes(String, to: Float)
         case givesUp(String)
         /// A connection has come free.
@@ -90,8 +94,18 @@ struct ConnectionScheduleTests {
             limit: 2, events: [.comes("a"), .comes("b"), .free("1"), .free("2"), .ended("2"), .closed, .comes("c")],
             steps: ["a…", "b…", "c←1"]),
         Story(
-            testDescription: "a retry gets a fresh one",
+            testDescription: "idle ones are closed when they are not trusted any more",
             events: [.comes("a"), .free("1"), .retires, .comes("b")], steps: ["a…", "✕1", "b…"]),
+        Story(
+            testDescription: "a retry is dialled for, though one is idle",
+            limit: 2, events: [.comes("a"), .free("1"), .comesAgain("b"), .comes("c")], steps: ["a…", "b…", "c←1"]),
+        Story(
+            testDescription: "at the limit, a freed one is closed in favour of a retry",
+            events: [.comes("a"), .comesAgain("b"), .comes("c"), .free("1"), .free("2")],
+            steps: ["a…", "✕1", "b…", "c←2"]),
+        Story(
+            testDescription: "at the limit, a retry waits until one is free",
+            limit: 2, events: [.comes("a"), .comes("b"), .comesAgain("c"), .closed], steps: ["a…", "b…", "c…"]),
         Story(
             testDescription: "where descriptors run out, the open ones have to do",
             limit: 3, events: [.comes("a"), .comes("b"), .shortage("b"), .comes("c"), .free("1"), .free("1")],
@@ -125,6 +139,10 @@ struct ConnectionScheduleTests {
             switch event {
             case .comes(let name, let priority):
                 let exchange = Exchange(name, priority)
+                exchanges[name] = exchange
+                schedule.append(exchange)
+            case .comesAgain(let name):
+                let exchange = Exchange(name, 0.5, needsNewConnection: true)
                 exchanges[name] = exchange
                 schedule.append(exchange)
             case .changes(let name, let priority):

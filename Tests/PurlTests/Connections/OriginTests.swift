@@ -63,6 +63,12 @@ struct OriginTests {
         Pair("HTTP+UNIX://%2Frun%2Fa.s/", "http+unix://%2Frun%2Fa.s/", true),
         Pair("http+unix://%2Frun%2FA.s/", "http+unix://%2Frun%2Fa.s/", false),
         Pair("http+unix://%2Frun%2Fa.s/", "http+unix://%2Frun%2Fb.s/", false),
+        // Such a socket has no port: this is another server's URL, or none's.
+        Pair("http+unix://%2Frun%2FA.s:80/", "http+unix://%2Frun%2FA.s/", false),
+        Pair("http+unix://%2Frun%2FA.s:80/", "http+unix://%2Frun%2FA.s:80/", false),
+        Pair("http+unix://%2Frun%2FA.s%3A80/", "http+unix://%2Frun%2FA.s/", false),
+        Pair("http+unix://%2Frun%2FA.s%3A80/", "http+unix://%2Frun%2FA.s%3a80/", true),
+        Pair("http+unix://me:secret@%2Frun%2FA.s/", "http+unix://%2Frun%2FA.s/", true),
         // What cannot be read has no origin, and nothing in common with anything.
         Pair("http+unix://run/", "http+unix://run/", false),
         Pair("relative", "relative", false),

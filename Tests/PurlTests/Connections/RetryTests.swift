@@ -1,9 +1,10 @@
 import Foundation
 import Purl
 import PurlTesting
+import Synchronization
 import Testing
 
-@Suite("Retry on a reused connection that closes before the first byte of the response", .timeLimit(.minutes(5)))
+@Suite("Retry on a reused connection that closes before the first byte of the response", .timeLimit(.minutes(1)))
 struct RetryTests {
     enum Closing: CaseIterable, Sendable {
         case cut, reset
@@ -135,6 +136,38 @@ struct RetryTests {
         #expect(body == Data("hello".utf8))
         #expect(server.acceptedConnections == 7)
         session.finishTasksAndInvalidate()
+    }
+
+    /// Where all connections are in use, the next one to come free has carried a request, and may be dead as well.
+    @Test(
+        "Of many requests to a server whose connections die at their second request none fails",
+        arguments: Closing.allCases)
+    func deadAtSecondRequest(closing: Closing) async throws {
+        let server = try LoopbackServer()
+        let used = Mutex<Set<Int>>([])
+        let url = server.route(
+            "/file",
+            .computed { request in
+                let isFirst = used.withLock { $0.insert(request.connection).inserted }
+                return isFirst ? Self.hello : closing.applied(to: Self.hello)
+            })
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let failures = await withTaskGroup(of: (any Error)?.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    do {
+                        _ = try await session.data(from: url)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0 += $1.map { ["\($0)"] } ?? [] }
+        }
+        #expect(failures == [])
     }
 
     @Test("A retry is invisible to the delegate")

@@ -22,7 +22,7 @@ final class StoppedClock: Sendable {
 extension HTTPCookieStorage {
     /// A storage in memory with this clock.
     convenience init(clock: StoppedClock) {
-        self.init(file: nil, clock: { clock.now })
+        self.init(file: nil, publicSuffixes: PublicSuffixList { nil }, clock: { clock.now })
     }
 
     /// Stores the cookies of a response with these `Set-Cookie` lines.

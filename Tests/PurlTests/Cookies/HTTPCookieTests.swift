@@ -155,7 +155,7 @@ struct HTTPCookieTests {
                     + "c=3; Domain=localhost; Path=x, d=4; Domain=b.example; Secure; SameSite=Strict",
             ], for: url)
         #expect(cookies.map(\.name) == ["a", "b", "c", "d"])
-        #expect(cookies.map(\.domain) == ["www.a.example", ".a.example", "localhost", ".b.example"])
+        #expect(cookies.map(\.domain) == ["www.a.example", ".a.example", ".localhost", ".b.example"])
         #expect(cookies.map(\.path) == ["/x", "/", "/x", "/x"])
         #expect(cookies.map(\.isHTTPOnly) == [false, true, false, false])
         #expect(cookies.map(\.isSecure) == [false, false, false, true])
@@ -169,13 +169,51 @@ struct HTTPCookieTests {
             ).isEmpty)
     }
 
-    @Test("The description names all properties")
-    func description() throws {
-        let cookie = try #require(HTTPCookie.made("a", [.port: "80", .comment: "c", .sameSitePolicy: "lax"]))
-        #expect(
-            cookie.description
-                == "<HTTPCookie version:0 name:\"a\" value:\"v\" expiresDate:nil sessionOnly:true domain:\"a.example\" "
-                + "path:\"/\" isSecure:false isHTTPOnly:false sameSite:lax comment:\"c\" ports:[80]>")
+    @Test(
+        "A field without a name or without = sets no cookie",
+        arguments: ["a", "=1", "  =1; a=b", "; a=b", "", "a; b=c"])
+    func noCookie(field: String) throws {
+        let url = try #require(URL(string: "http://a.example/"))
+        #expect(HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url).isEmpty)
+    }
+
+    @Test("Several cookies on lines of one field are read, with Comment, CommentURL and Secure=1")
+    func linesOfOneField() throws {
+        let url = try #require(URL(string: "http://a.example/"))
+        let field = """
+            a=1; Expires=Wed, 01 Jan 2070 12:30:00 GMT; Domain=a.example; Secure=1,
+            b=2; Comment=why; CommentURL=http://a.example/b c
+            c=3; Comment; CommentURL; Domain=..a.example
+            """
+        let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url)
+        #expect(cookies.map(\.name) == ["a", "b", "c"])
+        #expect(cookies.map(\.isSecure) == [true, false, false])
+        #expect(cookies.map(\.comment) == [nil, "why", nil])
+        #expect(cookies.map(\.commentURL?.absoluteString) == [nil, "http://a.example/b%20c", nil])
+        #expect(cookies.map(\.domain) == [".a.example", "a.example", "..a.example"])
+    }
+
+    @Test(
+        "The description of a cookie has Foundation's form",
+        arguments: [
+            (
+                [:],
+                "expiresDate:nil sessionOnly:true domain:\"a.example\" path:\"/\" isSecure:false comment:nil ports:{ 0 }"
+            ),
+            (
+                [.port: "80", .comment: "c c", .secure: "TRUE", .expires: "Wed, 18-Mar-2030 05:33:20 GMT"],
+                "expiresDate:2030-03-18 05:33:20 +0000 sessionOnly:false domain:\"a.example\" path:\"/\" isSecure:true "
+                    + "comment:c c ports:{ 80 }"
+            ),
+            (
+                [.version: "1", .port: "80,81", .sameSitePolicy: "lax"],
+                "expiresDate:nil sessionOnly:true domain:\"a.example\" path:\"/\" isSecure:false comment:nil "
+                    + "ports:{ 80,81 }"
+            ),
+        ] as [([HTTPCookiePropertyKey: String], String)])
+    func description(changes: [HTTPCookiePropertyKey: String], rest: String) throws {
+        let cookie = try #require(HTTPCookie.made("a", changes))
+        #expect(cookie.description == "<HTTPCookie version:\(cookie.version) name:\"a\" value:\"v\" \(rest)>")
     }
 
     @Test("The property keys have the raw values of Foundation")

@@ -113,7 +113,7 @@ struct CompletionHandlerTests {
             #expect(call.status == 200)
             #expect(call.error?.code == .networkConnectionLost)
             #expect(call.error?.failingURL == server.url("/cut"))
-            #expect(call.error?.localizedDescription.isEmpty == false)
+            #expect(call.error?.failureSentence.isEmpty == false)
         }
         #expect(calls.all.count == 2)
         #expect(sandbox.partialNames == [])

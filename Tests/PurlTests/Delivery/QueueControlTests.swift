@@ -75,6 +75,66 @@ struct QueueControlTests {
         #expect(witness.data(of: task) == content.data)
     }
 
+    @Test(
+        "A delegate that suspends its queue in a call receives no other before the queue runs again",
+        arguments: [CallQueue.serial, .concurrent, .own])
+    func suspendedInCall(_ kind: CallQueue) async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).chunked(size: 20_000))
+        let sandbox = try Sandbox()
+        let queues = Mutex<[OperationQueue]>([])
+        let witness = Witness(hook: { _, _ in
+            queues.withLock { queues in
+                for queue in queues { queue.isSuspended = true }
+                queues = []
+            }
+        })
+        let session = sandbox.session(witness, queue: kind.make())
+        defer { session.invalidateAndCancel() }
+        queues.withLock { $0 = [session.delegateQueue] }
+        for _ in 0..<10 { session.dataTask(with: server.url("/file")).resume() }
+        await witness.wait { !$0.isEmpty }
+        let others = sandbox.session()
+        for _ in 0..<10 { _ = try await others.data(from: server.url("/nothing")) }
+        #expect(witness.events == [.response(200)])
+        session.delegateQueue.isSuspended = false
+        await witness.completion(of: 10)
+        #expect(witness.events.count { $0 == .completed(nil) } == 10)
+        others.invalidateAndCancel()
+    }
+
+    enum Place: CaseIterable, Sendable {
+        case queue, ownQueue, underlyingQueue
+    }
+
+    @Test("What a delegate adds to its queue from within a call runs before the next call", arguments: Place.allCases)
+    func addedInCall(_ place: Place) async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content).chunked(size: 20_000))
+        let sandbox = try Sandbox()
+        let log = EventLog<String>()
+        let queue = OperationQueue()
+        let underlying = DispatchQueue(label: "underlying")
+        queue.maxConcurrentOperationCount = 1
+        if place == .underlyingQueue { queue.underlyingQueue = underlying }
+        let added = Mutex<OperationQueue?>(nil)
+        let witness = Witness(hook: { _, event in
+            log.append("call")
+            if place == .underlyingQueue {
+                underlying.async { log.append("added") }
+            } else {
+                added.withLock { $0 }?.addOperation { log.append("added") }
+            }
+        })
+        let session = sandbox.session(witness, queue: place == .ownQueue ? nil : queue)
+        defer { session.invalidateAndCancel() }
+        added.withLock { $0 = session.delegateQueue }
+        for _ in 0..<10 { session.dataTask(with: server.url("/file")).resume() }
+        await witness.completion(of: 10)
+        await log.wait { $0.count.isMultiple(of: 2) }
+        #expect(log.events == (0..<log.events.count / 2).flatMap { _ in ["call", "added"] })
+    }
+
     @Test("Cancelling the queue's operations loses no call", arguments: [CallQueue.serial, .concurrent])
     func cancelledOperations(_ kind: CallQueue) async throws {
         let server = try LoopbackServer()
@@ -115,6 +175,50 @@ struct QueueControlTests {
             }
         }
         #expect(data == content.data)
+    }
+
+    @Test("A session's own queue that is suspended after a call makes no other before it runs again")
+    func suspendedAfterCall() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        for round in 0..<10 {
+            session.dataTask(with: server.url("/file")).resume()
+            await witness.completion(of: 2 * round + 1)
+            session.delegateQueue.isSuspended = true
+            let events = witness.events
+            session.dataTask(with: server.url("/file")).resume()
+            await server.waitForRequests(3 * round + 2)
+            _ = try await session.data(from: server.url("/file"))
+            #expect(witness.events == events)
+            session.delegateQueue.isSuspended = false
+            await witness.completion(of: 2 * round + 2)
+        }
+    }
+
+    @Test("A program that waits for a session's own queue finds it without an operation")
+    func waitedFor() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .generated(content))
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness)
+        defer { session.invalidateAndCancel() }
+        for round in 1...10 {
+            session.dataTask(with: server.url("/file")).resume()
+            await witness.completion(of: round)
+            // Not from a thread of Swift's, which must not be blocked.
+            let count = await withCheckedContinuation { continuation in
+                DispatchQueue(label: "waits").async { [queue = session.delegateQueue] in
+                    queue.waitUntilAllOperationsAreFinished()
+                    continuation.resume(returning: queue.operationCount)
+                }
+            }
+            #expect(count == 0)
+        }
     }
 
     @Test("The caller's own operations run between the calls")

@@ -61,7 +61,7 @@ struct FailureMappingTests {
         Row("broken resume data", .unreadableResumeData("no property list"), .cannotDecodeRawData),
         Row("https", .url(.secureScheme("https")), .unsupportedURL),
         Row("another scheme", .url(.unknownScheme("ftp")), .unsupportedURL),
-        Row("no URL", .url(.noURL), .badURL),
+        Row("no URL", .url(.noURL), .unsupportedURL),
         Row("no host", .url(.noHost), .badURL),
         Row("bad port", .url(.badAuthority), .badURL),
         Row("a request that cannot be written", .request(.invalidMethod), .badURL),
@@ -72,16 +72,70 @@ struct FailureMappingTests {
         Row("invalid session", .sessionInvalidated, .cancelled),
     ]
 
-    @Test("Each failure has its URLError code, its URL and a sentence", arguments: rows)
+    @Test("Each failure has its URLError code, its URL, Foundation's sentence and a reason", arguments: rows)
     func mapping(row: Row) throws {
         let url = try #require(URL(string: "http://a.example/file"))
         let error = row.failure.urlError(for: url)
         #expect(error.code == row.code)
         #expect(error.failingURL == url)
-        #expect(error.localizedDescription.hasSuffix("."))
-        #expect(!error.localizedDescription.contains("could not be completed"))
+        #expect(error.localizedDescription == row.code.sentence)
+        let reason = try #require((error as NSError).localizedFailureReason)
+        #expect(reason.hasSuffix("."))
+        #expect(error.failureSentence == reason)
+        #expect("\(error)".contains("\"\(reason)\""))
+        #expect((error as any Error).localizedDescription == (error as NSError).localizedDescription)
         #expect(error.downloadTaskResumeData == nil)
         #expect((error as NSError).domain == NSURLErrorDomain)
+    }
+
+    @Test(
+        "localizedDescription is Foundation's sentence for the code",
+        arguments: [
+            (.cancelled, "cancelled"), (.timedOut, "The request timed out."), (.badURL, "bad URL"),
+            (.unsupportedURL, "unsupported URL"),
+            (.cannotFindHost, "A server with the specified hostname could not be found."),
+            (.cannotConnectToHost, "Could not connect to the server."),
+            (.networkConnectionLost, "The network connection was lost."),
+            (.notConnectedToInternet, "The Internet connection appears to be offline."),
+            (.badServerResponse, "There was a bad response from the server."),
+            (.httpTooManyRedirects, "too many HTTP redirects"), (.cannotDecodeRawData, "cannot decode raw data"),
+            (.fileDoesNotExist, "The requested URL was not found on this server."),
+            (.userAuthenticationRequired, "The operation couldn’t be completed. (NSURLErrorDomain error -1013.)"),
+        ] as [(URLError.Code, String)])
+    func description(code: URLError.Code, sentence: String) {
+        let error = URLError(code, reason: "It went wrong.")
+        #expect(error.localizedDescription == sentence)
+        #expect((error as NSError).localizedDescription == sentence)
+        #expect((error as NSError).localizedFailureReason == "It went wrong.")
+        #expect(error.failureSentence == "It went wrong.")
+    }
+
+    @Test("Every code of the URL loading system has a sentence, except those without one on Apple's systems")
+    func allCodes() {
+        let codes = Array(-3007...(-995)).compactMap(URLError.Code.init(rawValue:)) + [.unknown]
+        let without: Set<URLError.Code> = [
+            .userCancelledAuthentication, .userAuthenticationRequired, .backgroundSessionRequiresSharedContainer,
+        ]
+        #expect(codes.count > 40)
+        for code in codes {
+            #expect(
+                code.sentence.hasPrefix("The operation couldn’t be completed.") == without.contains(code), "\(code)")
+        }
+    }
+
+    @Test(
+        "A file that cannot be read has the code of the reason",
+        arguments: [
+            (ENOENT, .fileDoesNotExist), (ENOTDIR, .fileDoesNotExist), (EISDIR, .fileIsDirectory),
+            (EACCES, .noPermissionsToReadFile), (EPERM, .noPermissionsToReadFile), (EIO, .cannotOpenFile),
+        ] as [(Int32, URLError.Code)])
+    func reading(number: Int32, code: URLError.Code) throws {
+        let url = URL(fileURLWithPath: "/a/file")
+        let failure = FileFailure(.read, url, SystemError(code: number, operation: "open"))
+        let error = TransferFailure.file(failure).urlError(for: url)
+        #expect(error.code == code)
+        #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == Int(number))
+        #expect(error.failureSentence.hasPrefix("/a/file could not be read: "))
     }
 
     @Test("Resume data is in the error's userInfo for every failure", arguments: rows)
@@ -103,7 +157,7 @@ struct FailureMappingTests {
 
     @Test("The reason names the time-out", arguments: [(60.0, "60 seconds"), (1, "1 second."), (0.25, "0.25 seconds")])
     func seconds(limit: TimeInterval, text: String) {
-        #expect(TransferFailure.stalled(seconds: limit).urlError(for: nil).localizedDescription.contains(text))
+        #expect(TransferFailure.stalled(seconds: limit).urlError(for: nil).failureSentence.contains(text))
         #expect(TransferFailure.tookTooLong(seconds: limit).urlError(for: nil).code == .timedOut)
     }
 }

@@ -124,6 +124,29 @@ struct ProgressTests {
         outcome.expectSuccess(Data("hello".utf8))
     }
 
+    @Test("The content that a protocol delivers restarts the limit")
+    func slowProtocol() async throws {
+        let delivered = DispatchSemaphore(value: 0)
+        let url = try Stub.url { stub in
+            stub.respond()
+            for letter in "hello" {
+                stub.send("\(letter)")
+                delivered.wait()
+            }
+            stub.finish()
+        }
+        let witness = Witness(hook: { [clock] _, event in
+            guard case .data = event else { return }
+            clock.advance(by: .seconds(59))
+            delivered.signal()
+        })
+        let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: witness) {
+            oneMinute($0)
+            $0.stub()
+        }
+        outcome.expectSuccess(Data("hello".utf8))
+    }
+
     @Test("A body that is sent slowly restarts the limit")
     func slowUpload() async throws {
         let listener = try await RawListener.started { [clock] peer in

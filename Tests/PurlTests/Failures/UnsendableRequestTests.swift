@@ -28,16 +28,7 @@ struct UnsendableRequestTests {
         .field("a colon in a name", name: "X: y\r\nZ"), .field("a blank in a name", name: "X Y"),
         .field("a blank after a name", name: "X "), .field("an empty name", name: ""),
         .field("a letter outside ASCII in a name", name: "Länge"),
-        .field("CR LF in a value", name: "X", value: "a\r\nY: b"),
-        .field("CR LF CR LF in a value", name: "X", value: "a\r\n\r\nGET /other HTTP/1.1\r\n"),
-        .field("LF in a value", name: "X", value: "a\nY: b"), .field("CR in a value", name: "X", value: "a\rY: b"),
-        .field("NUL in a value", name: "X", value: "a\0b"), .field("DEL in a value", name: "X", value: "a\u{7F}"),
-        .field("LF at a value's end", name: "X", value: "a\n"),
-        .field("CR LF in Host", name: "Host", value: "a\r\nY: b"),
-        .field("CR LF in Accept", name: "Accept", value: "*/*\r\nY: b"),
-        .field("CR LF in User-Agent", name: "User-Agent", value: "a\r\nY: b"),
-        .field("CR LF in Content-Type", name: "Content-Type", value: "a\r\nY: b"),
-        .field("CR LF in Connection", name: "Connection", value: "close\r\nY: b"),
+        .field("DEL in a value", name: "X", value: "a\u{7F}"),
     ]
 
     @Test("A request whose method or fields would break the message is not sent", arguments: attacks, LoadForm.allCases)
@@ -50,6 +41,23 @@ struct UnsendableRequestTests {
         try await form.load(request).expectFailure(.badURL, at: request.url)
         await server.waitUntilDisconnected()
         #expect(server.requests == [])
+        #expect(server.record.badRequests == [])
+    }
+
+    @Test(
+        "A value that would break the message is not taken, and the request is sent without it",
+        arguments: [
+            ("X", "a\r\nY: b"), ("X", "a\r\n\r\nGET /other HTTP/1.1\r\n"), ("X", "a\nY: b"), ("X", "a\rY: b"),
+            ("X", "a\0b"), ("X", "a\n"), ("Host", "a\r\nY: b"), ("Accept", "*/*\r\nY: b"),
+            ("User-Agent", "a\r\nY: b"), ("Content-Type", "a\r\nY: b"), ("Connection", "close\r\nY: b"),
+        ])
+    func byValue(name: String, value: String) async throws {
+        let server = try LoopbackServer()
+        var request = URLRequest(url: server.route("/file", .text("hello")))
+        request.setValue(value, forHTTPHeaderField: name)
+        try await LoadForm.dataAsync.load(request).expectSuccess(Data("hello".utf8))
+        #expect(server.requests.map(\.path) == ["/file"])
+        #expect(server.requests.first?.fields["Y"] == nil)
         #expect(server.record.badRequests == [])
     }
 
@@ -81,7 +89,7 @@ struct UnsendableRequestTests {
         let url = server.route("/file", .redirect(to: "/next"))
         let witness = Witness(redirect: { request in
             var request = request
-            request.setValue("a\r\nY: b", forHTTPHeaderField: "X")
+            request.setValue("a", forHTTPHeaderField: "X\r\nY")
             return request
         })
         let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: witness)

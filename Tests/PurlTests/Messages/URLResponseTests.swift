@@ -14,13 +14,13 @@ struct HTTPURLResponseTests {
     }
 
     @Test(
-        "mimeType and textEncodingName are read from Content-Type",
+        "mimeType and textEncodingName are read from Content-Type, as it is where it is no media type",
         arguments: [
             (nil, nil, nil), ("text/html", "text/html", nil), ("Text/HTML", "text/html", nil),
             ("text/html; charset=utf-8", "text/html", "utf-8"), ("text/html;charset=\"utf-8\"", "text/html", "utf-8"),
             ("text/html; a=b; CHARSET=ISO-8859-1", "text/html", "iso-8859-1"),
-            ("application/octet-stream", "application/octet-stream", nil), ("nonsense", nil, nil), ("", nil, nil),
-            ("; charset=utf-8", nil, nil), ("text/", nil, nil),
+            ("application/octet-stream", "application/octet-stream", nil), ("", nil, nil),
+            ("; charset=utf-8", nil, nil), ("nonsense", "nonsense", nil), (" Text/ ; a=b", "text/", nil),
         ] as [(String?, String?, String?)])
     func mediaType(field: String?, type: String?, encoding: String?) throws {
         let response = try Self.response(field.map { ["content-type": $0] } ?? [:])
@@ -29,12 +29,13 @@ struct HTTPURLResponseTests {
     }
 
     @Test(
-        "expectedContentLength is read from Content-Length, and is -1 without a valid one",
+        "expectedContentLength is the value of Content-Length whatever codings are named, and is -1 without a valid one",
         arguments: [
             ([:], -1), (["Content-Length": "0"], 0), (["content-length": "5"], 5),
             (["Content-Length": "9223372036854775807"], .max), (["Content-Length": "9223372036854775808"], -1),
             (["Content-Length": "-5"], -1), (["Content-Length": "five"], -1), (["Content-Length": ""], -1),
-            (["Content-Length": "5", "Transfer-Encoding": "chunked"], -1),
+            (["Content-Length": "5", "Transfer-Encoding": "chunked"], 5),
+            (["Content-Length": "5", "Content-Encoding": "gzip"], 5),
         ] as [([String: String], Int64)])
     func length(fields: [String: String], length: Int64) throws {
         #expect(try Self.response(fields).expectedContentLength == length)
@@ -176,7 +177,8 @@ struct SuggestedFilenameTests {
         (nil, "http://a.example/dir/name.txt", "name.txt"), (nil, "http://a.example/dir/name.txt?q=x.y#f", "name.txt"),
         (nil, "http://a.example/dir/", "dir"), (nil, "http://a.example/", "a.example"),
         (nil, "http://a.example", "a.example"), (nil, "http://a.example/a%20b.txt", "a b.txt"),
-        (nil, "http://a.example/%E4%B8%AD.txt", "中.txt"), (nil, "http://a.example/..%2F..%2Fetc%2Fpasswd", "passwd"),
+        (nil, "http://a.example/%E4%B8%AD.txt", "中.txt"),
+        (nil, "http://a.example/..%2F..%2Fetc%2Fpasswd", "_.._etc_passwd"),
         (nil, "http://a.example/%2E%2E", "a.example"), (nil, "http://a.example/a%00b", "ab"),
         ("attachment; filename=plain.txt", "http://a.example/u", "plain.txt"),
         ("attachment; filename=\"quoted name.txt\"", "http://a.example/u", "quoted name.txt"),
@@ -185,22 +187,31 @@ struct SuggestedFilenameTests {
         ("attachment; filename=old.txt; filename*=UTF-8''new.txt", "http://a.example/u", "new.txt"),
         ("inline; FileName=name.txt", "http://a.example/u", "name.txt"), ("attachment", "http://a.example/u", "u"),
         ("attachment; filename=", "http://a.example/u", "u"), ("attachment; filename=\"\"", "http://a.example/u", "u"),
-        ("attachment; filename=\"../../etc/passwd\"", "http://a.example/u", "passwd"),
-        ("attachment; filename=\"/etc/passwd\"", "http://a.example/u", "passwd"),
-        ("attachment; filename=\"..\\\\..\\\\boot.ini\"", "http://a.example/u", "boot.ini"),
-        ("attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "http://a.example/u", "passwd"),
-        ("attachment; filename*=UTF-8''..%5C..%5Cboot.ini", "http://a.example/u", "boot.ini"),
+        ("attachment; filename=a/b.txt", "http://a.example/u", "a_b.txt"),
+        ("attachment; filename=\"../../etc/passwd\"", "http://a.example/u", "_.._etc_passwd"),
+        ("attachment; filename=\"/etc/passwd\"", "http://a.example/u", "_etc_passwd"),
+        ("attachment; filename=\"..\\\\..\\\\boot.ini\"", "http://a.example/u", "_.._boot.ini"),
+        ("attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "http://a.example/u", "_.._etc_passwd"),
+        ("attachment; filename*=UTF-8''..%5C..%5Cboot.ini", "http://a.example/u", "_.._boot.ini"),
+        ("attachment; filename=\"../..\"", "http://a.example/u", "u"),
         ("attachment; filename=\"..\"", "http://a.example/u", "u"),
         ("attachment; filename=\".\"", "http://a.example/u", "u"),
-        ("attachment; filename=\"dir/\"", "http://a.example/u", "dir"),
+        ("attachment; filename=\"dir/\"", "http://a.example/u", "dir_"),
         ("attachment; filename=\"/\"", "http://a.example/u", "u"),
         ("attachment; filename=\"   \"", "http://a.example/u", "u"),
         ("attachment; filename*=UTF-8''a%00b.txt", "http://a.example/u", "ab.txt"),
         ("attachment; filename*=UTF-8''a%0Ab.txt", "http://a.example/u", "ab.txt"),
         ("attachment; filename*=UTF-8''%1B%5B2J.txt", "http://a.example/u", "[2J.txt"),
+        ("attachment; filename*=UTF-8''..%2F%CC%81x", "http://a.example/u", "_\u{301}x"),
+        ("attachment; filename*=UTF-8''%C2%9B2Ja%E2%80%AEgpj.exe", "http://a.example/u", "2Jagpj.exe"),
+        ("attachment; filename=.bashrc", "http://a.example/u", "bashrc"),
+        ("attachment; filename=\"--help\"", "http://a.example/u", "help"),
+        (nil, "http://a.example/.profile", "profile"),
     ]
 
-    @Test("suggestedFilename is one path component, from Content-Disposition or else the URL", arguments: names)
+    @Test(
+        "suggestedFilename is one path component with underscores for slashes, from Content-Disposition or else the URL",
+        arguments: names)
     func name(disposition: String?, url: String, name: String) throws {
         let url = try #require(URL(string: url))
         let response = HTTPURLResponse(

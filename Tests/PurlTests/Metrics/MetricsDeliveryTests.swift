@@ -55,7 +55,7 @@ struct MetricsDeliveryTests {
         let observer = TaskWitness()
         let (data, _) = try await sandbox.session().data(from: url, delegate: observer)
         #expect(data == Data("hello".utf8))
-        #expect(observer.events == [.created, .metrics(transactions: 1)])
+        #expect(observer.events == [.created, .response(200), .data(5), .metrics(transactions: 1)])
     }
 
     @Test("A task that is cancelled before it is resumed has metrics without a transaction")

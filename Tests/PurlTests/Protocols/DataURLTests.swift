@@ -22,12 +22,10 @@ struct DataURLTests {
     }
 
     @Test(
-        "A data: URL has its content, media type and charset",
+        "A data: URL has its content, media type and charset; without a charset textEncodingName is nil",
         arguments: [
-            Row("data:,hello", "hello", "text/plain", "US-ASCII"),
-            Row("data:,", "", "text/plain", "US-ASCII"),
-            Row("DATA:,a%20b%2Cc", "a b,c", "text/plain", "US-ASCII"),
-            Row("data:;base64,aGVsbG8=", "hello", "text/plain", "US-ASCII"),
+            Row("data:,hello", "hello"), Row("data:,", ""), Row("DATA:,a%20b%2Cc", "a b,c"),
+            Row("data:;base64,aGVsbG8=", "hello"), Row("data:,100%", "100%"),
             Row("data:text/html,%3Ch1%3Ehi%3C%2Fh1%3E", "<h1>hi</h1>", "text/html"),
             Row("data:text/html;charset=utf-8,%C3%A4", "ä", "text/html", "utf-8"),
             Row("data:;charset=utf-8,%C3%A4", "ä", "text/plain", "utf-8"),
@@ -39,7 +37,9 @@ struct DataURLTests {
             Row("data:text/plain;base64,aGV%20sbG8%3D", "hello"),
             Row("data:text/plain,hello#fragment", "hello"),
             Row("data:text/plain,a?b=c", "a?b=c"),
-            Row("data:nothing,hello", "hello", "text/plain", "US-ASCII"),
+            Row("data:nothing,hello", "hello"),
+            Row("data:;charset=utf-8;charset=utf-16;image/png,abc", "abc", "text/plain", "utf-8"),
+            Row("data:application/json;charset=iso-8859-1;key=value,,123", ",123", "application/json", "iso-8859-1"),
         ])
     func contents(row: Row) async throws {
         let session = try Sandbox().session()
@@ -70,11 +70,13 @@ struct DataURLTests {
     }
 
     @Test(
-        "A malformed data: URL fails",
+        "A data: URL without data, with a malformed type or broken Base64 fails with badURL",
         arguments: [
             ("data:", URLError.Code.badURL), ("data:;base64", .badURL), ("data:text/plain", .badURL),
-            ("data:;base64,a", .cannotDecodeRawData), ("data:;base64,!!!!", .cannotDecodeRawData),
-            ("data:;base64,a=b=", .cannotDecodeRawData),
+            ("data:;base64,a", .badURL), ("data:;base64,!!!!", .badURL), ("data:;base64,a=b=", .badURL),
+            ("data://blah", .badURL), ("data:%2c123", .badURL), ("data:text%2Fplain,123", .badURL),
+            ("data:application_json;charset=iso-8859-%31;key=value,123,", .badURL),
+            ("data:appli/cation/json%3bcharset=ISO-8859-1;key=value,,123,", .badURL),
         ], LoadForm.allCases)
     func failures(row: (url: String, code: URLError.Code), form: LoadForm) async throws {
         let url = try #require(URL(string: row.url))

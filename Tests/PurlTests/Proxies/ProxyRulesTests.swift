@@ -37,7 +37,8 @@ struct ProxyRulesTests {
     }
 
     static let dictionaries: [Row] = [
-        Row("none", nil, "direct"),
+        Row("none: the environment's", nil, "environment:80"),
+        Row("empty", [:], "direct"),
         Row("empty", [:], "direct"),
         Row("enabled", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 8080], "p:8080"),
         Row("by a Bool", ["HTTPEnable": true, "HTTPProxy": "p", "HTTPPort": 8080], "p:8080"),
@@ -102,8 +103,8 @@ struct ProxyRulesTests {
     func dictionary(row: Row) throws {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.connectionProxyDictionary = row.dictionary()
-        let rules = ProxyRules(configuration.snapshot, environment: ["http_proxy": "environment"])
-        #expect(try Self.route(rules, row.url) == row.route)
+        configuration.proxyVariables = ["http_proxy": "environment"]
+        #expect(try Self.route(ProxyRules(configuration.snapshot), row.url) == row.route)
     }
 
     @Test("connectionProxyDictionary returns the dictionary that was set")
@@ -123,55 +124,76 @@ struct ProxyRulesTests {
 
     // MARK: The environment
 
-    struct Environment: Sendable, CustomTestStringConvertible {
-        let variables: [String: String]
+    struct Variables: Sendable, CustomTestStringConvertible {
+        let values: [String: String]
         let route: String
+        let url: String
 
-        init(_ variables: [String: String], _ route: String) {
-            self.variables = variables
-            self.route = route
+        init(_ values: [String: String], _ route: String, url: String = "http://example.com/file") {
+            (self.values, self.route, self.url) = (values, route, url)
         }
 
-        var testDescription: String { variables.map { "\($0)=\($1)" }.sorted().joined(separator: " ") }
+        var testDescription: String { values.map { "\($0)=\($1)" }.sorted().joined(separator: " ") + " " + url }
     }
 
     @Test(
-        "The environment decides on the proxy where the configuration has no dictionary",
+        "http_proxy and no_proxy of the environment are used by default, and an empty dictionary switches them off",
         arguments: [
-            Environment([:], "direct"),
-            Environment(["http_proxy": "http://p:3128"], "p:3128"),
-            Environment(["http_proxy": "http://p:3128/"], "p:3128"),
-            Environment(["http_proxy": "p:3128"], "p:3128"),
-            Environment(["http_proxy": "p"], "p:80"),
-            Environment(["http_proxy": "http://me:x@p"], "me:x at p:80"),
-            Environment(["HTTP_PROXY": "p"], "p:80"),
-            Environment(["HTTP_PROXY": "p", "REQUEST_METHOD": "GET"], "direct"),
-            Environment(["http_proxy": "p", "REQUEST_METHOD": "GET"], "p:80"),
-            Environment(["http_proxy": "p", "HTTP_PROXY": "q", "all_proxy": "r"], "p:80"),
-            Environment(["all_proxy": "r"], "r:80"),
-            Environment(["ALL_PROXY": "r"], "r:80"),
-            Environment(["http_proxy": "", "all_proxy": "r"], "direct"),
-            Environment(["https_proxy": "p"], "direct"),
-            Environment(["http_proxy": "p", "no_proxy": "*"], "direct"),
-            Environment(["http_proxy": "p", "no_proxy": "a.org, example.com,b.org"], "direct"),
-            Environment(["http_proxy": "p", "no_proxy": ".com"], "direct"),
-            Environment(["http_proxy": "p", "no_proxy": "example.com:80"], "direct"),
-            Environment(["http_proxy": "p", "no_proxy": "example.com:81"], "p:80"),
-            Environment(["http_proxy": "p", "no_proxy": "example.org,,:,/"], "p:80"),
-            Environment(["http_proxy": "p", "NO_PROXY": "example.com"], "direct"),
-            Environment(["http_proxy": "p", "no_proxy": "", "NO_PROXY": "example.com"], "p:80"),
-            Environment(
+            Variables([:], "direct"),
+            Variables(["http_proxy": "http://p:3128"], "p:3128"),
+            Variables(["http_proxy": "http://p:3128/"], "p:3128"),
+            Variables(["http_proxy": "http://p:3128/path"], "p:3128"),
+            Variables(["http_proxy": "p:3128"], "p:3128"),
+            Variables(["http_proxy": "p"], "p:80"),
+            Variables(["http_proxy": "http://me:a%40b@p"], "me:a@b at p:80"),
+            Variables(["http_proxy": "p"], "p:80", url: "ws://example.com/"),
+            // Small letters alone: a web server passes its clients' `Proxy` field as HTTP_PROXY.
+            Variables(["HTTP_PROXY": "p"], "direct"),
+            Variables(["http_proxy": "p", "all_proxy": "r"], "p:80"),
+            Variables(["all_proxy": "r"], "r:80"),
+            Variables(["ALL_PROXY": "r"], "r:80"),
+            Variables(["all_proxy": "r", "ALL_PROXY": "s"], "r:80"),
+            Variables(["http_proxy": ""], "direct"),
+            Variables(["http_proxy": "", "all_proxy": "r"], "r:80"),
+            Variables(["https_proxy": "p"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "*"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "a.org, example.com,b.org"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "a.org EXAMPLE.COM"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": ".com"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "com"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "ample.com"], "p:80"),
+            Variables(["http_proxy": "p", "no_proxy": "example.com."], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "10.0.0.0/8"], "direct", url: "http://10.1.2.3/"),
+            Variables(["http_proxy": "p", "no_proxy": "example.com:80"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "example.com:81"], "p:80"),
+            Variables(["http_proxy": "p", "no_proxy": "example.org,,:,/"], "p:80"),
+            Variables(["http_proxy": "p", "NO_PROXY": "example.com"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "", "NO_PROXY": "example.com"], "direct"),
+            Variables(["http_proxy": "p", "no_proxy": "example.org", "NO_PROXY": "example.com"], "p:80"),
+            Variables(
                 ["http_proxy": "socks5://p"], "“socks5” proxies are not supported; Purl speaks to “http” ones"),
-            Environment(["http_proxy": "http://me:secret@"], "“” names no proxy"),
-            Environment(["http_proxy": "p:99999"], "“p:99999” names no proxy"),
+            Variables(["http_proxy": "http://me:secret@"], "“” names no proxy"),
+            Variables(["http_proxy": "p:99999"], "“p:99999” names no proxy"),
+            Variables(["http_proxy": "a b c"], "“a b c” names no proxy"),
         ])
-    func environment(row: Environment) throws {
+    func environment(row: Variables) throws {
         let configuration = URLSessionConfiguration.ephemeral
-        #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == "direct")
-        configuration.usesEnvironmentProxies = true
-        #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == row.route)
-        // A dictionary, even an empty one, takes precedence.
+        configuration.proxyVariables = row.values
+        #expect(try Self.route(ProxyRules(configuration.snapshot), row.url) == row.route)
         configuration.connectionProxyDictionary = [:]
-        #expect(try Self.route(ProxyRules(configuration.snapshot, environment: row.variables)) == "direct")
+        #expect(try Self.route(ProxyRules(configuration.snapshot), row.url) == "direct")
+    }
+
+    @Test(
+        "The environment's proxy is never used for this machine",
+        arguments: [
+            ("localhost", true), ("LOCALHOST.", true), ("a.localhost", true), ("127.0.0.1", true), ("127.1.2.3", true),
+            ("[::1]", true), ("[::ffff:127.0.0.1]", true), ("128.0.0.1", false), ("[::2]", false),
+            ("notlocalhost", false), ("localhost.example.com", false),
+        ])
+    func thisMachine(host: String, isDirect: Bool) throws {
+        let rules = ProxyRules(environment: ["http_proxy": "broken:99999"])
+        let route = try Self.route(rules, "http://\(host):8080/file")
+        #expect(route == (isDirect ? "direct" : "“broken:99999” names no proxy"))
     }
 }

@@ -114,7 +114,7 @@ func expectError(
     let error = error as? URLError
     #expect(error?.code == code, sourceLocation: sourceLocation)
     #expect(error?.failingURL == url, sourceLocation: sourceLocation)
-    #expect(error?.localizedDescription.isEmpty == false, sourceLocation: sourceLocation)
+    #expect(error?.failureSentence.isEmpty == false, sourceLocation: sourceLocation)
 }
 
 /// The POSIX error at the bottom of an error.

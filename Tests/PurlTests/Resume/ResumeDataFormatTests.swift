@@ -18,10 +18,11 @@ struct ResumeDataFormatTests {
         let entries = try Tampering.entries(of: paused.blob)
         #expect(
             entries.keys.sorted() == [
-                "bytesReceived", "currentRequest", "originalRequest", "partialName", "tailDigest", "totalBytes",
-                "validator", "version",
+                "boot", "bytesReceived", "currentRequest", "originalRequest", "partialName", "state", "tailDigest",
+                "totalBytes", "validator", "version",
             ])
         #expect(entries["version"] as? Int == 1)
+        #expect(entries["state"] as? String == "stopped")
         #expect(entries["bytesReceived"] as? Int == 100_000)
         #expect(entries["totalBytes"] as? Int == 300_000)
         #expect(entries["validator"] as? String == "\"v1\"")

@@ -17,7 +17,7 @@ struct ResumeFailureTests {
         let outcome = await paused.resume()
         expectError(outcome.error, .badServerResponse, about: paused.server.url(PausedDownload.path))
         #expect(outcome.events == [.completed(.badServerResponse)])
-        #expect(outcome.error?.localizedDescription.contains("\(status)") == true)
+        #expect(outcome.error?.failureSentence.contains("\(status)") == true)
         #expect(try Data(contentsOf: paused.partial) == before)
 
         let blob = try #require(outcome.error?.downloadTaskResumeData)

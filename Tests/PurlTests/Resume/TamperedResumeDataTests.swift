@@ -118,8 +118,22 @@ struct TamperedResumeDataTests {
             entries["originalRequest"] = request
         }.apply(to: paused.blob)
         let outcome = await paused.resume(blob)
-        #expect(outcome.error != nil)
-        #expect(paused.server.requests.allSatisfy { $0.fields["X-Evil"] == nil })
+        #expect(paused.server.requests.allSatisfy { $0.fields["X-Evil"] == nil && $0.fields["X-Note"] == nil })
+        #expect(outcome.file == nil || outcome.file == paused.content.data)
+    }
+
+    @Test("Resume data cannot name a file of this machine")
+    func localFile() async throws {
+        let paused = try await PausedDownload()
+        let blob = try Tampering("url") { entries in
+            for key in ["originalRequest", "currentRequest"] {
+                var request = entries[key] as? [String: Any] ?? [:]
+                request["url"] = "file:///etc/hosts"
+                entries[key] = request
+            }
+        }.apply(to: paused.blob)
+        let outcome = await paused.resume(blob)
+        #expect(outcome.error?.code == .unsupportedURL)
         #expect(outcome.file == nil)
     }
 

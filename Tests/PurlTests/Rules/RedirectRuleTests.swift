@@ -60,6 +60,7 @@ struct RedirectRuleTests {
         ("http://a.example/x", "http://a.example:81/y", false),
         ("http://a.example/x", "https://a.example/y", false),
         ("http+unix://%2Frun%2FA.s/x", "http+unix://%2Frun%2FA.s/y", true),
+        ("http+unix://%2Frun%2FA.s/x", "//%2Frun%2FA.s/y", true),
     ]
 
     @Test("Credentials are kept within an origin only", arguments: origins)
@@ -73,8 +74,9 @@ struct RedirectRuleTests {
 
     @Test(
         "A redirect to a Unix-domain socket is refused, except from the same one",
-        arguments: ["http://a.example/x", "http+unix://%2Frun%2Fa.s/x"])
-    func localSocket(from: String) {
-        #expect(throws: TransferFailure.self) { try next(302, from: from, to: "http+unix://%2Frun%2FA.s/y") }
+        arguments: ["http://a.example/x", "http+unix://%2Frun%2Fa.s/x", "http+unix://%2Frun%2FA.s:80/x"],
+        ["http+unix://%2Frun%2FA.s/y", "http+unix://%2Frun%2FA.s:80/y"])
+    func localSocket(from: String, to: String) {
+        #expect(throws: TransferFailure.self) { try next(302, from: from, to: to) }
     }
 }

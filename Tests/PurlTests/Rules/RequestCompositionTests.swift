@@ -107,6 +107,26 @@ struct RequestCompositionTests {
         #expect(try head { $0.storage = .newFile }.fields["Accept-Encoding"] == "identity")
     }
 
+    @Test(
+        "An entity tag is sent back as the bytes it came in",
+        arguments: [[0xE9], [0xC3, 0xA9], [0x80, 0xFF], [0x61]] as [[UInt8]])
+    func tagBytes(tag: [UInt8]) throws {
+        let text = Array("HTTP/1.1 206 x\r\nETag: \"".utf8) + tag + Array("\"\r\n\r\n".utf8)
+        var parser = ResponseHeadParser()
+        var position = 0
+        let response = try #require(try parser.parse(text.span.bytes, from: &position))
+        let request = URLRequest(url: try #require(URL(string: "http://a.example/x")))
+        let validator = try #require(Resumability.validator(for: request, response: response))
+        for (condition, name) in [(ResumePoint.Condition.ifRange, "If-Range"), (.ifMatch, "If-Match")] {
+            let point = ResumePoint(offset: 7, total: nil, validator: validator, condition: condition)
+            let head = try head { $0.storage = .open(isDownload: true, point: point, holdsResumeData: true) }
+            var sent: [UInt8] = []
+            try head.encode(into: &sent)
+            let line = Array("\r\n\(name): \"".utf8) + tag + Array("\"\r\n".utf8)
+            #expect(Data(sent).range(of: Data(line)) != nil)
+        }
+    }
+
     @Test("Expect is sent only with content, and Upgrade only where the delegate can become a stream")
     func expectationsAndUpgrades() throws {
         let change = { (composer: inout RequestComposer) in

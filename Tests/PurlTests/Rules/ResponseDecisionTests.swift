@@ -29,7 +29,9 @@ struct ResponseDecisionTests {
         case .useStored(_, let age, let isConfirmed): "use stored, age \(age ?? -1), confirmed \(isConfirmed)"
         case .sendWithoutConditions: "send without conditions"
         case .redirect(let next): "redirect to \(next.httpMethod ?? "") \(next.url?.absoluteString ?? "")"
-        case .append(let total): "append up to \(total)"
+        case .append(let part):
+            "append \(part.overlap > 0 ? "after \(part.overlap) " : "")up to \(part.end) of \(part.total)"
+        case .requestRestOfSame: "request rest of same"
         case .replace: "replace"
         case .complete: "complete"
         case .requestWhole: "request whole"
@@ -136,8 +138,11 @@ struct ResponseDecisionTests {
     private static let part: HeaderFields = ["Content-Range": "bytes 4-9/10", "ETag": "\"v1\""]
 
     static let ofResumedBodies: [(status: Int, HeaderFields, isDownload: Bool, decision: String)] = [
-        (206, part, true, "append up to 10"),
-        (206, part, false, "append up to 10"),
+        (206, part, true, "append up to 10 of 10"),
+        (206, part, false, "append up to 10 of 10"),
+        (200, ["ETag": "\"v1\""], true, "request rest of same"),
+        (200, ["ETag": "\"v1\""], false, "request rest of same"),
+        (206, ["Content-Range": "bytes 4-9/10"], true, "request whole"),
         (206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""], true, "request whole"),
         (206, ["Content-Range": "bytes 4-9/10", "ETag": "\"v2\""], true, "request whole"),
         (206, ["Content-Range": "bytes 4-10/11"], true, "request whole"),

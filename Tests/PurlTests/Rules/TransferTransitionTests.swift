@@ -9,7 +9,7 @@ struct TransferTransitionTests {
         (.delayed, .delayed, .asking, .opening),
         (.asking, nil, nil, .opening),
         (.opening, nil, nil, nil),
-        (.loading, nil, nil, nil),
+        (.loading, nil, nil, .opening),
         (.finishing, nil, nil, nil),
         (.stopping, nil, nil, nil),
         (.concluded, nil, nil, nil),

@@ -92,6 +92,28 @@ struct TaskDelegateCallTests {
         session.finishTasksAndInvalidate()
     }
 
+    @Test("prefersIncrementalDelivery is false for tasks with a handler and for downloads, until it is set")
+    func incrementalDefaults() {
+        let session = sandbox.session()
+        let url = server.url("/file")
+        let request = URLRequest(url: url)
+        let incremental: [URLSessionTask] = [
+            session.dataTask(with: url), session.uploadTask(with: request, from: Data()),
+            session.uploadTask(withStreamedRequest: request), session.webSocketTask(with: url),
+            session.streamTask(withHostName: "localhost", port: 1),
+        ]
+        let whole: [URLSessionTask] = [
+            session.dataTask(with: url) { _, _, _ in },
+            session.uploadTask(with: request, from: Data()) { _, _, _ in },
+            session.downloadTask(with: url), session.downloadTask(with: url) { _, _, _ in },
+        ]
+        #expect(incremental.map(\.prefersIncrementalDelivery) == incremental.map { _ in true })
+        #expect(whole.map(\.prefersIncrementalDelivery) == whole.map { _ in false })
+        for task in whole { task.prefersIncrementalDelivery = true }
+        #expect(whole.map(\.prefersIncrementalDelivery) == whole.map { _ in true })
+        session.invalidateAndCancel()
+    }
+
     @Test("With prefersIncrementalDelivery false a long body is delivered a buffer at a time")
     func portions() async throws {
         let observer = TaskWitness()
@@ -138,9 +160,8 @@ struct TaskDelegateCallTests {
         #expect(copy.httpShouldUsePipelining)
         #expect(copy.shouldUseExtendedBackgroundIdleMode)
         var request = URLRequest(url: server.url("/file"))
-        let plain = request
         request.httpShouldUsePipelining = true
-        #expect(request != plain)
+        #expect(request.httpShouldUsePipelining)
         session.invalidateAndCancel()
     }
 }

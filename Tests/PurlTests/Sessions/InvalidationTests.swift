@@ -127,6 +127,22 @@ struct InvalidationTests {
         #expect(sandbox.partialNames == [])
     }
 
+    @Test("invalidateAndCancel sends no request that waits for a connection")
+    func cancellingManyThatWait() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let witness = Witness()
+        let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 2 }
+        let tasks = (0..<500).map { _ in session.dataTask(with: server.url("/stalled")) }
+        for task in tasks { task.resume() }
+        await witness.wait { $0.count { $0 == .response(200) } == 2 }
+        session.invalidateAndCancel()
+        await witness.wait { $0.contains(.invalid) }
+        await server.waitUntilDisconnected()
+        #expect(witness.events.count { $0 == .completed(.cancelled) } == 500)
+        #expect(server.requests.count == 2)
+    }
+
     @Test("finishTasksAndInvalidate waits for tasks that are not resumed yet")
     func finishing() async throws {
         let server = try makeServer()
@@ -204,7 +220,7 @@ struct InvalidationTests {
         #expect(results.withLock { $0.map(\.isEmpty) } == [true, true])
         for result in results.withLock({ $0 }) {
             #expect(result.error?.failingURL == server.url("/file"))
-            #expect(result.error?.localizedDescription.isEmpty == false)
+            #expect(result.error?.failureSentence.isEmpty == false)
         }
         #expect(silent.error is URLError)
         #expect(server.requests.isEmpty)

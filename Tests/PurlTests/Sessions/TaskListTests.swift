@@ -93,6 +93,29 @@ struct TaskListTests {
         #expect(tasks == [])
     }
 
+    @Test("After invalidateAndCancel no task is listed, also when one is resumed late")
+    func cancelled() async throws {
+        let server = try makeServer()
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        let barrier = CallBarrier()
+        session.delegateQueue.addOperation { barrier.pass() }
+        let url = server.url("/stalled")
+        let tasks = [session.dataTask(with: url), session.dataTask(with: url), session.downloadTask(with: url)]
+        tasks[0].resume()
+        // Before the calls about the cancelled tasks.
+        let counts = EventLog<[Int]>()
+        session.getAllTasks { counts.append([$0.count]) }
+        session.getTasksWithCompletionHandler { counts.append([$0.count, $1.count, $2.count]) }
+        session.invalidateAndCancel()
+        for task in tasks + [session.dataTask(with: url)] { task.resume() }
+        #expect(tasks.map(\.state) == [.canceling, .canceling, .canceling])
+        barrier.open()
+        await counts.wait { $0.count == 2 }
+        #expect(counts.events == [[0], [0, 0, 0]])
+        #expect(await session.allTasks == [])
+    }
+
     @Test(
         "reset and flush call their handler on the queue, and later tasks use new connections",
         arguments: ["reset", "flush"])

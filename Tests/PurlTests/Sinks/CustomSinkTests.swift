@@ -69,7 +69,7 @@ struct CustomSinkTests {
         expectError(outcome.error, code, about: bench.url)
         let underlying = outcome.error?.userInfo[NSUnderlyingErrorKey] as? ScriptedSink.Refusal
         #expect(underlying == ScriptedSink.Refusal(call: call))
-        #expect(outcome.error?.localizedDescription.contains("\(call.rawValue) was refused") == true)
+        #expect(outcome.error?.failureSentence.contains("\(call.rawValue) was refused") == true)
         #expect(outcome.events.last == .completed(code))
         #expect(sink.timesClosed == 1)
         #expect(!sink.overlaps)

@@ -74,10 +74,32 @@ struct FileSinkTests {
     func noRanges(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
-        bench.answer(bench.good.ignoringRange())
+        bench.answer(bench.good.acceptRanges("none").ignoringRange())
         await bench.run()
         #expect(bench.bytes == bench.content.data)
         #expect(bench.ranges == ["bytes=100000-"])
+    }
+
+    @Test("A server that ignores If-Range is asked with If-Match", arguments: SinkKind.allCases)
+    func ignoredCondition(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        await bench.writeTheBeginning()
+        bench.answer(bench.good.ignoringRange(times: 1))
+        let outcome = await bench.run()
+        #expect(outcome.events == [.response(206), .completed(nil)])
+        #expect(bench.bytes == bench.content.data)
+        #expect(bench.ranges == ["bytes=100000-", "bytes=100000-"])
+    }
+
+    @Test("The delegate receives the first of several parts, and the sink all of them", arguments: SinkKind.allCases)
+    func parts(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        await bench.writeTheBeginning()
+        bench.answer(ResumeAnswerTests.parts(of: bench.content, length: 80_000, early: 3))
+        let outcome = await bench.run()
+        #expect(outcome.events == [.response(206), .completed(nil)])
+        #expect(bench.bytes == bench.content.data)
+        #expect(bench.ranges == ["bytes=100000-", "bytes=180000-", "bytes=260000-"])
     }
 
     @Test("A newer version that breaks off leaves its own beginning only", arguments: SinkKind.allCases)
@@ -138,7 +160,7 @@ struct FileSinkTests {
     }
 
     static let withoutValidator: [@Sendable (Reply) -> Reply] = [
-        { $0 }, { $0.entityTag("W/\"v1\"") }, { $0.entityTag("\"v1\"").acceptRanges(nil) },
+        { $0 }, { $0.entityTag("W/\"v1\"") }, { $0.entityTag("\"v1\"").acceptRanges("none") },
         { $0.entityTag("\"v1\"").field("Content-Encoding", "br") },
     ]
 

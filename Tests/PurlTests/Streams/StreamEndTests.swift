@@ -133,7 +133,7 @@ struct StreamEndTests {
         await stage.witness.completion()
         #expect(stage.witness.events == [.metrics(transactions: 1), .completed(.networkConnectionLost)])
         #expect(stage.witness.error?.failingURL?.absoluteString == "tcp://127.0.0.1:\(stage.server.port)")
-        #expect(stage.witness.error?.localizedDescription.isEmpty == false)
+        #expect(stage.witness.error?.failureSentence.isEmpty == false)
         #expect(try await task.text(2) == "bc")
         await #expect(errorCode { _ = try await task.text(1) } == .networkConnectionLost)
         await #expect(errorCode { try await task.write("x") } == .networkConnectionLost)

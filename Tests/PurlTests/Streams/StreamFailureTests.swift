@@ -18,7 +18,7 @@ struct StreamFailureTests {
         await #expect(errorCode { _ = try await task.text(1) } == .badURL)
         await stage.witness.completion()
         #expect(stage.witness.events.last == .completed(.badURL))
-        #expect(stage.witness.error?.localizedDescription.isEmpty == false)
+        #expect(stage.witness.error?.failureSentence.isEmpty == false)
         stage.session.invalidateAndCancel()
     }
 
@@ -29,7 +29,7 @@ struct StreamFailureTests {
         task.resume()
         await stage.witness.completion()
         #expect(stage.witness.events.last == .completed(.badURL))
-        #expect(stage.witness.error?.localizedDescription.contains("\(port)") == true)
+        #expect(stage.witness.error?.failureSentence.contains("\(port)") == true)
         stage.session.invalidateAndCancel()
     }
 
@@ -119,7 +119,7 @@ struct StreamFailureTests {
                 .handler("wrote true"), .handler("read 8"), .handler("true"), .metrics(transactions: 1),
                 .completed(.unsupportedURL),
             ])
-        #expect(witness.error?.localizedDescription.contains("TLS") == true)
+        #expect(witness.error?.failureSentence.contains("TLS") == true)
     }
 
     @Test("A stream task of an invalid session fails")

@@ -61,7 +61,7 @@ struct StreamProxyTests {
         task.resume()
         await #expect(errorCode { _ = try await task.text(1) } == .cannotConnectToHost)
         await stage.witness.completion()
-        #expect(stage.witness.error?.localizedDescription.contains("\(status)") == true)
+        #expect(stage.witness.error?.failureSentence.contains("\(status)") == true)
         #expect(proxy.requests.map(\.method) == ["CONNECT"])
         stage.session.invalidateAndCancel()
     }

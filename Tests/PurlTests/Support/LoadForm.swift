@@ -153,11 +153,11 @@ extension Outcome {
     }
 
     /// The error's description.
-    var sentence: String { error?.localizedDescription ?? "" }
+    var sentence: String { error?.failureSentence ?? "" }
 
     /// Whether the description is a sentence, and not Foundation's fallback.
     private static func isSentence(_ error: URLError) -> Bool {
-        let text = error.localizedDescription
+        let text = error.failureSentence
         return text.count > 10 && text.hasSuffix(".") && !text.contains("could not be completed")
     }
 }

@@ -35,6 +35,7 @@ final class Sandbox: Sendable {
     func configuration(_ change: (URLSessionConfiguration) -> Void = { _ in }) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.partialDownloadsDirectory = partials
+        configuration.proxyVariables = [:]
         // On a busy machine a test may not run for long; its transfers must not time out meanwhile.
         configuration.timeoutIntervalForRequest = 250
         change(configuration)

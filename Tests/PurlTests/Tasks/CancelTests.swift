@@ -20,7 +20,7 @@ struct CancelTests {
     private func expectCancelled(_ error: URLError?, _ url: URL?) {
         #expect(error?.code == .cancelled)
         #expect(error?.failingURL == url)
-        #expect(error?.localizedDescription.isEmpty == false)
+        #expect(error?.failureSentence.isEmpty == false)
     }
 
     // MARK: At every stage

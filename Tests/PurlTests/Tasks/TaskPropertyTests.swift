@@ -110,7 +110,7 @@ struct TaskPropertyTests {
         let error = try #require(task.error as? URLError)
         #expect(error.code == .networkConnectionLost)
         #expect(error.failingURL == server.url("/cut"))
-        #expect(!error.localizedDescription.isEmpty)
+        #expect(!error.failureSentence.isEmpty)
         #expect(error.code == witness.error(of: task)?.code)
         #expect(task.countOfBytesReceived == 70_000)
         #expect(task.countOfBytesExpectedToReceive == 100_000)

@@ -62,7 +62,7 @@ struct BackgroundUploadTests {
         let size = Int64(content.size)
         #expect(
             await launch.events() == [
-                .sent(size, of: size), .response(200), .data(4), .completed(nil), .eventsFinished,
+                .sent(size, of: size), .data(4), .completed(nil), .eventsFinished,
             ])
         #expect(server.requests.map(\.method) == ["PUT"])
         #expect(server.requests.map { $0.fields["Content-Type"] } == ["text/x"])

@@ -120,7 +120,10 @@ struct UploadTests {
         let (body, _) = try await session.upload(
             for: Upload.request(url), from: Data("this".utf8), delegate: witness)
         #expect(body == Data("end".utf8))
-        #expect(witness.events == [.redirect(307, to: "/end")])
+        #expect(
+            witness.events == [
+                .sent(4, of: 4), .redirect(307, to: "/end"), .sent(4, of: 4), .response(200), .data(3),
+            ])
         session.invalidateAndCancel()
     }
 

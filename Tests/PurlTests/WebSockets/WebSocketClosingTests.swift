@@ -16,6 +16,9 @@ struct WebSocketClosingTests {
     func serverCloses(sent: Int?, reason: String, code: Code, status: Int) async throws {
         let stage = try await WebSocketStage(.listening.text("a").text("b").close(sent, reason: reason))
         let task = try stage.open()
+        #expect(try await task.receive().text == "a")
+        #expect(try await task.receive().text == "b")
+        await expectClosed(task)
         await stage.witness.completion()
         let told = reason.isEmpty ? nil : reason
         #expect(
@@ -24,9 +27,6 @@ struct WebSocketClosingTests {
         #expect(task.closeCode == code)
         #expect(task.closeStatus == status)
         #expect(task.closeReason == told.map { Data($0.utf8) })
-        #expect(try await task.receive().text == "a")
-        #expect(try await task.receive().text == "b")
-        await expectClosed(task)
         let seen = await stage.server.waitForWebSocket { $0.ending != nil }
         // RFC 6455 §5.5.1: the close frame is echoed with its code.
         #expect(seen?.hasReceivedClose == true)
@@ -164,6 +164,19 @@ struct WebSocketClosingTests {
         #expect(seen?.hasReceivedClose == true)
         #expect(seen?.closeCode == nil)
         await stage.server.waitUntilDisconnected()
+    }
+
+    @Test("A message that is sent just before cancel() reaches the server")
+    func cancelAfterSend() async throws {
+        let stage = try await WebSocketStage(.listening)
+        let task = try stage.open()
+        await stage.witness.opening()
+        task.send(.string("last words")) { _ in }
+        task.cancel()
+        await stage.witness.completion()
+        let seen = await stage.server.waitForWebSocket { $0.ending != nil }
+        #expect(seen?.messages == [.text("last words")])
+        #expect(seen?.hasReceivedClose == true)
     }
 
     @Test("A task that is cancelled before the handshake ends fails with cancelled", arguments: [false, true])

@@ -122,26 +122,47 @@ struct WebSocketHandshakeTests {
         #expect(stage.witness.events.last == .completed(code))
         #expect(!stage.witness.events.contains(.opened(nil)))
         #expect(stage.witness.error?.failingURL == (try stage.url("/refused")))
-        #expect(stage.witness.error?.localizedDescription.isEmpty == false)
+        #expect(stage.witness.error?.failureSentence.isEmpty == false)
         if name == "not found" { #expect((task.response as? HTTPURLResponse)?.statusCode == 404) }
         stage.session.finishTasksAndInvalidate()
         await stage.server.waitUntilDisconnected()
     }
 
     static let urls: [(String, URLError.Code)] = [
-        ("wss://127.0.0.1/", .unsupportedURL), ("http://127.0.0.1/", .unsupportedURL),
-        ("https://127.0.0.1/", .unsupportedURL), ("ftp://127.0.0.1/", .unsupportedURL),
+        ("wss://127.0.0.1/", .unsupportedURL), ("https://127.0.0.1/", .unsupportedURL),
+        ("ftp://127.0.0.1/", .unsupportedURL),
         ("data:,hello", .unsupportedURL), ("ws:///nowhere", .badURL), ("ws://127.0.0.1:99999/", .badURL),
     ]
 
-    @Test("A WebSocket task fails for any URL but a ws: one", arguments: urls)
+    @Test("webSocketTask(with:) takes an http: URL as a ws: one")
+    func httpURL() async throws {
+        let stage = try await WebSocketStage()
+        let url = stage.server.url("/ws")
+        let tasks = [
+            stage.session.webSocketTask(with: url), stage.session.webSocketTask(with: URLRequest(url: url)),
+            stage.session.webSocketTask(with: url, protocols: ["chat"]),
+        ]
+        for task in tasks {
+            task.resume()
+            try await task.send(.string("hello"))
+            #expect(try await task.receive().text == "hello")
+            #expect(task.originalRequest?.url == url)
+        }
+        // All handshakes are made with one server, one at a time, by the rules for ws:.
+        #expect(stage.server.requests.allSatisfy { $0.fields["Upgrade"] == "websocket" })
+        stage.session.invalidateAndCancel()
+    }
+
+    @Test("A WebSocket task fails for any URL but a ws: or an http: one", arguments: urls)
     func unsupported(text: String, code: URLError.Code) async throws {
         let stage = try await WebSocketStage()
         let task = stage.session.webSocketTask(with: try #require(URL(string: text)))
         task.resume()
         await #expect(errorCode { _ = try await task.receive() } == code)
         await stage.witness.completion()
-        if text.hasPrefix("wss") { #expect(stage.witness.error?.localizedDescription.contains("TLS") == true) }
+        if text.hasPrefix("wss") || text.hasPrefix("https") {
+            #expect(stage.witness.error?.failureSentence.contains("TLS") == true)
+        }
     }
 
     @Test("A data task cannot load a ws: URL")

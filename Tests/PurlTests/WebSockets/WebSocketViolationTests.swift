@@ -36,7 +36,7 @@ struct WebSocketViolationTests {
         await stage.witness.completion()
         #expect(stage.witness.events == [.opened(nil), .metrics(transactions: 1), .completed(code)])
         #expect(task.closeCode.rawValue == status)
-        #expect(stage.witness.error?.localizedDescription.isEmpty == false)
+        #expect(stage.witness.error?.failureSentence.isEmpty == false)
         let seen = await stage.server.waitForWebSocket { $0.ending != nil }
         #expect(seen?.closeCode == status)
         #expect(seen?.violation == nil)

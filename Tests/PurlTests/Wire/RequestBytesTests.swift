@@ -133,8 +133,7 @@ struct RequestBytesTests {
             $0.httpMethod = "POST"
             $0.httpBody = Data("hello".utf8)
         },
-        post("an empty body", defaults + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n", "")
-        {
+        post("an empty body, which has no type", defaults + "Content-Length: 0\r\n", "") {
             $0.httpMethod = "POST"
             $0.httpBody = Data()
         },

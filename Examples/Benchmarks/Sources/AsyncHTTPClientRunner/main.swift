@@ -9,7 +9,7 @@ var configuration = HTTPClient.Configuration()
 configuration.timeout = .init(connect: .seconds(30), read: .seconds(600))
 
 switch Workload.fromArguments() {
-case .small(let url, let count, let concurrency):
+case .small(let url, let count, let concurrency), .awaited(let url, let count, let concurrency):
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = concurrency
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     try await SmallRequests(client, url.absoluteString, count, concurrency).run().print()
@@ -42,8 +42,7 @@ case .waiting(let url, let count):
     measurement.memoryBefore = before
     measurement.print()
     try await client.shutdown()
-}
-
-extension Duration {
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+case .echo:
+    // It has no WebSockets.
+    exit(2)
 }

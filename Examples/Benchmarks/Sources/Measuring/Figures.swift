@@ -33,3 +33,7 @@ public func residentMemory() -> Int {
     else { return 0 }
     return line.split(separator: " ").compactMap { Int($0) }.first ?? 0
 }
+
+extension Duration {
+    public var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

@@ -32,7 +32,12 @@ final class SmallRequests: @unchecked Sendable {
             configuration.httpCookieStorage = nil
             configuration.urlCache = nil
         }
-        session = URLSession(configuration: configuration)
+        var queue: OperationQueue?
+        if ProcessInfo.processInfo.environment["GIVEN_QUEUE"] != nil {
+            queue = OperationQueue()
+            queue?.maxConcurrentOperationCount = 1
+        }
+        session = URLSession(configuration: configuration, delegate: nil, delegateQueue: queue)
     }
 
     func run() {

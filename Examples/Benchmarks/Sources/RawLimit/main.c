@@ -1,7 +1,7 @@
-// What the system can do at best: a GET into a file with splice, a PUT from a file with sendfile. No HTTP beyond what it
-// takes to get at the bytes; IPv4 and a Content-Length only.
+// What the system can do at best: a GET into a file with splice, a PUT from a file with sendfile, a stream of events to
+// standard output. No HTTP beyond what it takes to get at the bytes; IPv4 and, but for events, a Content-Length only.
 //
-//     RawLimit download|upload HOST PORT PATH FILE
+//     RawLimit download|upload|events HOST PORT PATH FILE
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -91,10 +91,23 @@ static long long upload(int s, const char *path, const char *host, const char *f
     return status.st_size;
 }
 
+// Without JSON at the end, which would be taken for an event.
+static int events(int s, const char *path, const char *host) {
+    char buffer[65536];
+    dprintf(s, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host);
+    long long length;
+    size_t extra;
+    char *content = read_head(s, buffer, sizeof buffer, &extra, &length);
+    check(write(STDOUT_FILENO, content, extra) == (ssize_t)extra, "write");
+    for (ssize_t n; (n = read(s, buffer, sizeof buffer)) > 0;) check(write(STDOUT_FILENO, buffer, n) == n, "write");
+    return 0;
+}
+
 int main(int count, char **words) {
     if (count != 6) return 2;
     double start = now();
     int s = dial(words[2], atoi(words[3]));
+    if (strcmp(words[1], "events") == 0) return events(s, words[4], words[2]);
     int gets = strcmp(words[1], "download") == 0;
     long long bytes = (gets ? download : upload)(s, words[4], words[2], words[5]);
     printf("{\"seconds\":%f,\"requests\":1,\"bytes\":%lld}\n", now() - start, bytes);

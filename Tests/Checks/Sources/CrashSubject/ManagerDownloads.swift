@@ -49,8 +49,10 @@ final class ManagerAttempts: Attempts {
     var bytesRecorded: Int64? {
         let folder = configuration.unfinishedDirectory
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        let record = names.first { $0.hasSuffix(".resume") }
-        return record.flatMap { ResumeRecord(contentsOf: folder.appendingPathComponent($0)) }?.bytesReceived
+        guard let name = names.first(where: { $0.hasSuffix(".resume") }) else { return nil }
+        let record = folder.appendingPathComponent(name)
+        let bytes = record.deletingPathExtension().appendingPathExtension("part")
+        return ResumeRecord(contentsOf: record, of: bytes)?.bytesReceived
     }
 
     func next() async throws -> URL {

@@ -14,6 +14,12 @@ enum AuthenticationScenarios {
         Scenario("authentication.no-credential") { stage in
             await stage.load(door(stage), Recorder(challenge: { _ in (.useCredential, nil) }))
         },
+        Scenario("authentication.after-redirect") { stage in
+            _ = door(stage)
+            let url = stage.server.route("/old-door", .redirect(302, to: "/door"))
+            await stage.load(url, Recorder(challenge: { _ in (.useCredential, me("secret")) }))
+            stage.noteRequests()
+        },
         Scenario("authentication.default") { stage in await stage.load(door(stage)) },
         Scenario("authentication.cancel") { stage in
             await stage.load(door(stage), Recorder(challenge: { _ in (.cancelAuthenticationChallenge, nil) }))
@@ -47,6 +53,19 @@ enum AuthenticationScenarios {
                 return (.performDefaultHandling, nil)
             })
             await stage.load(door(stage), recorder)
+        },
+        Scenario("authentication.no-realm") { stage in
+            let recorder = Recorder(challenge: { challenge in
+                stage.note("realm", challenge.protectionSpace.realm)
+                return (.useCredential, me("secret"))
+            })
+            let url = stage.server.route(
+                "/door",
+                .computed { request in
+                    if request.fields["Authorization"] != nil { return .text("inside") }
+                    return .text("who?").status(401).field("WWW-Authenticate", "Basic")
+                })
+            await stage.load(url, recorder)
         },
         Scenario("authentication.user-in-url") { stage in
             _ = door(stage)
@@ -175,6 +194,19 @@ enum CredentialScenarios {
                 storage.set(URLCredential(user: "me", password: password, persistence: .forSession), for: space("r"))
             }
             stage.note("password", storage.credentials(for: space("r"))?["me"]?.password)
+        },
+        Scenario("credential.descriptions") { stage in
+            stage.noteDescription(space("r"))
+            stage.noteDescription(
+                URLProtectionSpace(
+                    host: "EXAMPLE.com", port: 80, protocol: nil, realm: nil,
+                    authenticationMethod: NSURLAuthenticationMethodHTTPDigest))
+            stage.note(
+                "host",
+                URLProtectionSpace(
+                    host: "EXAMPLE.com", port: 80, protocol: nil, realm: nil, authenticationMethod: nil
+                ).host)
+            stage.noteDescription(URLCredential(user: "me", password: "1", persistence: .none))
         },
         Scenario("credential.constants") { stage in
             stage.note("basic", NSURLAuthenticationMethodHTTPBasic)

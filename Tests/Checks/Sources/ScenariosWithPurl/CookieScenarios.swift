@@ -40,6 +40,39 @@ enum CookieScenarios {
                 for: page)
             stage.note("cookies", cookies.map { "\($0.name)=\($0.value)" }.sorted())
         },
+        Scenario("cookie.parse-lines") { stage in
+            let cookies = HTTPCookie.cookies(
+                withResponseHeaderFields: [
+                    "Set-Cookie": "a=1; Domain=example.com; Expires=Wed, 09 Jun 2100 10:18:14 GMT,\nb=2; Path=/, \nc=3"
+                ],
+                for: page)
+            stage.note("cookies", cookies.map { "\($0.name)=\($0.value) \($0.domain)" })
+        },
+        Scenario("cookie.parse-comments") { stage in
+            for field in [
+                "a=1; Comment=what it is for; CommentURL=http://example.com/why",
+                "a=1; Comment=one, two; CommentURL=x y",
+                "a=1; Comment; CommentURL", "a=1; Comment=; CommentURL=", "a=1; Comment=x;   =y; commenturl=z",
+            ] {
+                let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: page)
+                stage.note(field, cookies.map { "\($0.comment ?? "nil") \($0.commentURL?.absoluteString ?? "nil")" })
+            }
+        },
+        Scenario("cookie.parse-secure-value") { stage in
+            for field in ["a=1; Secure=1", "a=1; Secure=false", "a=1; HttpOnly=1"] {
+                let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: page)
+                stage.note(field, cookies.map { "secure \($0.isSecure) httpOnly \($0.isHTTPOnly)" })
+            }
+        },
+        Scenario("cookie.domain-with-two-dots") { stage in
+            let cookies = HTTPCookie.cookies(
+                withResponseHeaderFields: ["Set-Cookie": "a=1; Domain=..example.com; Path=/"], for: page)
+            stage.note("domains", cookies.map(\.domain))
+            let storage = URLSessionConfiguration.ephemeral.httpCookieStorage ?? .shared
+            storage.setCookies(cookies, for: page, mainDocumentURL: nil)
+            stage.note("stored", storage.cookies?.count)
+            for host in ["example.com", "www.example.com"] { stage.note(host, names(storage, "http://\(host)/")) }
+        },
         Scenario("cookie.parse-other-case") { stage in
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["set-cookie": "a=1"], for: page)
             stage.note("cookies", cookies.map { "\($0.name)=\($0.value)" })
@@ -59,6 +92,19 @@ enum CookieScenarios {
             ]
             for (number, properties) in table.enumerated() {
                 stage.note("\(number)", HTTPCookie(properties: properties).map(text))
+            }
+        },
+        Scenario("cookie.description") { stage in
+            let table: [[HTTPCookiePropertyKey: Any]] = [
+                [.expires: Date(timeIntervalSince1970: 1_900_000_000)],
+                [.expires: Date(timeIntervalSince1970: 1_900_000_000), .port: "80", .comment: "c c", .secure: "TRUE"],
+                [.version: "1", .port: "80,81", .discard: "TRUE"],
+            ]
+            for changes in table {
+                let properties: [HTTPCookiePropertyKey: Any] = [
+                    .name: "a", .value: "1", .domain: "example.com", .path: "/",
+                ]
+                stage.note("cookie", HTTPCookie(properties: properties.merging(changes) { $1 }))
             }
         },
         Scenario("cookie.request-fields") { stage in

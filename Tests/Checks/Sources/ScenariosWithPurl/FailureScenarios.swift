@@ -13,6 +13,16 @@ enum FailureScenarios {
                 stage.server.stop()
                 await LoadingScenarios.handled(stage, stage.server.url("/file"))
             },
+            Scenario("failure.password-in-url") { stage in
+                guard let url = URL(string: "nothing://me:secret@host.test/file") else { return }
+                let recorder = Recorder()
+                let task = stage.session(recorder).dataTask(with: url)
+                task.resume()
+                await recorder.completion()
+                let information = (recorder.error as NSError?)?.userInfo
+                stage.note("text", information?["NSErrorFailingURLStringKey"])
+                stage.note("failing URL", information?[NSURLErrorFailingURLErrorKey])
+            },
             Scenario("failure.request-timeout") { stage in
                 let url = stage.server.route("/file", .text("x").stalled(at: .beforeHead))
                 await stage.load(URLRequest(url: url, cachePolicy: .useProtocolCachePolicy, timeoutInterval: 1))
@@ -68,6 +78,8 @@ enum FailureScenarios {
                 task.cancel()
                 await recorder.completion()
                 stage.note("calls", recorder.calls.joined(separator: ", "))
+                // FoundationNetworking calls the delegate first, and changes the state on another thread.
+                while task.state == .canceling { await Task.yield() }
                 stage.note("state", task.state.rawValue)
                 if let error = recorder.error { stage.noteError(error) }
             },
@@ -89,6 +101,26 @@ enum FailureScenarios {
                 await stage.load(url)
             }
         } + [
+            Scenario("failure.no-url") { stage in
+                var request = URLRequest(url: stage.server.url("/file"))
+                request.url = nil
+                await stage.load(request)
+            },
+            Scenario("failure.sentences") { stage in
+                let recorder = Recorder()
+                let task = stage.session(recorder).dataTask(with: stage.server.route("/file", .text("x")))
+                task.cancel()
+                await recorder.completion()
+                stage.note("cancelled", task.error?.localizedDescription)
+                for address in ["gopher://127.0.0.1/", "http://no-such-host.invalid/"] {
+                    guard let url = URL(string: address) else { continue }
+                    do {
+                        _ = try await stage.session().data(from: url)
+                    } catch {
+                        stage.note(address, error.localizedDescription)
+                    }
+                }
+            },
             Scenario("failure.https-to-plain-server") { stage in
                 let url = URL(string: "https://127.0.0.1:\(stage.server.port)/") ?? stage.server.url
                 await stage.load(url)

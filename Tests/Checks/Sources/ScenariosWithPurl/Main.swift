@@ -12,7 +12,7 @@ enum Main {
         + DownloadScenarios.all + CookieScenarios.all + AuthenticationScenarios.all + FailureScenarios.all
         + RequestScenarios.all + ResponseScenarios.all + TaskScenarios.all + CredentialScenarios.all
         + CacheScenarios.all + StorageScenarios.all + ProtocolScenarios.all + PlaceScenarios.all
-        + RawValueScenarios.all + WebSocketScenarios.all
+        + RawValueScenarios.all + WebSocketScenarios.all + DelegateScenarios.all
 
     static func main() async {
         let words = CommandLine.arguments.dropFirst()

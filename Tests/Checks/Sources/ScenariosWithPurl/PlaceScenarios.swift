@@ -25,6 +25,25 @@ enum PlaceScenarios {
                 let (data, _) = try await stage.session().data(from: url)
                 stage.note("body", String(decoding: data, as: UTF8.self))
             },
+            Scenario("file-url.file") { stage in
+                let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).txt")
+                try Data("hello".utf8).write(to: file)
+                defer { try? FileManager.default.removeItem(at: file) }
+                do {
+                    let (data, response) = try await stage.session().data(from: file)
+                    stage.note("body", String(decoding: data, as: UTF8.self))
+                    stage.note("type", response.mimeType)
+                    stage.note("length", response.expectedContentLength)
+                } catch {
+                    stage.note("error", (error as NSError).code)
+                }
+            },
+            Scenario("file-url.refused") { stage in
+                for address in ["file:///nowhere/file", "file:///", "file:///dev/zero"] {
+                    guard let url = URL(string: address) else { continue }
+                    await stage.load(url)
+                }
+            },
             Scenario("proxy.dictionary") { stage in
                 await loadThroughProxy(stage, ["HTTPEnable": 1, "HTTPPort": Int(stage.server.port)])
             },
@@ -35,6 +54,39 @@ enum PlaceScenarios {
                 let port = Int(stage.server.port)
                 await loadThroughProxy(
                     stage, ["HTTPEnable": 1, "HTTPPort": port, "ExceptionsList": ["*.invalid"]])
+            },
+            Scenario("proxy.environment") { stage in
+                for name in ["http_proxy", "all_proxy"] {
+                    await loadInEnvironment(stage, [name: "http://127.0.0.1:\(stage.server.port)"])
+                }
+            },
+            Scenario("proxy.environment-user") { stage in
+                await loadInEnvironment(stage, ["http_proxy": "http://me:a%40b@127.0.0.1:\(stage.server.port)"])
+            },
+            Scenario("proxy.environment-exceptions") { stage in
+                let proxy = "127.0.0.1:\(stage.server.port)"
+                for exceptions in [
+                    "invalid", ".invalid", "NOWHERE.invalid", "a.org, nowhere.invalid", "a nowhere.invalid", "*",
+                ] {
+                    await loadInEnvironment(stage, ["http_proxy": proxy, "no_proxy": exceptions])
+                }
+                for exceptions in ["where.invalid", "nowhere", "a.org"] {
+                    await loadInEnvironment(stage, ["http_proxy": proxy, "no_proxy": exceptions])
+                }
+            },
+            Scenario("proxy.environment-capitals") { stage in
+                await loadInEnvironment(stage, ["HTTP_PROXY": "http://127.0.0.1:\(stage.server.port)"])
+            },
+            Scenario("proxy.environment-unreadable") { stage in
+                await loadInEnvironment(stage, ["http_proxy": "a b c"])
+            },
+            Scenario("proxy.environment-this-machine") { stage in
+                let proxy = ["http_proxy": "http://127.0.0.1:\(stage.server.port)"]
+                await loadInEnvironment(stage, proxy, stage.server.url("/file"))
+            },
+            Scenario("proxy.environment-switched-off") { stage in
+                let proxy = ["http_proxy": "http://127.0.0.1:\(stage.server.port)"]
+                await loadInEnvironment(stage, proxy) { $0.connectionProxyDictionary = [:] }
             },
             Scenario("proxy.configuration") { stage in
                 let configuration = URLSessionConfiguration.default
@@ -91,7 +143,8 @@ enum PlaceScenarios {
     private static let dataURLs = [
         ("plain", "data:,hello%20there"), ("base64", "data:text/plain;base64,aGVsbG8="),
         ("type", "data:text/html;charset=UTF-8,%3Cp%3E"), ("bad-base64", "data:;base64,%"),
-        ("no-comma", "data:hello"),
+        ("no-comma", "data:hello"), ("malformed-type", "data:text%2Fplain,hello"),
+        ("charset-without-type", "data:;charset=utf-8,%C3%A4"), ("no-type", "data:nothing,hello"),
     ]
 
     private static func pipelined(_ request: inout some Pipelining) -> Bool {
@@ -107,6 +160,23 @@ enum PlaceScenarios {
             configuration.connectionProxyDictionary = settings.merging(["HTTPProxy": "127.0.0.1"]) { $1 }
         }
         await stage.run(session.dataTask(with: url), recorder)
+        stage.noteRequests()
+    }
+
+    /// Loads with these proxy variables in the environment, and no others.
+    private static func loadInEnvironment(
+        _ stage: Stage, _ variables: [String: String], _ address: URL? = URL(string: "http://nowhere.invalid/file"),
+        _ change: @escaping (URLSessionConfiguration) -> Void = { _ in }
+    ) async {
+        guard let address else { return }
+        for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "no_proxy"] {
+            if let value = variables[name] { setenv(name, value, 1) } else { unsetenv(name) }
+        }
+        stage.note("variables", variables.map { "\($0)=\($1)" }.sorted().joined(separator: " "))
+        stage.server.fallback(.text("by the proxy"))
+        let recorder = Recorder()
+        let session = stage.session(recorder, change)
+        await stage.run(session.dataTask(with: address), recorder)
         stage.noteRequests()
     }
 

@@ -13,6 +13,11 @@ enum ProtocolScenarios {
                 stage.note("body", String(decoding: data, as: UTF8.self))
                 stage.noteResponse(response)
             },
+            Scenario("protocol.pieces-handler") { stage in
+                guard let url = URL(string: "http://host.stub/pieces") else { return }
+                let (data, _) = try await stage.session(nil, standIn).data(from: url)
+                stage.note("body", String(decoding: data, as: UTF8.self))
+            },
             Scenario("protocol.own-scheme") { stage in await load(stage, "mine://host.stub/file") },
             Scenario("protocol.download") { stage in
                 guard let url = URL(string: "http://host.stub/pieces") else { return }

@@ -62,12 +62,63 @@ enum RequestScenarios {
                 ("policy", { $0.cachePolicy = .reloadIgnoringLocalCacheData }),
                 ("document", { $0.mainDocumentURL = url }), ("cookies", { $0.httpShouldHandleCookies = false }),
                 ("cellular", { $0.allowsCellularAccess = false }),
+                ("URL", { $0.url = URL(string: "http://example.com/b") }),
+                ("no URL", { $0.url = nil }), ("service", { $0.networkServiceType = .video }),
             ]
             for (name, change) in changes {
                 other = one
                 change(&other)
-                stage.note(name, one == other)
+                stage.note(name, "\(one == other) \(one.hashValue == other.hashValue)")
             }
+        },
+        Scenario("request.relative-url") { stage in
+            let relative = URL(string: "c?d", relativeTo: url)
+            guard let relative else { return }
+            var request = URLRequest(url: relative)
+            stage.note(
+                "made", "\(request.url?.relativeString ?? "nil") \(request.url?.baseURL?.absoluteString ?? "nil")")
+            request.url = relative
+            stage.note(
+                "set", "\(request.url?.relativeString ?? "nil") \(request.url?.baseURL?.absoluteString ?? "nil")")
+            stage.note("description", request.description)
+            stage.note("object", NSURLRequest(url: relative).url?.baseURL)
+        },
+        Scenario("request.spelling") { stage in
+            var request = URLRequest(url: url)
+            request.setValue("1", forHTTPHeaderField: "X-Own")
+            request.setValue("2", forHTTPHeaderField: "X-OWN")
+            request.addValue("3", forHTTPHeaderField: "x-own")
+            stage.note("fields", request.allHTTPHeaderFields)
+            request.setValue(nil, forHTTPHeaderField: "x-own")
+            stage.note("fields", request.allHTTPHeaderFields)
+        },
+        Scenario("request.unsafe-values") { stage in
+            for value in ["a\r\nb", "a\rb", "a\nb", "a\0b", "a\n", "a\n b", "a\r\n b", "a\r\n\tb", "a\u{1}"] {
+                var request = URLRequest(url: url)
+                request.setValue(value, forHTTPHeaderField: "A")
+                stage.note("set", request.allHTTPHeaderFields)
+                request.setValue("1", forHTTPHeaderField: "A")
+                request.addValue(value, forHTTPHeaderField: "A")
+                stage.note("added", request.value(forHTTPHeaderField: "A"))
+            }
+        },
+        Scenario("request.unsafe-values-at-once") { stage in
+            var request = URLRequest(url: url)
+            request.allHTTPHeaderFields = ["A": "1\nB: 2", "C": "3"]
+            stage.note("A", request.value(forHTTPHeaderField: "A"))
+            stage.note("C", request.value(forHTTPHeaderField: "C"))
+        },
+        Scenario("request.empty-body") { stage in
+            let target = stage.server.route("/file", .text("hello"))
+            await stage.load(stage.request(target, "POST", body: ""))
+            await stage.load(stage.request(target, "POST", body: "a"))
+            stage.noteFields("Content-Type", "Content-Length")
+        },
+        Scenario("request.objects-descriptions") { stage in
+            let object = NSMutableURLRequest(url: url)
+            stage.noteDescription(object)
+            object.url = nil
+            stage.noteDescription(object)
         },
         Scenario("request.body-or-stream") { stage in
             var request = URLRequest(url: url)

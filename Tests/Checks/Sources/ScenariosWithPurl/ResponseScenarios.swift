@@ -48,6 +48,33 @@ enum ResponseScenarios {
                 stage.note(length, response?.expectedContentLength)
             }
         },
+        Scenario("response.http-codings") { stage in
+            for (name, value) in [
+                ("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "identity"), ("Content-Encoding", "gzip"),
+            ] {
+                let response = HTTPURLResponse(
+                    url: url, statusCode: 200, httpVersion: nil, headerFields: ["Content-Length": "5", name: value])
+                stage.note("\(name) \(value)", response?.expectedContentLength)
+            }
+        },
+        Scenario("response.names-with-slashes") { stage in
+            for name in ["a/b.txt", "../../etc/passwd", "/etc/passwd", "dir/"] {
+                let response = HTTPURLResponse(
+                    url: url, statusCode: 200, httpVersion: nil,
+                    headerFields: ["Content-Disposition": "attachment; filename=\(name)"])
+                stage.note(name, response?.suggestedFilename)
+            }
+        },
+        Scenario("response.descriptions") { stage in
+            for fields in [nil, ["content-type": "text/html", "Server": "a b", "Content-Length": "5"]] {
+                let response = HTTPURLResponse(url: url, statusCode: 404, httpVersion: nil, headerFields: fields)
+                if let response { stage.noteDescription(response) }
+            }
+        },
+        Scenario("response.plain-description") { stage in
+            stage.noteDescription(
+                URLResponse(url: url, mimeType: "text/plain", expectedContentLength: 5, textEncodingName: nil))
+        },
         Scenario("response.localized-strings") { stage in
             for status in Array(100...103) + Array(200...208) + Array(300...308) + Array(400...431) + Array(500...511)
                 + [0, 99, 226, 451, 299, 600, 999]

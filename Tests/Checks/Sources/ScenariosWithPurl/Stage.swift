@@ -20,6 +20,12 @@ struct Stage: Sendable {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
+    /// The description of an object, without its address.
+    func noteDescription(_ object: NSObject) {
+        let text = object.description
+        note("description", text.replacing(/0x[0-9a-f]+/, with: "ADDRESS"))
+    }
+
     /// A session without stored cookies, credentials and responses.
     func session(
         _ delegate: Recorder? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }

@@ -77,6 +77,20 @@ enum TaskScenarios {
             }
             _ = [task, download, upload]
         },
+        Scenario("task.all-cancelled-tasks") { stage in
+            let session = stage.session()
+            let url = stage.server.route("/file", .text("x").stalled(at: .beforeHead))
+            let (running, late) = (session.dataTask(with: url), session.dataTask(with: url))
+            running.resume()
+            session.invalidateAndCancel()
+            late.resume()
+            await withCheckedContinuation { continuation in
+                session.getAllTasks { tasks in
+                    stage.note("all", tasks.count)
+                    continuation.resume()
+                }
+            }
+        },
         Scenario("task.finish-and-invalidate") { stage in
             let recorder = Recorder()
             let session = stage.session(recorder)

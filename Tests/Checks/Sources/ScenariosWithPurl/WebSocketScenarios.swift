@@ -35,6 +35,30 @@ enum WebSocketScenarios {
             stage.note("calls", recorder.calls.joined(separator: ", "))
             stage.note("close code", task.closeCode)
         },
+        Scenario("websocket.messages-before-close") { stage in
+            stage.server.route("/ws", .webSocket(.listening.text("1").text("2").text("3").close(1000)))
+            let recorder = Recorder()
+            let task = stage.session(recorder).webSocketTask(with: try url(stage))
+            task.resume()
+            do {
+                while true { stage.note("received", try await task.receive()) }
+            } catch {
+                stage.note("error", "\((error as NSError).domain) \((error as NSError).code)")
+            }
+            await recorder.completion()
+            stage.note("calls", recorder.calls.joined(separator: ", "))
+        },
+        Scenario("websocket.http-url") { stage in
+            stage.server.route("/ws", .webSocket())
+            let recorder = Recorder()
+            let task = stage.session(recorder).webSocketTask(with: stage.server.url("/ws"))
+            task.resume()
+            await stage.server.wait { $0.requests.count == 1 }
+            stage.note("handshake", stage.server.requests.first?.fields["Upgrade"])
+            task.cancel()
+            await recorder.completion()
+            stage.note("last", recorder.calls.last)
+        },
     ]
 
     private static func url(_ stage: Stage) throws -> URL {

@@ -41,7 +41,11 @@ struct Stress: Sendable {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let arena = try Arena(ledger, folder, &dice)
+            let races = StateRaces(ledger: ledger, folder: folder)
+            let racesDice = dice.offspring()
+            async let raced: Void = races.run(until: .now + .seconds(seconds), racesDice)
             await call(arena, seconds, &dice)
+            await raced
             await end(arena)
             await checkRemains(ledger)
         } catch {
@@ -53,18 +57,27 @@ struct Stress: Sendable {
     /// A thread's work, which its own dice choose.
     private func call(_ arena: Arena, _ seconds: Double, _ dice: inout Dice) async {
         let deadline = ContinuousClock.now + .seconds(seconds)
+        await Self.onThreads(options.threads, &dice) { dice in
+            var calls: [String: Int] = [:]
+            while ContinuousClock.now < deadline, let act = dice.pick(Act.all) {
+                act.perform(arena, &dice)
+                calls[act.name, default: 0] += 1
+            }
+            arena.ledger.count(calls)
+        }
+    }
+
+    /// Does the same work on so many threads, each with dice of its own; returns when all have done it.
+    static func onThreads(
+        _ count: Int, _ dice: inout Dice, _ work: @escaping @Sendable (inout Dice) -> Void
+    ) async {
         let threads = DispatchGroup()
-        for _ in 0..<options.threads {
+        for _ in 0..<count {
             let own = dice.offspring()
             threads.enter()
             Thread {
                 var dice = own
-                var calls: [String: Int] = [:]
-                while ContinuousClock.now < deadline, let act = dice.pick(Act.all) {
-                    act.perform(arena, &dice)
-                    calls[act.name, default: 0] += 1
-                }
-                arena.ledger.count(calls)
+                work(&dice)
                 threads.leave()
             }.start()
         }
@@ -103,7 +116,7 @@ struct Stress: Sendable {
     }
 
     /// A tenth of a second.
-    private static func pause() async {
+    static func pause() async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) { continuation.resume() }
         }

@@ -72,6 +72,7 @@ final class ClientRun: Sendable {
         values.maximumBufferedBytesPerTask = plan.bufferLimit
         values.partialDownloadsDirectory = URL(fileURLWithPath: "/partials")
         values.httpMaximumConnectionsPerHost = 1
+        values.proxyVariables = [:]
         if !plan.usesCache { values.urlCache = nil }
         if plan.usesProxy {
             values.proxyDictionary = ProxyDictionary([

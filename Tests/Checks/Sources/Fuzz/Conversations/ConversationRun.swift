@@ -18,6 +18,7 @@ final class ConversationRun {
         values.dialler = InProcessDialler(server: server)
         values.maximumBufferedBytesPerTask = plan.bufferLimit
         values.httpMaximumConnectionsPerHost = 1
+        values.proxyVariables = [:]
         values.urlCache = nil
         if plan.usesProxy {
             values.proxyDictionary = ProxyDictionary([

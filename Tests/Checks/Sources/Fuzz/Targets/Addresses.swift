@@ -30,19 +30,18 @@ extension FuzzTarget {
         }
     }
 
-    /// `data:` URLs, and the files' names that any URL and `Content-Disposition` come to.
+    /// `data:` URLs.
     static let dataURLs = FuzzTarget("data-urls") { bytes in
         var choices = Choices(bytes)
-        let kind = choices.number(below: 3)
+        let isURL = choices.flag()
         let rest = choices.remainder()
         let text = String(decoding: rest, as: UTF8.self)
-        switch kind {
-        case 0:
+        if isURL {
             guard let url = URL(string: "data:" + text), DataURL.matches(url), let read = try? DataURL(url) else {
                 return
             }
             requireSame(read.response.expectedContentLength, Int64(read.content.count), "its length is known")
-        case 1:
+        } else {
             // Any bytes can be written in either way.
             let coded = Data(rest).base64EncodedString()
             let percent = rest.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -50,11 +49,30 @@ extension FuzzTarget {
                 guard let url = URL(string: text) else { continue }
                 requireSame((try? DataURL(url))?.content, Data(rest), "bytes come back")
             }
-        default:
-            let name = SuggestedFilename.choose(contentDisposition: text, url: URL(string: text))
-            require(!name.isEmpty && name.utf8.count <= 255, "a name has a possible length")
-            require(!name.contains("/") && !name.contains("\\") && name != "." && name != "..", "it is one component")
-            require(name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "and holds no controls")
+        }
+    }
+
+    /// Names of files: that any text comes to, and those that a URL and `Content-Disposition` suggest.
+    static let fileNames = FuzzTarget("file-names") { bytes in
+        var choices = Choices(bytes)
+        let limit = 64 + choices.number(below: 192)
+        let suffixes = choices.flag() ? [".part", ".resume", ".resume.new"] : []
+        let text = String(decoding: choices.remainder(), as: UTF8.self)
+        if let name = SafeFilename.make(from: text, maximumLength: limit, reservedSuffixes: suffixes) {
+            FileNames.requireSafe(name, maximumLength: limit)
+            require(!SafeFilename.hasSuffix(suffixes, name), "a reserved suffix is never last")
+            for suffix in suffixes { require(!name.lowercased().utf8.elementsEqual(suffix.utf8), "nor alone") }
+            let again = SafeFilename.make(from: name, maximumLength: limit, reservedSuffixes: suffixes)
+            require(again?.utf8.elementsEqual(name.utf8) == true, "a safe name stays as it is")
+        }
+        let suggested = SuggestedFilename.choose(contentDisposition: text, url: URL(string: text))
+        FileNames.requireSafe(suggested, maximumLength: SafeFilename.maximumLength)
+        let shown = URLPassword.hidden(in: text)
+        require(URLPassword.hidden(in: shown).utf8.elementsEqual(shown.utf8), "a hidden password stays hidden")
+        if let url = URL(string: text), let password = url.password(percentEncoded: true), !password.isEmpty {
+            requireSame(
+                URL(string: url.shownText)?.password(percentEncoded: false) ?? URLPassword.placeholder,
+                URLPassword.placeholder, "a URL is shown without its password")
         }
     }
 
@@ -90,6 +108,22 @@ extension FuzzTarget {
         ]
         guard let url = URL(string: "http://\(host)/"), let target = try? TargetURI(url) else { return }
         for rule in rules { _ = try? rule.proxy(for: target) }
+    }
+}
+
+private enum FileNames {
+    /// Bytes and scalars are looked at: as characters, a slash with a combining mark is none.
+    static func requireSafe(_ name: String, maximumLength: Int) {
+        require(!name.isEmpty && name.utf8.count <= maximumLength, "a name has a possible length")
+        let separators = [UInt8(ascii: "/"), UInt8(ascii: "\\")]
+        require(!name.utf8.contains(where: separators.contains), "it is one component")
+        require(![UInt8(ascii: "."), UInt8(ascii: "-")].contains(name.utf8.first), "neither hidden nor an option")
+        for scalar in name.unicodeScalars where scalar != "\u{200C}" && scalar != "\u{200D}" {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: fail("it holds \(scalar.value)")
+            default: break
+            }
+        }
     }
 }
 

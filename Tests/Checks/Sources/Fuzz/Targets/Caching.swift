@@ -99,10 +99,10 @@ extension FuzzTarget {
     ]
 
     private static func requireHosts(_ content: CookieContent, _ target: CookieURL) {
-        let domain = content.domain.hasPrefix(".") ? String(content.domain.dropFirst()) : content.domain
-        require(CookieDomain.covers(domain, host: target.host), "a server sets cookies for itself and above")
-        if content.domain.hasPrefix(".") {
-            require(CookieDomain.coversSubdomains(domain), "and never for a whole top level")
+        let key = CookieKey(content)
+        require(CookieDomain.covers(key.domain, host: target.host), "a server sets cookies for itself and above")
+        if !key.isHostOnly {
+            require(CookieDomain.coversSubdomains(key.domain), "and never for a whole top level")
         }
     }
 }

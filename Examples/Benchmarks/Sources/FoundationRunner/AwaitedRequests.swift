@@ -1,0 +1,1 @@
+../PurlRunner/AwaitedRequests.swift

@@ -1,0 +1,136 @@
+import Foundation
+
+/// What the path of `-o` leads to.
+enum OutputPath: Equatable, Sendable {
+    /// A regular file, or a name that is free.
+    case file(URL)
+    /// A symbolic link to a regular file: the file.
+    case linkedFile(URL)
+    /// Something that takes bytes and keeps none.
+    case stream(StreamOutput)
+
+    /// Follows the links at `url`. Throws for what nothing can be saved to.
+    ///
+    /// - Parameter name: The path as the user wrote it.
+    init(at url: URL, name: String) throws(CommandFailure) {
+        if let number = Self.descriptor(at: url.path) {
+            guard fcntl(number, F_GETFD) >= 0 else { throw CommandFailure("“\(name)” is not open.") }
+            self = .stream(.descriptor(number))
+            return
+        }
+        let link = FileEntry(at: url)
+        guard link != .missing else {
+            self = .file(url)
+            return
+        }
+        switch FileEntry(at: url, followingLinks: true) {
+        case .regular(let file):
+            guard link == .link else {
+                self = .file(url)
+                return
+            }
+            let target = url.resolvingSymlinksInPath()
+            // The path may have changed meanwhile, or be one that only the system can follow.
+            guard FileEntry(at: target).regularFile?.identity == file.identity else {
+                throw CommandFailure("“\(name)” is a symbolic link that cannot be resolved.")
+            }
+            self = .linkedFile(target)
+        case .device, .pipe:
+            self = .stream(.path(url))
+        case .folder: throw CommandFailure("“\(name)” is a folder.")
+        case .socket: throw CommandFailure("“\(name)” is a socket, to which no file can be saved.")
+        case .missing, .link:
+            let target = (try? FileManager.default.destinationOfSymbolicLink(atPath: url.path)) ?? ""
+            throw CommandFailure("“\(name)” is a symbolic link to “\(target)”, which leads to no file.")
+        }
+    }
+
+    /// The most links that are followed, as by the system.
+    private static let maximumLinks = 40
+
+    /// The number of the descriptor that a path such as `/dev/stdout` or `/dev/fd/3` stands for, also by way of links.
+    private static func descriptor(at path: String) -> Int32? {
+        var path = path
+        for _ in 0..<maximumLinks {
+            switch path {
+            case "/dev/stdin": return STDIN_FILENO
+            case "/dev/stdout": return STDOUT_FILENO
+            case "/dev/stderr": return STDERR_FILENO
+            default: break
+            }
+            for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+                return Int32(path.dropFirst(folder.count))
+            }
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+            path = URL(fileURLWithPath: target, relativeTo: folder).standardizedFileURL.path
+        }
+        return nil
+    }
+}
+
+/// What takes the bytes of a download as they arrive. It cannot be resumed.
+enum StreamOutput: Equatable, Sendable {
+    /// A device or a FIFO.
+    case path(URL)
+    /// An open descriptor of this process.
+    case descriptor(Int32)
+}
+
+/// What is at a path.
+enum FileEntry: Equatable {
+    /// The numbers that name a file in its file system.
+    struct Identity: Equatable {
+        let device: UInt64
+        let number: UInt64
+    }
+
+    /// What is known of a regular file.
+    struct RegularFile: Equatable {
+        let identity: Identity
+        /// In bytes.
+        let length: Int64
+        /// Whether there are hard links to it.
+        let hasOtherNames: Bool
+        /// Whether it belongs to this process's user.
+        let isOwn: Bool
+    }
+
+    case missing
+    case regular(RegularFile)
+    case folder
+    case link
+    case device
+    case pipe
+    case socket
+
+    /// - Parameter followingLinks: Follows symbolic links; then one that leads nowhere is missing.
+    init(at url: URL, followingLinks: Bool = false) {
+        var status = stat()
+        guard (followingLinks ? stat(url.path, &status) : lstat(url.path, &status)) == 0 else {
+            self = .missing
+            return
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            self = .regular(
+                RegularFile(
+                    identity: Identity(
+                        device: .init(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino)),
+                    length: Int64(status.st_size), hasOtherNames: status.st_nlink > 1,
+                    isOwn: status.st_uid == geteuid()))
+        case S_IFDIR: self = .folder
+        case S_IFLNK: self = .link
+        case S_IFIFO: self = .pipe
+        case S_IFSOCK: self = .socket
+        // Character and block devices: the system has no other kinds.
+        default: self = .device
+        }
+    }
+
+    /// The regular file that is there, if it is one.
+    var regularFile: RegularFile? {
+        if case .regular(let file) = self { return file }
+        return nil
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import PurlTesting
+
+/// The access log of `purl serve`: JSON, one object in each line.
+struct AccessLog {
+    private let file: FileHandle
+    private let encoder: JSONEncoder
+
+    /// - Parameter file: Where the lines are written.
+    init(_ file: FileHandle) {
+        self.file = file
+        encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    }
+
+    /// Writes the first line: what is served.
+    func writeStart(_ urls: [URL]) {
+        write(["urls": urls.map(\.absoluteString)])
+    }
+
+    /// Writes a line.
+    func write(_ line: some Encodable) {
+        // A log that cannot be written is no reason to stop serving.
+        guard let data = try? encoder.encode(line) else { return }
+        try? file.write(contentsOf: data + [UInt8(ascii: "\n")])
+    }
+}
+
+/// A request as the access log has it.
+struct LoggedRequest: Encodable, Equatable {
+    let number: Int
+    let connection: Int
+    let request: String
+    let fields: [String: String]
+    let status: Int?
+    let responseFields: [String: String]?
+    let bodyBytesSent: Int
+    let end: String
+
+    /// - Parameter request: A request whose response has ended.
+    init(_ request: ReceivedRequest) {
+        number = request.number + 1
+        connection = request.connection
+        self.request = "\(request.method) \(request.target)"
+        fields = Self.table(request.fields)
+        status = request.status
+        responseFields = request.responseFields.map(Self.table)
+        bodyBytesSent = request.bytesSent
+        end =
+            switch request.ending {
+            case .complete, nil: "complete"
+            case .cut: "cut"
+            case .reset: "reset"
+            case .clientLeft: "client left"
+            case .serverStopped: "server stopped"
+            }
+    }
+
+    private static func table(_ fields: ReceivedFields) -> [String: String] {
+        Dictionary(fields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
+    }
+}
+
+/// What a server has done until its end.
+struct ServeSummary: Equatable {
+    private var requests = 0
+    private var bodyBytesSent = 0
+    private var ends: [String: Int] = [:]
+
+    /// Counts a request.
+    mutating func add(_ request: LoggedRequest) {
+        requests += 1
+        bodyBytesSent += request.bodyBytesSent
+        ends[request.end, default: 0] += 1
+    }
+
+    /// One line: `3 requests, 10485760 bytes of body sent: 1 complete, 2 cut`.
+    var text: String {
+        let counts = ends.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        let start = "\(requests) request\(requests == 1 ? "" : "s"), \(bodyBytesSent) bytes of body sent"
+        return counts.isEmpty ? start : "\(start): \(counts)"
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import PurlTesting
+
+/// `purl serve`: a server on this machine that does what a script says.
+struct Serve {
+    private let options: ServeOptions
+    private let output: Console
+    private let errors: Console
+
+    init(_ options: ServeOptions, output: Console, errors: Console) {
+        self.options = options
+        self.output = output
+        self.errors = errors
+    }
+
+    func run() async -> ExitCode {
+        do throws(CommandFailure) {
+            switch options {
+            case .list:
+                list()
+            case .show(let name):
+                for line in try ready(name).text.split(separator: "\n", omittingEmptySubsequences: false) {
+                    output.print(String(line))
+                }
+            case .serve(let name, let port, let log):
+                try await serve(try script(name), port: port, log: try Self.log(log))
+            }
+            return .success
+        } catch {
+            errors.print("purl: \(error.sentence)")
+            return .failure
+        }
+    }
+
+    private func list() {
+        let width = ServerScript.ready.map(\.name.count).max() ?? 0
+        for ready in ServerScript.ready {
+            let title = (try? ServerScript(ready.text))?.notes["title"] ?? ""
+            output.print(ready.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + title)
+        }
+    }
+
+    // MARK: Scripts and logs
+
+    private func ready(_ name: String) throws(CommandFailure) -> ServerScript.Ready {
+        if let ready = ServerScript.ready.first(where: { $0.name == name }) { return ready }
+        throw CommandFailure("There is no ready script “\(name)”; “purl serve --list” shows those there are.")
+    }
+
+    private func script(_ name: String) throws(CommandFailure) -> ServerScript {
+        let file = URL(fileURLWithPath: name)
+        let isFile = FileManager.default.fileExists(atPath: file.path)
+        do {
+            if isFile { return try ServerScript(contentsOf: file) }
+            guard let ready = ServerScript.ready.first(where: { $0.name == name }) else {
+                throw CommandFailure("There is neither a file “\(name)” nor a ready script of this name.")
+            }
+            return try ServerScript(ready.text)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let error as ServerScript.ParseError {
+            throw CommandFailure("\(name):\(error)")
+        } catch {
+            throw CommandFailure("“\(name)” cannot be read: \(error.localizedDescription)")
+        }
+    }
+
+    private static func log(_ path: String?) throws(CommandFailure) -> AccessLog {
+        guard let path, path != "-" else { return AccessLog(.standardOutput) }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw CommandFailure("“\(path)” cannot be written: \(String(cString: strerror(errno)))")
+        }
+        return AccessLog(FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
+    }
+
+    // MARK: Serving
+
+    /// Returns after Ctrl-C.
+    private func serve(_ script: ServerScript, port: UInt16, log: AccessLog) async throws(CommandFailure) {
+        let server: LoopbackServer
+        do {
+            server = try LoopbackServer(script: script, port: port, maximumRecordedBody: 0)
+        } catch {
+            throw CommandFailure("The server cannot listen on port \(port): \(error.description)")
+        }
+        let urls = script.paths.map { server.url($0) }
+        for url in urls { errors.print("purl: serving \(url.absoluteString)") }
+        log.writeStart(urls)
+
+        let requests = Task { await Self.logRequests(of: server, in: log) }
+        Interrupts(errors).onInterrupt {
+            server.stop()
+            requests.cancel()
+        }
+        errors.print("purl: \(await requests.value.text)")
+    }
+
+    /// Logs requests as their responses end, until the task is cancelled.
+    private static func logRequests(of server: LoopbackServer, in log: AccessLog) async -> ServeSummary {
+        var summary = ServeSummary()
+        while true {
+            let isLast = Task.isCancelled
+            for request in server.takeEndedRequests() {
+                let request = LoggedRequest(request)
+                log.write(request)
+                summary.add(request)
+            }
+            if isLast { return summary }
+            await server.wait { record in record.requests.contains { $0.ending != nil } }
+        }
+    }
+}

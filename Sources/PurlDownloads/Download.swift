@@ -1,0 +1,302 @@
+import Foundation
+import Purl
+import Synchronization
+
+/// The download of one URL in a manager, from its first start to the moved file or the deletion. Its callers' ``Downloader``s
+/// share it; the scheduler runs its attempts.
+///
+/// Once it is closed another download of the same URL may take its place, in the list and in the item's file.
+final class Download: Sendable {
+    typealias Event = Downloader.Event
+
+    private struct Shared: Sendable {
+        var status: DownloadStatus
+        var listeners = EventListeners()
+    }
+
+    /// What an attempt does with a complete file.
+    enum Judgement: Sendable {
+        /// A caller, or the server, vouches for the file.
+        case accepted
+        /// There are digests to compare with, and the file's is not known yet.
+        case needsDigest
+        /// The file has another digest than expected.
+        case rejected(keepsBytes: Bool)
+        /// The download has left the phase.
+        case stopped
+    }
+
+    /// The URL of the resource: the download's identity.
+    let url: URL
+    /// SHA-256 of the URL, hexadecimal: the base name of its files.
+    let key: String
+
+    private let shared: Mutex<Shared>
+    private let scheduler: DownloadScheduler
+    /// The manager's list; `nil` for a downloader on its own.
+    private weak let list: DownloadList?
+    private let itemFile: ItemFile
+
+    /// - Parameters:
+    ///   - item: What an earlier process has left of the download; `nil` reads it from disk.
+    ///   - currentURL: Where requests go to when there is no item; `nil` for the URL itself.
+    init(
+        _ url: URL, currentURL: URL? = nil, item: DownloadItem?, order: Int64, scheduler: DownloadScheduler,
+        list: DownloadList?
+    ) {
+        self.url = url
+        key = DownloadPaths.key(of: url)
+        self.scheduler = scheduler
+        self.list = list
+        let paths = scheduler.paths
+        let item = item ?? ItemFile.read(paths.item(url))
+        itemFile = ItemFile(paths.item(url), holding: item, validity: scheduler.validity)
+        // The bytes that an earlier download is about to delete do not count.
+        let isDeleting = PartialFileOwners.isDeletionPending(of: paths.partial(url).path)
+        shared = Mutex(
+            Shared(
+                status: DownloadStatus(
+                    item
+                        ?? DownloadItem(
+                            url: url, currentURL: currentURL ?? url, sha256: [], intent: .wanted, order: order),
+                    record: isDeleting ? nil : paths.soundRecord(url))))
+    }
+
+    var status: DownloadStatus { shared.withLock { $0.status } }
+
+    var phase: DownloadPhase { status.phase }
+
+    var isClosed: Bool { status.isClosed }
+
+    var retryDelay: Duration { status.retryDelay }
+
+    private var partialPath: String { scheduler.paths.partial(url).path }
+
+    // MARK: Control
+
+    /// Finishes at once when the finished file exists and no digest is expected; otherwise the download is queued.
+    func start() {
+        guard scheduler.validity.isValid else { return invalidate() }
+        let location = scheduler.paths.finished(url)
+        if let size = FileKind(at: location).fileSize, find(location, size: size) {
+            // Has removed the item.
+        } else {
+            update { $0.start() }
+            saveItem()
+        }
+        scheduler.statusChanged(of: self)
+    }
+
+    func pause() { control { $0.pause() } }
+
+    func cancel() { control { $0.cancel() } }
+
+    func replaceURL(with url: URL) { control { $0.replaceURL(with: url) } }
+
+    func cancelAndDelete() {
+        control { [self] status in
+            let isPending = status.isDeletionPending
+            let events = status.delete()
+            if !isPending { beginDeletion(status) }
+            return events
+        }
+    }
+
+    /// The finished file exists; a process that was killed while it moved the file may have left the partial one.
+    private func find(_ file: URL, size: Int64) -> Bool {
+        update { [self] status in
+            guard let events = status.find(file, size: size) else { return nil }
+            if !status.isDeletionPending {
+                status.requestDeletion()
+                beginDeletion(status)
+            }
+            return events
+        }
+    }
+
+    /// Makes later downloads of the URL wait for the deletion, before they can be created.
+    private func beginDeletion(_ status: DownloadStatus) {
+        if status.isDeletionPending { PartialFileOwners.beginDeletion(of: partialPath, by: ObjectIdentifier(self)) }
+    }
+
+    /// Removes the unfinished files after a request to do so. Called by the scheduler when no attempt uses them.
+    func deleteIfRequested() {
+        guard shared.withLock({ $0.status.takeDeletion() }) else { return }
+        DownloadSink.remove(scheduler.paths, of: url)
+        PartialFileOwners.endDeletion(of: partialPath, by: ObjectIdentifier(self))
+    }
+
+    private func control(_ step: (inout DownloadStatus) -> [Event]?) {
+        guard scheduler.validity.isValid, update(step) else { return }
+        saveItem()
+        scheduler.statusChanged(of: self)
+    }
+
+    /// The manager has been invalidated.
+    func invalidate() {
+        update { $0.invalidate() }
+    }
+
+    func waitUntilIdle() async {
+        await scheduler.waitUntilIdle(self)
+    }
+
+    // MARK: Callers
+
+    /// Adds a caller's digest to those that are expected. False when the download is closed: it did not expect this one.
+    func expect(_ expected: ExpectedDigest) -> Bool {
+        shared.withLock { $0.status.expect(expected) }
+    }
+
+    /// The download of the same URL that takes the place of this one, which is closed.
+    func successor(for downloader: Downloader) -> Download {
+        if let list { return list.adopt(downloader) { self.successor(list) } }
+        retire()
+        let successor = successor(nil)
+        _ = successor.expect(downloader.expected)
+        return successor
+    }
+
+    private func successor(_ list: DownloadList?) -> Download {
+        Download(
+            url, currentURL: status.item.currentURL, item: nil, order: list?.nextOrder() ?? DownloadList.currentOrder,
+            scheduler: scheduler, list: list)
+    }
+
+    func add(_ stream: EventStream, expecting expected: ExpectedDigest) {
+        shared.withLock { shared in
+            let events = shared.status.events(shared.status.openingEvents, for: expected)
+            // Nothing awaits the new stream yet, so there is nothing to call.
+            _ = stream.put(events, isLast: shared.status.isOver)
+            if !shared.status.isOver { shared.listeners.add(stream, expecting: expected) }
+        }
+    }
+
+    func add(_ observation: Observation, expecting expected: ExpectedDigest) {
+        let call = shared.withLock { shared in
+            if !shared.status.isOver { shared.listeners.add(observation, expecting: expected) }
+            let events = shared.status.events(shared.status.openingEvents, for: expected)
+            return observation.put(events, isLast: shared.status.isOver)
+        }
+        call?()
+    }
+
+    // MARK: Interface of the scheduler and the attempts
+
+    /// What the next attempt transfers.
+    var resource: DownloadAttempt.Resource {
+        let item = status.item
+        return DownloadAttempt.Resource(
+            url: item.currentURL, totalBytes: item.totalBytes, sha256: item.sha256, serverSHA256: item.serverSHA256)
+    }
+
+    /// Makes a transition that changes nothing but the phase. False when the table refuses it.
+    @discardableResult
+    func apply(_ action: DownloadAction) -> Bool {
+        update { $0.apply(action) }
+    }
+
+    /// The bytes of a version follow; see ``DownloadStatus/beginVersion(total:received:digest:isStartingOver:)``.
+    func beginVersion(total: Int64?, received: Int64, digest: String?, isStartingOver: Bool) {
+        update {
+            $0.beginVersion(total: total, received: received, digest: digest, isStartingOver: isStartingOver)
+        }
+        saveItem()
+    }
+
+    /// So many bytes are on disk.
+    func setReceived(_ count: Int64) {
+        update { $0.setReceived(count) }
+    }
+
+    /// Decides whether a file that exists in the finished folder is the one; if so, the phase is `moving`. One that is not is
+    /// replaced at the end.
+    func judgeFinishedFile(_ sha256: String?) -> Judgement {
+        judge { status in
+            switch status.verdict(onFinishedFile: sha256) {
+            case .accepted: (.accepted, status.apply(.move))
+            case .needsDigest: (.needsDigest, [])
+            case .mismatched: (.rejected(keepsBytes: true), [])
+            }
+        }
+    }
+
+    /// Decides whether the file that has been received is one that was asked for. A download whose file is not has failed.
+    ///
+    /// - Parameter isReady: The file is about to be moved: if it is accepted, the phase is `moving`. Digests that callers
+    ///   expect from then on no longer prevent the move.
+    func judgeReceivedFile(_ sha256: String?, isReady: Bool) -> Judgement {
+        let judgement = judge { status in
+            switch (status.verdict(onReceivedFile: sha256), sha256) {
+            case (.accepted, _):
+                return (.accepted, isReady ? status.apply(.move) : [])
+            case (.needsDigest, _), (.mismatched, nil):
+                return (.needsDigest, [])
+            case (.mismatched, let found?):
+                let keepsBytes = status.item.serverSHA256 == found
+                return (.rejected(keepsBytes: keepsBytes), status.reject(found: found, keepsBytes: keepsBytes))
+            }
+        }
+        if case .rejected = judgement { saveItem() }
+        return judgement
+    }
+
+    private func judge(_ step: (inout DownloadStatus) -> (Judgement, [Event]?)) -> Judgement {
+        var judgement = Judgement.stopped
+        let isMade = update { status in
+            let (result, events) = step(&status)
+            judgement = result
+            return events
+        }
+        return isMade ? judgement : .stopped
+    }
+
+    /// The file is in its place. False when a caller has asked for a digest meanwhile, and the file's is not known.
+    func finish(_ file: URL, size: Int64, sha256: String?) -> Bool {
+        update { $0.finish(file, size: size, sha256: sha256) }
+    }
+
+    /// An attempt failed: the download is retried later, or fails.
+    func attemptFailed(_ error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy) {
+        let failures = shared.withLock { $0.status.countFailure() }
+        if let delay = policy.delay(afterFailures: failures, error: error, response: response),
+            update({ $0.retry(after: delay) })
+        {
+            return
+        }
+        update { $0.fail(error) }
+    }
+
+    /// Returns when the item is not being written.
+    func waitForItemWriter() { itemFile.waitForWriter() }
+
+    // MARK: Steps
+
+    /// Makes one step and delivers its events. False when the step was refused.
+    @discardableResult
+    private func update(_ step: (inout DownloadStatus) -> [Event]?) -> Bool {
+        let result: (calls: [@Sendable () -> Void], isClosed: Bool)? = shared.withLock { shared in
+            guard let events = step(&shared.status) else { return nil }
+            guard !events.isEmpty else { return ([], shared.status.isClosed) }
+            let status = shared.status
+            let calls = shared.listeners.put(isLast: status.isOver) { status.events(events, for: $0) }
+            return (calls, status.isClosed)
+        }
+        guard let result else { return false }
+        // Before any listener receives the end.
+        if result.isClosed { retire() }
+        for call in result.calls { call() }
+        return true
+    }
+
+    /// Makes room for another download of the URL: removes the item, then the entry in the list.
+    func retire() {
+        itemFile.close()
+        list?.remove(self)
+    }
+
+    /// Brings the item on disk up to date.
+    private func saveItem() {
+        itemFile.save { status.item }
+    }
+}

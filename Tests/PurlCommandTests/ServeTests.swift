@@ -1,0 +1,91 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@testable import PurlCommand
+
+@Suite("purl serve")
+struct ServeTests {
+    @Test(
+        "reads its arguments",
+        arguments: [
+            (["x.script"], .serve("x.script", port: 0, log: nil)),
+            (["--port", "8080", "x", "--log", "l"], .serve("x", port: 8080, log: "l")),
+            (["--list"], .list),
+            (["--show", "cut"], .show("cut")),
+        ] as [([String], ServeOptions)])
+    func options(words: [String], options: ServeOptions) throws {
+        #expect(try Command(arguments: ["serve"] + words) == .serve(options))
+    }
+
+    @Test(
+        "refuses arguments that are wrong",
+        arguments: [
+            ([], "The script is missing."),
+            (["a", "b"], "“serve” takes one script."),
+            (["--port", "x", "a"], "“--port” needs a port, not “x”."),
+            (["--port"], "“--port” needs a value."),
+            (["--prot", "1", "a"], "There is no option “--prot”."),
+        ])
+    func badOptions(words: [String], sentence: String) {
+        #expect(throws: UsageError(sentence, .serve)) { try Command(arguments: ["serve"] + words) }
+    }
+
+    @Test("logs a request with what was sent and how it ended")
+    func logLine() async throws {
+        let server = try LoopbackServer(script: ServerScript("route /a\n  text 0123\n  etag \"1\"\n  cut after 3"))
+        _ = try? await URLSession.shared.data(from: server.url("/a?b"))
+        let request = try #require(await server.waitUntilIdle().first)
+        let line = LoggedRequest(request)
+        #expect(line.request == "GET /a?b")
+        #expect(line.fields["Host"] == "127.0.0.1:\(server.port)")
+        #expect(line.status == 200)
+        #expect(line.responseFields == ["Content-Length": "4", "Accept-Ranges": "bytes", "ETag": "\"1\""])
+        #expect(line.bodyBytesSent == 3)
+        #expect(line.end == "cut")
+        var summary = ServeSummary()
+        summary.add(line)
+        #expect(summary.text == "1 request, 3 bytes of body sent: 1 cut")
+        summary.add(line)
+        #expect(summary.text == "2 requests, 6 bytes of body sent: 2 cut")
+        #expect(ServeSummary().text == "0 requests, 0 bytes of body sent")
+    }
+
+    @Test("serves a script to any client, logs each request as a line of JSON, and sums up at Ctrl-C")
+    func process() async throws {
+        let folder = TemporaryFolder()
+        try Data("title x\nroute /a\n  text 0123\n".utf8).write(to: folder.url.appendingPathComponent("x.script"))
+        let process = try PurlProcess(["serve", "x.script"], in: folder)
+        var lines: [String] = []
+        for await line in process.lines {
+            lines.append(line)
+            struct Start: Decodable {
+                let urls: [URL]
+            }
+            if let start = try? JSONDecoder().decode(Start.self, from: Data(line.utf8)), let url = start.urls.first {
+                let (data, _) = try await URLSession.shared.data(from: url)
+                #expect(String(decoding: data, as: UTF8.self) == "0123")
+            }
+            if line.contains("\"end\":\"complete\"") { process.signal(SIGINT) }
+        }
+        #expect(lines.contains { $0.contains("\"request\":\"GET /a\"") && $0.contains("\"bodyBytesSent\":4") })
+        #expect(lines.last == "purl: 1 request, 4 bytes of body sent: 1 complete")
+        #expect(await process.exitCode == 0)
+    }
+
+    @Test("names the place of a mistake, and the ready scripts")
+    func messages() async throws {
+        let folder = TemporaryFolder()
+        try Data("route /a\n  cutt\n".utf8).write(to: folder.url.appendingPathComponent("x.script"))
+        let bad = try await PurlProcess.run(["serve", "x.script"], in: folder)
+        #expect(bad == (1, ["purl: x.script:2:3: There is no directive “cutt”."]))
+        let missing = try await PurlProcess.run(["serve", "y.script"], in: folder)
+        #expect(missing == (1, ["purl: There is neither a file “y.script” nor a ready script of this name."]))
+        let list = try await PurlProcess.run(["serve", "--list"], in: folder)
+        #expect(list.lines.count == ServerScript.ready.count)
+        #expect(list.lines.contains("cut             The first two responses are cut off"))
+        let shown = try await PurlProcess.run(["serve", "--show", "cut"], in: folder)
+        #expect(shown.lines.first == "title The first two responses are cut off")
+    }
+}

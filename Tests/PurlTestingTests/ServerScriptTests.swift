@@ -1,0 +1,184 @@
+import Foundation
+import PurlHTTP
+import Testing
+
+@testable import PurlTesting
+
+/// A line below a route, and what it sets.
+private let goodLines: [(String, ScriptStep)] = [
+    ("generated 4M seed 2", .always(.generated(size: 4 << 20, seed: 2))),
+    ("generated 1000", .always(.generated(size: 1000, seed: nil))),
+    (#"text a\tb\n\\ \xC3\xA9 # no comment"#, .always(.text(Data("a\tb\n\\ é # no comment".utf8)))),
+    ("text", .always(.text(Data()))),
+    (#"raw HTTP/1.1 200\r\n"#, .always(.raw(Data("HTTP/1.1 200\r\n".utf8)))),
+    ("file films/a b.bin", .always(.file("films/a b.bin"))),
+    ("status 503", .always(.status(503, reason: nil))),
+    ("status 503 Come back later", .always(.status(503, reason: "Come back later"))),
+    ("redirect /b", .always(.redirect(302, to: "/b"))),
+    ("redirect 308 http://localhost:{port}/b", .always(.redirect(308, to: "http://localhost:{port}/b"))),
+    ("interim 103", .always(.interim(103))),
+    ("field Retry-After: 1", .always(.field("Retry-After", "1"))),
+    ("field X:", .always(.field("X", ""))),
+    ("set Content-Length: 7", .always(.replacing("Content-Length", "7"))),
+    ("remove ETag", .always(.replacing("ETag", nil))),
+    (#"etag W/"a b""#, .always(.entityTag(#"W/"a b""#))),
+    ("etag none", .always(.entityTag(nil))),
+    ("etag fresh", .always(.freshEntityTags)),
+    (
+        "modified Sun, 06 Nov 1994 08:49:37 GMT",
+        .always(.lastModified(HTTPDate(secondsSinceEpoch: 784_111_777)))
+    ),
+    ("modified none", .always(.lastModified(nil))),
+    ("conditions ignored", .always(.conditionsIgnored)),
+    ("if-range refused", .always(.ifRange(.refused))),
+    ("ranges multipart", .always(.ranges(.multipart))),
+    ("ranges refused", .always(.ranges(.refused))),
+    ("ranges refused without length", .always(.ranges(.refusedWithoutLength))),
+    ("range shifted -50K", .always(.range(.startShifted(by: -51200)))),
+    ("range shortened 200", .always(.range(.shortened(to: 200)))),
+    ("range status 200", .always(.partialStatus(200))),
+    ("content-range shifted +3", .always(.contentRange(.shifted(by: 3)))),
+    ("content-range total 2M", .always(.contentRange(.total(2 << 20)))),
+    ("content-range total *", .always(.contentRange(.total(nil)))),
+    ("content-range missing", .always(.contentRange(.missing))),
+    ("content-range bytes all of it", .always(.contentRange(.literal("bytes all of it")))),
+    ("accept-ranges none", .always(.acceptRanges("none"))),
+    ("accept-ranges missing", .always(.acceptRanges(nil))),
+    ("length +1K", .always(.contentLength(.off(by: 1024)))),
+    ("length -1", .always(.contentLength(.off(by: -1)))),
+    ("length 7", .always(.contentLength(.exactly(7)))),
+    ("chunked", .always(.chunked(64 << 10))),
+    ("chunked 100", .always(.chunked(100))),
+    ("until-close", .always(.untilClose)),
+    ("rate 1M", .always(.rate(1 << 20))),
+    ("pieces 7", .always(.pieces(7))),
+    ("close", .always(.close)),
+    ("cut after 1M", .always(.mishap(.cut, at: .at(.afterBodyBytes(1 << 20))))),
+    ("cut after 25%", .always(.mishap(.cut, at: .at(.bodyShare(perMille: 250))))),
+    ("cut before-last 100", .always(.mishap(.cut, at: .at(.beforeLastBytes(100))))),
+    ("reset before head", .always(.mishap(.reset, at: .at(.beforeHead)))),
+    ("stall at random", .always(.mishap(.stall, at: .anywhere))),
+    ("pause 200ms in middle", .always(.mishap(.pause(milliseconds: 200), at: .at(.midBody)))),
+    ("pause 3s in chunk size", .always(.mishap(.pause(milliseconds: 3000), at: .at(.chunkSize)))),
+    ("2: close", ScriptStep(selector: .init(turns: .numbers(2...2)), directive: .close)),
+    ("2-4: close", ScriptStep(selector: .init(turns: .numbers(2...4)), directive: .close)),
+    ("3-: close", ScriptStep(selector: .init(turns: .numbers(3...Int.max)), directive: .close)),
+    ("every 2: close", ScriptStep(selector: .init(turns: .every(2)), directive: .close)),
+    ("ranged: close", ScriptStep(selector: .init(kind: .ranged), directive: .close)),
+    ("plain 1: close", ScriptStep(selector: .init(kind: .plain, turns: .numbers(1...1)), directive: .close)),
+    (
+        "ranged every 3 chance 30%: close",
+        ScriptStep(selector: .init(kind: .ranged, turns: .every(3), percent: 30), directive: .close)
+    ),
+]
+
+/// A script that is wrong, and the error.
+private let badScripts: [(String, String)] = [
+    ("", "1:1: The script has no route."),
+    ("# nothing\n", "2:1: The script has no route."),
+    ("close", "1:1: “close” stands before the first route."),
+    ("route", "1:6: Here should be a path."),
+    ("route file", "1:7: A path begins with “/”."),
+    ("route /a?b", "1:7: A route has no query: it matches any."),
+    ("route /a GET POST", "1:14: “POST” is one word too many."),
+    ("route /a\nroute /a", "2:7: There is a route for “/a” already."),
+    ("title a\ntitle b", "2:1: “title” is given twice."),
+    ("route /a\ntitle b", "2:1: “title” stands before the first route."),
+    ("seed x", "1:6: “x” is no number."),
+    ("route /a\n  cutt after 3", "2:3: There is no directive “cutt”."),
+    ("route /a\n  cut", "2:6: Here should be where, such as “after 1M”."),
+    ("route /a\n  cut in the end", "2:7: “in the end” is no place in a response such as “after 1M” or “before head”."),
+    ("route /a\n  cut after 101%", "2:7: “after 101%” is no place in a response such as “after 1M” or “before head”."),
+    ("route /a\n  1:", "2:5: Here should be a directive."),
+    ("route /a\n  0: close", "2:3: “0” is no selector such as 1, 2-4 or 3-."),
+    ("route /a\n  3-2: close", "2:3: “3-2” is no selector such as 1, 2-4 or 3-."),
+    ("route /a\n  ranged 2", "2:11: Here should be a selector’s “:”."),
+    ("route /a\n  every 0: close", "2:9: “0” is no number from 1."),
+    ("route /a\n  chance 101%: close", "2:10: “101%” is no number from 1 to 100."),
+    ("route /a\n  every: close", "2:10: Here should be a number before the “:”."),
+    ("route /a\n  generated", "2:12: Here should be a size."),
+    ("route /a\n  generated 4X", "2:13: “4X” is no number of bytes such as 1000, 64K or 2M."),
+    ("route /a\n  generated 99999999999G", "2:13: “99999999999G” is no number of bytes such as 1000, 64K or 2M."),
+    ("route /a\n  generated 4 sead 1", "2:15: “sead” should be “seed”."),
+    ("route /a\n  text a\\q", "2:9: A “\\” is followed by n, r, t, another “\\”, or x and two hexadecimal digits."),
+    ("route /a\n  status 700", "2:10: “700” is no status from 200 to 599."),
+    ("route /a\n  field Retry-After", "2:9: “Retry-After” is no field such as Name: value."),
+    ("route /a\n  modified today", "2:12: “today” is no date such as Sun, 06 Nov 1994 08:49:37 GMT."),
+    ("route /a\n  ranges sometimes", "2:10: “sometimes” should be “honoured”, “ignored”, “multipart”, “refused”."),
+    ("route /a\n  range moved 3", "2:9: “moved” should be “shifted”, “shortened” or “status”."),
+    ("route /a\n  pause 3 in middle", "2:9: “3” is no duration such as 200ms or 3s."),
+    ("route /a\n  close now", "2:9: “now” is one word too many."),
+]
+
+@Suite("Server scripts")
+struct ServerScriptTests {
+    @Test("A line sets one thing", arguments: goodLines)
+    func goodLine(line: String, step: ScriptStep) throws {
+        let script = try ServerScript("route /a\n  \(line)  \n")
+        #expect(script.routes.map(\.steps) == [[step]])
+    }
+
+    @Test("A mistake is reported with its line and column", arguments: badScripts)
+    func badScript(text: String, message: String) {
+        #expect {
+            _ = try ServerScript(text)
+        } throws: {
+            "\($0)" == message
+        }
+    }
+
+    @Test("Notes, the seed, comments and line ends are read; a route may be for one method")
+    func wholeScript() throws {
+        let script = try ServerScript(
+            "# for the test\r\ntitle  A film, cut \r\nseed 9\r\n\r\nroute /a PUT\r\n\ttext x\r\nroute /a\r\n  # y\r\n")
+        #expect(script.notes == ["title": "A film, cut"])
+        #expect(script.paths == ["/a", "/a"])
+        #expect(script.routes.map(\.method) == ["PUT", nil])
+        #expect(script.routes.map(\.seed) == [9, 9])
+        #expect(script.routes.map(\.steps.count) == [1, 0])
+    }
+
+    @Test("Every ready script is right, and has a title", arguments: ServerScript.ready)
+    func ready(_ ready: ServerScript.Ready) throws {
+        let script = try ServerScript(ready.text)
+        #expect(script.notes["title"]?.isEmpty == false)
+    }
+
+    @Test("Every script of the resume torture is right, and says where it is from and what it expects")
+    func torture() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../Torture", isDirectory: true)
+        let scripts = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "script" }
+        #expect(scripts.count >= 40)
+        for file in scripts {
+            let script = try ServerScript(contentsOf: file)
+            #expect(Set(script.notes.keys) == ["title", "source", "expect", "budget"], "\(file.lastPathComponent)")
+        }
+    }
+
+    @Test(
+        "A selector holds for the requests that it names",
+        arguments: [
+            ("1", [1]), ("2-3", [2, 3]), ("4-", [4, 5, 6]), ("every 2", [2, 4, 6]), ("plain 2-", [3, 5]),
+            ("ranged", [2, 4, 6]), ("ranged 2", [4]), ("ranged every 2", [4]), ("chance 100%", [1, 2, 3, 4, 5, 6]),
+        ])
+    func selector(words: String, numbers: [Int]) throws {
+        let script = try ServerScript("route /a\n  \(words): close")
+        let selector = try #require(script.routes.first?.steps.first?.selector)
+        let matching = (1...6).filter { number in
+            // Every second request has a range.
+            let counts = RequestCounts(
+                all: number, ofItsKind: (number + 1) / 2, isRanged: number.isMultiple(of: 2))
+            return selector.matches(counts, random: 99)
+        }
+        #expect(matching == numbers)
+    }
+}
+
+extension ScriptStep {
+    /// A step for all requests.
+    fileprivate static func always(_ directive: ScriptDirective) -> ScriptStep {
+        ScriptStep(selector: RequestSelector(), directive: directive)
+    }
+}

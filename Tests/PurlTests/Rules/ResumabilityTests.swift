@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+@testable import Purl
+@testable import PurlHTTP
+
+/// What a response to the request for the rest means, without a connection.
+@Suite("The rules of resuming")
+struct ResumabilityTests {
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let otherDate = "Sun, 06 Nov 1994 08:49:38 GMT"
+
+    private func judge(
+        _ status: Int, _ fields: HeaderFields, framing: BodyFraming = .chunked, total: Int64? = 10,
+        validator: String = "\"v1\"", _ condition: ResumePoint.Condition = .ifRange
+    ) -> Resumability.Verdict {
+        let point = ResumePoint(offset: 4, total: total, validator: validator, condition: condition)
+        return Resumability.judge(ResponseHead(status: status, fields: fields), framing: framing, asked: point)
+    }
+
+    @Test("A part with status 200 is not taken for the whole")
+    func partWithStatus200() {
+        let fields: HeaderFields = ["Content-Range": "bytes 4-9/10", "ETag": "\"v1\""]
+        #expect(judge(200, fields) == .unusable)
+        #expect(judge(200, fields, .ifMatch) == .unusable)
+    }
+
+    static let parts: [(range: String, total: Int64?, verdict: Resumability.Verdict)] = [
+        ("bytes 4-9/10", 10, .continues(ResumedPart(end: 10, total: 10))),
+        ("bytes 4-9/10", nil, .continues(ResumedPart(end: 10, total: 10))),
+        ("bytes 4-9/*", 10, .continues(ResumedPart(end: 10, total: 10))),
+        ("bytes 4-9/*", nil, .unusable),
+        ("bytes 4-4/10", 10, .continues(ResumedPart(end: 5, total: 10))),
+        ("bytes 4-7/*", 10, .continues(ResumedPart(end: 8, total: 10))),
+        ("bytes 0-9/10", 10, .continues(ResumedPart(overlap: 4, end: 10, total: 10))),
+        ("bytes 3-4/10", 10, .continues(ResumedPart(overlap: 1, end: 5, total: 10))),
+        ("bytes 0-3/10", 10, .unusable),
+        ("bytes 5-9/10", 10, .unusable),
+        ("bytes 4-10/11", 10, .unusable),
+        ("bytes 4-8/9", 10, .unusable),
+        ("bytes 4-10/*", 10, .unusable),
+        ("bytes */10", 10, .unusable),
+        ("lines 4-9/10", 10, .unusable),
+    ]
+
+    @Test("A 206 is appended from the point on, as far as it reaches", arguments: parts)
+    func part(range: String, total: Int64?, verdict: Resumability.Verdict) {
+        #expect(judge(206, ["Content-Range": range, "ETag": "\"v1\""], total: total) == verdict)
+        #expect(judge(206, ["Content-Range": range, "ETag": "\"v1\""], total: total, .ifMatch) == verdict)
+    }
+
+    static let withoutConfirmation: [(validator: String, fields: HeaderFields)] = [
+        ("\"v1\"", [:]),
+        ("\"v1\"", ["ETag": "\"v2\""]),
+        ("\"v1\"", ["ETag": "W/\"v1\""]),
+        ("\"v1\"", ["Last-Modified": date]),
+        (date, [:]),
+        (date, ["Last-Modified": otherDate]),
+        (date, ["ETag": "\"v1\""]),
+    ]
+
+    @Test("A 206 that does not itself confirm the version is not used", arguments: withoutConfirmation)
+    func unconfirmed(validator: String, fields: HeaderFields) {
+        var fields = fields
+        fields.append(.contentRange, "bytes 4-9/10")
+        #expect(judge(206, fields, validator: validator) == .unusable)
+    }
+
+    @Test("A date confirms the exact rest, and no earlier part")
+    func dates() {
+        let fields: HeaderFields = ["Last-Modified": Self.date]
+        let rest = fields.adding("Content-Range", "bytes 4-9/10")
+        #expect(judge(206, rest, validator: Self.date) == .continues(ResumedPart(end: 10, total: 10)))
+        #expect(judge(206, fields.adding("Content-Range", "bytes 3-9/10"), validator: Self.date) == .unusable)
+    }
+
+    @Test("A length that is not that of the range makes a 206 unusable")
+    func length() {
+        let fields: HeaderFields = ["Content-Range": "bytes 2-7/10", "ETag": "\"v1\""]
+        #expect(judge(206, fields, framing: .length(6)) == .continues(ResumedPart(overlap: 2, end: 8, total: 10)))
+        #expect(judge(206, fields, framing: .length(4)) == .unusable)
+    }
+
+    static let wholes: [(fields: HeaderFields, length: Int64, verdict: Resumability.Verdict)] = [
+        (["ETag": "\"v1\""], 10, .repeats),
+        (["ETag": "\"v1\"", "Accept-Ranges": "bytes"], 10, .repeats),
+        (["ETag": "\"v1\"", "Accept-Ranges": "none"], 10, .replaces),
+        (["ETag": "\"v1\""], 11, .replaces),
+        (["ETag": "\"v1\"", "Content-Encoding": "gzip"], 10, .replaces),
+        (["ETag": "W/\"v1\""], 10, .replaces),
+        (["ETag": "\"v2\""], 10, .replaces),
+        (["Last-Modified": date], 10, .replaces),
+        ([:], 10, .replaces),
+    ]
+
+    @Test("A 200 with the same strong tag is asked for again, once; any other replaces", arguments: wholes)
+    func whole(fields: HeaderFields, length: Int64, verdict: Resumability.Verdict) {
+        #expect(judge(200, fields, framing: .length(length)) == verdict)
+        #expect(judge(200, fields, framing: .length(length), .ifMatch) == .replaces)
+    }
+
+    @Test("A 200 with the same date replaces: a date does not vouch for that much")
+    func wholeOfDate() {
+        #expect(judge(200, ["Last-Modified": Self.date], validator: Self.date) == .replaces)
+    }
+
+    @Test("An error is the response to If-Range, and unusable as one to If-Match", arguments: [404, 412, 501, 503])
+    func errors(status: Int) {
+        #expect(judge(status, [:]) == .notTheResource)
+        #expect(judge(status, [:], .ifMatch) == .unusable)
+    }
+}
+
+extension HeaderFields {
+    fileprivate func adding(_ name: FieldName, _ value: String) -> HeaderFields {
+        var fields = self
+        fields.append(name, value)
+        return fields
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import Purl
+
+/// The state that a thread reads must be the one that the task follows, whichever thread has set it.
+@Suite("suspend and resume from two threads", .timeLimit(.minutes(1)))
+struct ControlOrderTests {
+    enum Kind: CaseIterable, Sendable {
+        case data, backgroundDownload
+    }
+
+    private static let count = 100
+
+    /// A session and its tasks, all of which wait for their responses.
+    private struct Stage {
+        let server: LoopbackServer
+        let gate = Gate()
+        let home: BackgroundHome
+        let witness = Witness()
+        let session: URLSession
+        let tasks: [URLSessionTask]
+
+        init(_ kind: Kind) async throws {
+            let server = try LoopbackServer()
+            server.route("/file", .generated(size: 1_000).delayed(until: gate))
+            self.server = server
+            home = try BackgroundHome()
+            let url = server.url("/file")
+            switch kind {
+            case .data:
+                let session = home.sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = count }
+                self.session = session
+                tasks = (0..<count).map { _ in session.dataTask(with: url) }
+            case .backgroundDownload:
+                let session = home.makeSession(witness) {
+                    $0.httpMaximumConnectionsPerHost = count
+                    $0.timeoutIntervalForRequest = 250
+                }
+                self.session = session
+                tasks = (0..<count).map { _ in session.downloadTask(with: url) }
+            }
+            for task in tasks { task.resume() }
+            await gate.reached(times: count)
+        }
+
+        /// Calls `first` for each task on one thread, and `second` on another as soon as the state shows the first call.
+        func race(
+            _ first: @escaping @Sendable (URLSessionTask) -> Void, shows state: URLSessionTask.State,
+            _ second: @escaping @Sendable (URLSessionTask) -> Void
+        ) async {
+            await withTaskGroup { group in
+                for task in tasks {
+                    group.addTask { await Self.run { first(task) } }
+                    group.addTask {
+                        await Self.run {
+                            while task.state != state, task.state != .completed { sched_yield() }
+                            second(task)
+                        }
+                    }
+                }
+            }
+        }
+
+        /// Runs the call on a thread of its own.
+        private static func run(_ call: @escaping @Sendable () -> Void) async {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    call()
+                    continuation.resume()
+                }
+            }
+        }
+
+        /// Whether the journal has all tasks as running, or all as suspended.
+        func journalShows(isRunning: Bool) throws -> Bool {
+            let records = JournalText.records(in: try Data(contentsOf: home.journal))
+            return tasks.allSatisfy { records[$0.taskIdentifier]?.isRunning == isRunning }
+        }
+
+        func expectCompletions() async {
+            await witness.completion(of: count)
+            #expect(witness.events.count { $0 == .completed(nil) } == count)
+            session.invalidateAndCancel()
+        }
+    }
+
+    @Test("A task that one thread suspends and another resumes completes", arguments: Kind.allCases)
+    func resumedLast(_ kind: Kind) async throws {
+        let stage = try await Stage(kind)
+        await stage.race({ $0.suspend() }, shows: .suspended, { $0.resume() })
+        #expect(stage.tasks.allSatisfy { $0.state == .running })
+        if kind == .backgroundDownload { #expect(try stage.journalShows(isRunning: true)) }
+        stage.gate.open()
+        await stage.expectCompletions()
+    }
+
+    @Test("A task that one thread resumes and another suspends receives nothing", arguments: Kind.allCases)
+    func suspendedLast(_ kind: Kind) async throws {
+        let stage = try await Stage(kind)
+        for task in stage.tasks { task.suspend() }
+        await stage.race({ $0.resume() }, shows: .running, { $0.suspend() })
+        if kind == .backgroundDownload { #expect(try stage.journalShows(isRunning: false)) }
+        stage.gate.open()
+        await stage.server.waitUntilIdle()
+        let others = stage.home.sandbox.session()
+        _ = try await others.data(from: stage.server.url("/nothing"))
+        #expect(stage.witness.events == [])
+        #expect(stage.tasks.allSatisfy { $0.state == .suspended })
+        for task in stage.tasks { task.resume() }
+        await stage.expectCompletions()
+        others.invalidateAndCancel()
+    }
+
+    @Test("A data task that is suspended while it becomes a download leaves a suspended download")
+    func becomingDownload() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
+        let sandbox = try Sandbox()
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let witness = Witness(
+            disposition: .becomeDownload,
+            hook: { task, event in
+                guard case .response = event else { return }
+                let isSuspended = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    task.suspend()
+                    isSuspended.signal()
+                }
+                // The next call comes later: calls to the data task count until its delegate has received the download.
+                queue.addOperation { isSuspended.wait() }
+            })
+        let session = sandbox.session(witness, queue: queue) { $0.httpMaximumConnectionsPerHost = Self.count }
+        let others = sandbox.session()
+        for _ in 0..<Self.count { session.dataTask(with: server.url("/file")).resume() }
+        await witness.wait { events in events.count { $0 == .becameDownload } == Self.count }
+        gate.open()
+        await server.waitUntilIdle()
+        _ = try await others.data(from: server.url("/nothing"))
+        let downloads = await session.allTasks
+        #expect(downloads.count == Self.count)
+        #expect(downloads.allSatisfy { $0 is URLSessionDownloadTask && $0.state == .suspended })
+        for task in downloads { task.resume() }
+        await witness.completion(of: Self.count)
+        #expect(witness.events.count { $0 == .completed(nil) } == Self.count)
+        session.invalidateAndCancel()
+        others.invalidateAndCancel()
+    }
+}
