@@ -164,21 +164,32 @@ final class Download: Sendable {
     }
 
     func add(_ stream: EventStream, expecting expected: ExpectedDigest) {
-        shared.withLock { shared in
-            let events = shared.status.events(shared.status.openingEvents, for: expected)
-            // Nothing awaits the new stream yet, so there is nothing to call.
-            _ = stream.put(events, isLast: shared.status.isOver)
-            if !shared.status.isOver { shared.listeners.add(stream, expecting: expected) }
-        }
+        // Nothing awaits the new stream yet, so there is nothing to call.
+        _ = listen(expecting: expected, { $0.add(stream, expecting: expected) }, put: { stream.put($0, isLast: $1) })
     }
 
     func add(_ observation: Observation, expecting expected: ExpectedDigest) {
-        let call = shared.withLock { shared in
-            if !shared.status.isOver { shared.listeners.add(observation, expecting: expected) }
-            let events = shared.status.events(shared.status.openingEvents, for: expected)
-            return observation.put(events, isLast: shared.status.isOver)
-        }
+        let call = listen(
+            expecting: expected, { $0.add(observation, expecting: expected) }, put: { observation.put($0, isLast: $1) })
         call?()
+    }
+
+    /// Adds a listener, which receives the present state. One that comes after the end hears of it when there is room for
+    /// another download, like all others.
+    private func listen(
+        expecting expected: ExpectedDigest, _ add: (inout EventListeners) -> Void,
+        put: ([Event], _ isLast: Bool) -> (@Sendable () -> Void)?
+    ) -> (@Sendable () -> Void)? {
+        let isRetired = isClosed
+        if isRetired { retire() }
+        let (isAdded, call): (Bool, (@Sendable () -> Void)?) = shared.withLock { shared in
+            // It has been closed meanwhile.
+            guard shared.status.isClosed == isRetired else { return (false, nil) }
+            if !shared.status.isOver { add(&shared.listeners) }
+            let events = shared.status.events(shared.status.openingEvents, for: expected)
+            return (true, put(events, shared.status.isOver))
+        }
+        return isAdded ? call : listen(expecting: expected, add, put: put)
     }
 
     // MARK: Interface of the scheduler and the attempts
@@ -275,17 +286,31 @@ final class Download: Sendable {
     /// Makes one step and delivers its events. False when the step was refused.
     @discardableResult
     private func update(_ step: (inout DownloadStatus) -> [Event]?) -> Bool {
-        let result: (calls: [@Sendable () -> Void], isClosed: Bool)? = shared.withLock { shared in
-            guard let events = step(&shared.status) else { return nil }
-            guard !events.isEmpty else { return ([], shared.status.isClosed) }
-            let status = shared.status
-            let calls = shared.listeners.put(isLast: status.isOver) { status.events(events, for: $0) }
-            return (calls, status.isClosed)
+        enum Outcome {
+            case made(calls: [@Sendable () -> Void])
+            /// The download is closed, and these do not know it yet.
+            case closed(EventListeners, DownloadStatus, [Event])
         }
-        guard let result else { return false }
-        // Before any listener receives the end.
-        if result.isClosed { retire() }
-        for call in result.calls { call() }
+        let outcome: Outcome? = shared.withLock { shared in
+            guard let events = step(&shared.status) else { return nil }
+            let status = shared.status
+            guard !status.isClosed else {
+                defer { shared.listeners = EventListeners() }
+                return .closed(shared.listeners, status, events)
+            }
+            guard !events.isEmpty else { return .made(calls: []) }
+            return .made(calls: shared.listeners.put(isLast: status.isOver) { status.events(events, for: $0) })
+        }
+        switch outcome {
+        case nil:
+            return false
+        case .made(let calls):
+            for call in calls { call() }
+        case .closed(var listeners, let status, let events):
+            // Before any listener receives the end.
+            retire()
+            for call in listeners.put(isLast: true, { status.events(events, for: $0) }) { call() }
+        }
         return true
     }
 
