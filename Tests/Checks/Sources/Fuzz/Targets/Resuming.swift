@@ -160,7 +160,8 @@ private struct ResumeCourse {
         case .unusable:
             let isPart = head.status == 200 && head.fields.contains(.contentRange)
             require(
-                isPart || [206, 416].contains(head.status) || point.condition == .ifMatch, "it was meant to be the rest")
+                isPart || [206, 416].contains(head.status) || point.condition == .ifMatch, "it was meant to be the rest"
+            )
         case .notTheResource: require(![200, 206, 416].contains(head.status), "it is something else")
         }
     }
