@@ -41,16 +41,17 @@ class Report:
         readme.write_text(before + TABLE_BEGINS + self.summary() + TABLE_ENDS + after)
 
     def summary(self):
-        """A row for each workload."""
+        """A row for each workload that compares Purl with others."""
         lines = ["", "", "| | Purl | " + " | ".join(COLUMNS) + " | others |", "| --- |" + " ---: |" * (len(COLUMNS) + 2)]
         for workload, rows in self.results:
+            if workload.own != "Purl":
+                continue
             own = own_row(workload, rows)
             values = {row.client: number(row.median) for row in rows if row is not own}
             cells = [values.pop(column, "") for column in COLUMNS]
             others = ", ".join(f"{value} ({client})" for client, value in values.items())
-            kind = "" if workload.own == "Purl" else f": {workload.own}"
             lines.append(
-                f"| {workload.title}{kind}, {UNITS[workload.figure]} | {number(own.median) if own else ''} | "
+                f"| {workload.title}, {UNITS[workload.figure]} | {number(own.median) if own else ''} | "
                 + " | ".join(cells) + f" | {others} |")
         return "\n".join([*lines, "", ""])
 
