@@ -4,8 +4,10 @@
 
 Three files come at the same time from a server of its own on 127.0.0.1: into background sessions (half of the rounds
 each with downloads that resume by themselves and with resume data), then into a download manager. Every round starts the
-program and sends it SIGKILL after a random time; after the last one it may run to its end. Then the files have to be
-identical, nothing may be left behind, and the server must have sent less than 1.1 times the files' sizes.
+program and sends it SIGKILL after a random time; after the last one it may run to its end. Each request that follows a
+kill has to start exactly where the file ends. At the end the files have to be identical, nothing may be left behind, and
+the server must have sent less than 1.1 times their sizes. Then the manager loses power ten times instead: it finds another
+boot each time, and the bytes overwritten that had not been synchronised; its requests have to start where the others end.
 
 How much a kill loses depends on how long the disk takes to make bytes safe, which is not what is tested here. So the
 files lie in memory, of which 4 GB are needed for a while; where that cannot be had they lie in the temporary directory,
@@ -25,6 +27,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from memory import folder_in_memory  # noqa: E402
 from ordeal import FigureMissed, Ordeal, OrdealFailed  # noqa: E402
+from remains import Boot  # noqa: E402
 from server import Server  # noqa: E402
 from ways import WAYS  # noqa: E402
 
@@ -43,7 +46,9 @@ def main():
             print("# on a disk, whose speed decides how much is sent twice", flush=True)
         with Server(options.subject, options.rate) as server:
             for way in WAYS:
-                if way.words[0] in options.only:
+                if way.loses_power and not Boot(Path(name)).is_feigned:
+                    print(f"# {way.name}: left out, this user may mount nothing", flush=True)
+                elif way.words[0] in options.only:
                     failures += not survives(way, server, memory, Path(name), options)
     print(f"{time.monotonic() - began:.0f} s", flush=True)
     return 1 if failures else 0
@@ -66,7 +71,8 @@ def parse_arguments():
 
 def survives(way, server, memory, folder, options):
     """Tries one way, a second time if it has to be."""
-    most = 1.1 if memory else float("inf")
+    # A power loss takes what was not synchronised yet, and so may a slow disk.
+    most = 1.1 if memory and not way.loses_power else float("inf")
     for attempt in ("first", "second"):
         failure = attempted(Ordeal(options.subject, server, way, memory or folder, most), attempt, options)
         if not isinstance(failure, FigureMissed):
@@ -77,10 +83,11 @@ def survives(way, server, memory, folder, options):
 def attempted(ordeal, attempt, options):
     """Prints a line of the table; returns what failed."""
     rounds = max(1, round(options.rounds * ordeal.way.share))
+    pause = options.pause * ordeal.way.patience
     choices = random.Random(f"{options.seed} {ordeal.way.name} {attempt}")
     failure = None
     try:
-        ordeal.run([choices.uniform(0, 2 * options.pause) for _ in range(rounds)], options.rate)
+        ordeal.run([choices.uniform(0, 2 * pause) for _ in range(rounds)], options.rate)
     except OrdealFailed as error:
         failure = error
     size = sum(file.size for file in ordeal.files)

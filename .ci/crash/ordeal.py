@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 
+from remains import Boot
 from server import digest_of_file
 from surroundings import environment
 
@@ -24,9 +25,14 @@ class Ordeal:
         self.server = server
         self.way = way
         self.most = most
-        self.home = folder / "-".join(way.words)
+        self.home = folder / way.name.replace(",", "").replace(" ", "-")
         self.errors = tempfile.TemporaryFile(dir=folder)
         self.running = None
+        self.boot = Boot(folder)
+        # Which requests may come next.
+        self.remains = way.remains.found(self.home)
+        # How many requests for each file have been looked at.
+        self.seen = {}
         self.kills = 0
         # Kills that cut off at least one answer.
         self.hits = 0
@@ -71,7 +77,21 @@ class Ordeal:
         self.kills += 1
         if self.settled().cut_off > cut_off:
             self.hits += 1
+        self.compare_requests()
+        self.remains = self.way.remains.found(self.home)
+        if self.way.loses_power:
+            self.boot.change()
         return True
+
+    def compare_requests(self):
+        """Each request has to start where the bytes end that counted before it."""
+        requests = {}
+        for file in self.files:
+            starts = self.server.starts(file)
+            requests[file.path] = starts[self.seen.get(file.path, 0):]
+            self.seen[file.path] = len(starts)
+        refusal = self.remains.refused(requests)
+        expect(refusal is None, f"after {self.kills} kills: {refusal}")
 
     def settled(self):
         """The totals once the server knows that its client is gone."""
@@ -85,8 +105,12 @@ class Ordeal:
     def start(self, files):
         self.errors.truncate(0)
         self.running = subprocess.Popen(
-            self.way.command(self.subject, self.home, files), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            self.command(files), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=self.errors, env=environment(), text=True)
+
+    def command(self, files):
+        words = self.way.command(self.subject, self.home, files)
+        return self.boot.command(words) if self.boot.is_feigned else words
 
     def finish(self, files):
         """A run without a kill. Returns where the files are."""
@@ -94,6 +118,7 @@ class Ordeal:
         output, _ = self.running.communicate(timeout=120)
         if self.running.returncode != 0:
             raise OrdealFailed(f"ended with {self.running.returncode}: {self.last_words()}")
+        self.compare_requests()
         return output.splitlines()
 
     def stop(self):

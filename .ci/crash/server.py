@@ -57,6 +57,10 @@ class Server:
         fields = [word.rpartition("=") for word in self._ask(f"ranges {file.path}").split()]
         return [(field, int(count)) for field, _, count in fields]
 
+    def starts(self, file):
+        """For each request for the file so far: the offset that it starts at, or None for the whole."""
+        return [None if field == "-" else int(field.removeprefix("bytes=").rstrip("-")) for field, _ in self.ranges(file)]
+
     def _ask(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()

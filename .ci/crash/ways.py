@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from remains import Downloads, Partials, SynchronisedDownloads
+
 
 @dataclass(frozen=True)
 class Way:
@@ -13,6 +15,12 @@ class Way:
     share: float
     # Where unfinished files lie, below the home folder.
     leftovers: str
+    # What tells which requests may follow a kill.
+    remains: type
+    # How many times the usual pause lies between two kills.
+    patience: float = 1
+    # Each kill is a power loss: the next process finds another boot, and bytes that were not synchronised gone.
+    loses_power: bool = False
 
     def command(self, subject, home, files):
         return [str(subject), *self.words, str(home), *(file.url for file in files)]
@@ -22,7 +30,8 @@ class Way:
 
 
 WAYS = [
-    Way("background session, resumes by itself", ("session", "continue"), 0.5, "sessions/*/Partials/*"),
-    Way("background session, from resume data", ("session", "resume-data"), 0.5, "sessions/*/Partials/*"),
-    Way("download manager", ("manager",), 1, "unfinished/*"),
+    Way("background session, resumes by itself", ("session", "continue"), 0.5, "sessions/*/Partials/*", Partials),
+    Way("background session, from resume data", ("session", "resume-data"), 0.5, "sessions/*/Partials/*", Partials),
+    Way("download manager", ("manager",), 1, "unfinished/*", Downloads),
+    Way("download manager, power lost", ("manager",), 0.1, "unfinished/*", SynchronisedDownloads, 5, loses_power=True),
 ]
