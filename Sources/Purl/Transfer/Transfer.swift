@@ -298,12 +298,16 @@ final class Transfer {
         storage.stop { [weak self] resume in
             guard let self, case .opening = self.phase else { return }
             let next = BodyStorage(of: self, resumeData: resume)
-            self.storage = next
-            if let resume { return next.examine(resume) { [weak self] in self?.examined($0) } }
+            if let resume {
+                self.storage = next
+                return next.examine(resume) { [weak self] in self?.examined($0) }
+            }
+            // The storage stays until its file is gone: an end that comes first waits for that, too.
             Worker.shared.run(on: .files) { [partial = storage.partial] in
                 partial?.remove()
             } then: { [weak self] in
                 guard let self, case .opening = self.phase else { return }
+                self.storage = next
                 self.startTransaction()
             }
         }

@@ -1,5 +1,7 @@
 import Foundation
+import PurlIO
 import PurlTesting
+import Synchronization
 import Testing
 
 @testable import Purl
@@ -182,6 +184,36 @@ struct BackgroundRuleTests {
         session.invalidateAndCancel()
     }
 
+    @Test("A download that ends while it begins again leaves no file")
+    func endWhileBeginningAgain() async throws {
+        let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000))
+        let left = Mutex<[String]?>(nil)
+        let witness = Witness(hook: { [home] _, event in
+            if case .completed = event { left.withLock { $0 = home.partialNames } }
+        })
+        let files = WatchedRemovals()
+        let session = home.makeSession(witness) { configuration in
+            configuration.clock = clock
+            configuration.files = files
+            configuration.timeoutIntervalForResource = 150
+        }
+        files.beforeRemoval { [clock] in
+            clock.advance(by: .seconds(150))
+            // Calls are handed over at the end of a turn.
+            for _ in 0..<2 { NetworkThread.waitUntilSettled() }
+            session.delegateQueue.waitUntilAllOperationsAreFinished()
+        }
+        let task = session.downloadTask(with: url)
+        task.resume()
+        await witness.hasWritten(100_000)
+        try await settle()
+        clock.advance(by: .seconds(60))
+        await witness.completion()
+        #expect(witness.events.last == .completed(.timedOut))
+        #expect(left.withLock { $0 } == [])
+        session.invalidateAndCancel()
+    }
+
     // MARK: Questions
 
     @Test("Redirects are followed without a question", arguments: Kind.allCases)
@@ -218,5 +250,37 @@ extension Witness {
     /// Returns when so many bytes of a download have been written.
     fileprivate func hasWritten(_ count: Int64) async {
         await wait { events in events.contains { if case .wrote(count, _) = $0 { true } else { false } } }
+    }
+}
+
+/// The system's files. What is to happen before a partial file is removed happens once, on the thread that removes it.
+private final class WatchedRemovals: FileLayer {
+    private let action = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func beforeRemoval(_ action: @escaping @Sendable () -> Void) {
+        self.action.withLock { $0 = action }
+    }
+
+    func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
+        try SystemFiles().open(path, opening)
+    }
+
+    func move(_ path: String, to newPath: String) throws(SystemError) {
+        try SystemFiles().move(path, to: newPath)
+    }
+
+    func remove(_ path: String) {
+        if path.hasSuffix(".partial") {
+            let action = action.withLock { action in
+                defer { action = nil }
+                return action
+            }
+            action?()
+        }
+        SystemFiles().remove(path)
+    }
+
+    func synchronizeFolder(_ path: String) throws(SystemError) {
+        try SystemFiles().synchronizeFolder(path)
     }
 }
