@@ -35,6 +35,8 @@ struct CommandLineTests {
         var urls = ["http://host/file"]
         var output: String?
         var sha256: String?
+        var mirrors: [String] = []
+        var checksumFile: String?
         var inputFile: String?
         var maximumAtOnce = 4
         var retries = 0
@@ -77,6 +79,13 @@ struct CommandLineTests {
             Get(words: "--input-file|-", urls: [], inputFile: "-"),
             Get(words: "--input-file|list|http://host/file", inputFile: "list"),
             Get(words: "http://host/file|--sha256|\(aDigest.uppercased())", sha256: aDigest),
+            Get(
+                words: "--check|SHA256SUMS|http://a/b|http://a/c", urls: ["http://a/b", "http://a/c"],
+                checksumFile: "SHA256SUMS"),
+            Get(words: "--check|-|http://host/file", checksumFile: "-"),
+            Get(
+                words: "--mirror|http://a/b|http://host/file|--mirror|http://a/c",
+                mirrors: ["http://a/b", "http://a/c"]),
             Get(words: "--no-resume|http://host/file", resumes: false),
             Get(words: "-q|http://host/file", verbosity: .quiet),
             Get(words: "--quiet|-q|http://host/file", verbosity: .quiet),
@@ -90,6 +99,8 @@ struct CommandLineTests {
         #expect(options.requests.map(\.url.absoluteString) == expected.urls)
         #expect(options.requests.first?.output == expected.output)
         #expect(options.requests.first?.checksum?.hexadecimal == expected.sha256)
+        #expect(options.requests.first?.mirrors.map(\.absoluteString) ?? [] == expected.mirrors)
+        #expect(options.checksumFile == expected.checksumFile)
         #expect(options.inputFile == expected.inputFile)
         #expect(options.maximumAtOnce == expected.maximumAtOnce)
         #expect(options.retries == expected.retries)
@@ -120,6 +131,18 @@ struct CommandLineTests {
             ),
             ("get|http://a/b|--sha256|abc", "“--sha256” needs 64 hexadecimal digits, not “abc”."),
             ("get|http://a/b|--sha256|\(aDigest)|--sha256|\(aDigest)", "“--sha256” was given twice."),
+            ("get|http://a/b|--check|x|--check|y", "“--check” was given twice."),
+            (
+                "get|http://a/b|--check|http://a/SHA256SUMS",
+                "“--check” needs a file. Download the list first, from a server that you trust."
+            ),
+            ("get|http://a/b|--check|x|--sha256|\(aDigest)", "Give either “--sha256” or “--check”."),
+            ("get|--input-file|-|--check|-", "“--input-file” and “--check” cannot both read standard input."),
+            ("get|http://a/b|--mirror|host/file", "“host/file” is not a URL such as http://host/file."),
+            (
+                "get|http://a/b|http://a/c|--mirror|http://a/d",
+                "“--mirror” needs exactly one URL. For several, use the lines of an --input-file."
+            ),
             ("get|http://a/b|-P|0", "“-P” needs a number from 1 to 1000, not “0”."),
             ("get|http://a/b|-P|many", "“-P” needs a number from 1 to 1000, not “many”."),
             ("get|http://a/b|-P|1|--parallel|2", "“-P” was given twice."),

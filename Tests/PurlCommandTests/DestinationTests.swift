@@ -88,7 +88,7 @@ struct DestinationTests {
     func partContents() throws {
         let url = try #require(URL(string: "http://host/film"))
         func content(_ name: String) -> PartFiles.Content {
-            PartFiles(for: folder.url.appendingPathComponent(name)).content(for: url)
+            PartFiles(for: folder.url.appendingPathComponent(name)).content(for: [url])
         }
         #expect(content("none") == .nothing)
         try folder.write("", to: "empty.part")
@@ -113,7 +113,7 @@ struct DestinationTests {
             do throws(CommandFailure) {
                 let destination = try destination(for: url, output: output)
                 try destination.validatePlace()
-                if let parts = destination.parts { try destination.check(parts, for: url) }
+                if let parts = destination.parts { try destination.check(parts, for: [url]) }
                 return nil
             } catch {
                 return error.sentence
@@ -153,16 +153,16 @@ struct DestinationTests {
         let url = try #require(URL(string: "http://host/film"))
         let parts = PartFiles(for: folder.url.appendingPathComponent("film"))
         try folder.leaveParts(of: url.absoluteString, named: "film", bytes: 1000)
-        #expect(parts.lengthOfFinishedFile(for: url) == nil)
+        #expect(parts.lengthOfFinishedFile(for: [url]) == nil)
         try parts.finish(replacing: false, keepsRecord: true)
         #expect(folder.names == ["film", "film.resume"])
-        #expect(parts.lengthOfFinishedFile(for: url) == 1000)
+        #expect(parts.lengthOfFinishedFile(for: [url]) == 1000)
         let other = try #require(URL(string: "http://host/other"))
-        #expect(parts.lengthOfFinishedFile(for: other) == nil)
+        #expect(parts.lengthOfFinishedFile(for: [other]) == nil)
         #expect(try destination(for: url).choice == .earlierAttempt)
         // The file has been changed since.
         try folder.write("short", to: "film")
-        #expect(parts.lengthOfFinishedFile(for: url) == nil)
+        #expect(parts.lengthOfFinishedFile(for: [url]) == nil)
         parts.removeRecord()
         #expect(folder.names == ["film"])
     }

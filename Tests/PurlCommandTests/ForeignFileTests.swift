@@ -225,8 +225,8 @@ struct ForeignFileTests {
         let parts = PartFiles(for: folder.file("film"))
         try folder.leaveParts(of: url.absoluteString, named: "film", bytes: 1000)
         try parts.finish(replacing: false, keepsRecord: true)
-        #expect(parts.lengthOfFinishedFile(for: url) == 1000)
+        #expect(parts.lengthOfFinishedFile(for: [url]) == 1000)
         try Data(repeating: 1, count: 1000).write(to: folder.file("film"))
-        #expect(parts.lengthOfFinishedFile(for: url) == nil)
+        #expect(parts.lengthOfFinishedFile(for: [url]) == nil)
     }
 }

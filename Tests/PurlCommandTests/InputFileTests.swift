@@ -20,7 +20,7 @@ struct InputFileTests {
             http://host/a
 
               http://host/b   out=b.mkv\tsha256=\(Self.digest)
-            http://host/c#part # the third
+            http://host/c#part mirror=http://host/d mirror=http://host/e # the third
             http://host/d sha256=\(Self.digest) #out=x\r\nhttp://host/e
             """
         let checksum = try #require(Checksum(Self.digest))
@@ -28,7 +28,7 @@ struct InputFileTests {
         #expect(
             try requests(text) == [
                 DownloadRequest(url: urls[0]), DownloadRequest(url: urls[1], output: "b.mkv", checksum: checksum),
-                DownloadRequest(url: urls[2]),
+                DownloadRequest(url: urls[2], mirrors: [urls[3], urls[4]]),
                 DownloadRequest(url: urls[3], checksum: checksum), DownloadRequest(url: urls[4]),
             ])
         #expect(checksum.hexadecimal == Self.digest.lowercased())
@@ -52,20 +52,21 @@ struct InputFileTests {
             ("http://a/b\nfile", "Line 2 of “list”: “file” is not a URL such as http://host/file."),
             (
                 "\nhttp://a/b name",
-                "Line 2 of “list”: “name” is not sha256=HEX or out=NAME, or is given twice."
+                "Line 2 of “list”: “name” is not sha256=HEX, out=NAME or mirror=URL, or is given twice."
             ),
             (
                 "http://a/b out=x out=y",
-                "Line 1 of “list”: “out=y” is not sha256=HEX or out=NAME, or is given twice."
+                "Line 1 of “list”: “out=y” is not sha256=HEX, out=NAME or mirror=URL, or is given twice."
             ),
             ("http://a/b sha256=12", "Line 1 of “list”: “sha256=” needs 64 hexadecimal digits, not “12”."),
             ("http://a/b out=../x", "Line 1 of “list”: “out=” needs the plain name of a file, not “../x”."),
             ("http://a/b out=/x", "Line 1 of “list”: “out=” needs the plain name of a file, not “/x”."),
             ("http://a/b out=..", "Line 1 of “list”: “out=” needs the plain name of a file, not “..”."),
             ("http://a/b out=", "Line 1 of “list”: “out=” needs the plain name of a file, not “”."),
+            ("http://a/b mirror=c", "Line 1 of “list”: “mirror=” needs a URL such as http://host/file, not “c”."),
             (
                 "http://a/b out=x\nhttp://a/b out=y",
-                "Line 2 of “list”: http://a/b is listed already with another name or checksum."
+                "Line 2 of “list”: http://a/b is listed already with another name, checksum or mirror."
             ),
         ])
     func refusals(text: String, sentence: String) {

@@ -127,6 +127,20 @@ struct UpdateTests {
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
+    @Test("A file with another checksum than the expected one is not up to date")
+    func otherChecksum() async throws {
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
+        #expect(try await get("-N").exitCode == 0)
+        let wrong = String(repeating: "0", count: 64)
+        #expect(try await get("-N", "--sha256", wrong).exitCode == 1)
+        #expect(server.requests.last?.fields["If-None-Match"] == nil)
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+        let newer = GeneratedContent(size: 400_000, seed: 32)
+        server.route("/film.bin", .generated(newer).entityTag("\"v2\""))
+        #expect(try await get("-N", "--sha256", newer.sha256).exitCode == 0)
+        #expect(try newer.matches(fileAt: folder.file("film.bin")))
+    }
+
     @Test("A server's error leaves the file and its tag")
     func serverError() async throws {
         server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
@@ -141,8 +155,14 @@ struct UpdateTests {
     func maximum(hasLength: Bool) async throws {
         let reply = Reply.generated(Self.content)
         server.route("/film.bin", hasLength ? reply : reply.chunked())
-        let (code, _) = try await get("--max-filesize", "200K")
+        let (code, lines) = try await get("--max-filesize", "200K", "--retry", "3")
         #expect(code == 1)
+        let sentence =
+            hasLength
+            ? "“film.bin” has 300 kB, more than --max-filesize allows (205 kB)."
+            : "“film.bin” is longer than --max-filesize allows (205 kB)."
+        #expect(lines.last == "purl: \(sentence)")
+        #expect(server.requests.count == 1)
         #expect(!folder.names.contains("film.bin"))
         #expect(try await get("--max-filesize", "300000").exitCode == 0)
     }

@@ -105,6 +105,28 @@ public final class FileHandleSink: PipedSink, ConcurrentSink {
         }
     }
 
+    /// Lets a task for `url` resume from the bytes there are, which another server has sent, as if they belonged to the version
+    /// that `response` describes. For an owner who checks a digest of the whole: nothing else tells whether that is so. Without
+    /// a record, and where the response cannot be resumed or has another length, nothing happens.
+    ///
+    /// - Parameters:
+    ///   - url: The address that the task will have.
+    ///   - response: The response to a request of that server for the resource or its head.
+    package func adopt(_ url: URL, asVersionOf response: HTTPURLResponse) throws {
+        try state.withLock { state in
+            guard let validator = Resumability.validator(for: URLRequest(url: url), response: response.head),
+                let record = try state.record?.load(), var resume = try? ResumeData(decoding: record)
+            else { return }
+            let total = response.expectedContentLength
+            guard total < 0 || resume.totalBytes == nil || resume.totalBytes == total else { return }
+            resume.originalRequest.url = url.absoluteString
+            resume.currentRequest.url = url.absoluteString
+            resume.validator = validator
+            try state.record?.save(try resume.encoded())
+            try state.record?.synchronize()
+        }
+    }
+
     // MARK: For one owner of several tasks
 
     /// Locks the file, created when it is missing, until ``unlock()``: also between tasks, and while the file is renamed.
@@ -175,7 +197,7 @@ public final class FileHandleSink: PipedSink, ConcurrentSink {
 
     private static func check(_ offset: UInt64, _ count: Int, _ maximum: Int64) throws {
         guard Int64(offset) + Int64(count) > maximum else { return }
-        throw NSError(domain: NSPOSIXErrorDomain, code: Int(EFBIG))
+        throw LengthLimitPassed(maximum: maximum)
     }
 
     public func truncate(to length: Int64) throws {
@@ -239,6 +261,18 @@ public final class FileHandleSink: PipedSink, ConcurrentSink {
             return try body(handle)
         }
     }
+}
+
+/// A sink has been offered more bytes than it may take.
+package struct LengthLimitPassed: LocalizedError {
+    /// The most bytes that the sink may hold.
+    package let maximum: Int64
+
+    package init(maximum: Int64) {
+        self.maximum = maximum
+    }
+
+    package var errorDescription: String? { "the limit of \(maximum) bytes is passed" }
 }
 
 extension FileHandle {

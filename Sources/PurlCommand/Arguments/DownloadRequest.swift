@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import PurlHTTP
 
-/// One URL to download, with the name and checksum of its file.
+/// One file to download: its URL, and what else is known of it.
 struct DownloadRequest: Equatable, Sendable {
     /// A URL with a scheme.
     let url: URL
@@ -10,6 +10,11 @@ struct DownloadRequest: Equatable, Sendable {
     var output: String?
     /// The checksum that the file must have.
     var checksum: Checksum?
+    /// Other URLs of the same file, in the order in which they are requested when ``url`` has failed.
+    var mirrors: [URL] = []
+
+    /// All URLs of the file.
+    var urls: [URL] { [url] + mirrors }
 
     /// The URL that a word is; `nil` when it is none.
     static func url(_ word: String) -> URL? {
@@ -32,8 +37,8 @@ struct DownloadRequestList {
         for request in requests { add(request) }
     }
 
-    /// Adds a request, unless an equal one is in the list. `false` when its URL is in the list with another name or
-    /// checksum.
+    /// Adds a request, unless an equal one is in the list. `false` when its URL is in the list with another name, checksum or
+    /// mirror.
     @discardableResult
     mutating func add(_ request: DownloadRequest) -> Bool {
         let key = request.url.absoluteString
@@ -44,20 +49,17 @@ struct DownloadRequestList {
     }
 }
 
-/// Reads an `--input-file`: a URL in each line, optionally followed by `sha256=HEX` and `out=NAME`. Empty lines, and text
-/// after a `#` at the beginning of a word, are skipped.
+/// Reads an `--input-file`: a URL in each line, optionally followed by `sha256=HEX`, `out=NAME` and `mirror=URL`. Empty lines,
+/// and text after a `#` at the beginning of a word, are skipped.
 enum InputFile {
-    /// The longest file accepted, in bytes.
-    private static let maximumLength = 64 << 20
-
     /// The requests of the command line, followed by those of the file.
     ///
     /// - Parameter path: "-" is standard input.
     static func requests(
         in path: String, after first: [DownloadRequest]
     ) throws(CommandFailure) -> [DownloadRequest] {
-        let name = path == "-" ? "standard input" : "“\(path)”"
-        return try requests(text: try read(path, name), name: name, after: first)
+        let file = try ListFile(path)
+        return try requests(text: try file.text(), name: file.name, after: first)
     }
 
     /// - Parameter name: The file's name in error messages.
@@ -71,7 +73,7 @@ enum InputFile {
                 guard let request = try request(line) else { continue }
                 guard list.add(request) else {
                     throw CommandFailure(
-                        "\(request.url.shownText) is listed already with another name or checksum.")
+                        "\(request.url.shownText) is listed already with another name, checksum or mirror.")
                 }
             } catch {
                 throw CommandFailure("Line \(index + 1) of \(name): \(error.sentence)")
@@ -93,8 +95,11 @@ enum InputFile {
                 request.checksum = try checksum(String(word.dropFirst("sha256=".count)))
             } else if word.hasPrefix("out="), request.output == nil {
                 request.output = try fileName(String(word.dropFirst("out=".count)))
+            } else if word.hasPrefix("mirror=") {
+                request.mirrors.append(try mirror(String(word.dropFirst("mirror=".count))))
             } else {
-                throw CommandFailure("“\(word)” is not sha256=HEX or out=NAME, or is given twice.")
+                throw CommandFailure(
+                    "“\(word)” is not sha256=HEX, out=NAME or mirror=URL, or is given twice.")
             }
         }
         return request
@@ -107,30 +112,18 @@ enum InputFile {
         return checksum
     }
 
+    private static func mirror(_ text: String) throws(CommandFailure) -> URL {
+        guard let url = DownloadRequest.url(text) else {
+            throw CommandFailure(
+                "“mirror=” needs a URL such as http://host/file, not “\(DownloadRequest.shown(text))”.")
+        }
+        return url
+    }
+
     private static func fileName(_ text: String) throws(CommandFailure) -> String {
         guard FileName.isPlain(text) else {
             throw CommandFailure("“out=” needs the plain name of a file, not “\(text)”.")
         }
         return text
-    }
-
-    private static func read(_ path: String, _ name: String) throws(CommandFailure) -> String {
-        let data: Data?
-        do {
-            let file =
-                path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            data = try file.read(upToCount: maximumLength + 1)
-        } catch {
-            throw CommandFailure("\(name) cannot be read.")
-        }
-        guard let data, !data.isEmpty else { return "" }
-        guard data.count <= maximumLength else {
-            throw CommandFailure("\(name) is too long for a list of URLs.")
-        }
-        guard let text = String(validating: data, as: UTF8.self) else {
-            throw CommandFailure("\(name) is not UTF-8 text.")
-        }
-        // Some editors write a byte order mark first.
-        return text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
     }
 }

@@ -6,6 +6,8 @@ struct GetOptions: Equatable {
     let requests: [DownloadRequest]
     /// The file with more of them; "-" is standard input.
     let inputFile: String?
+    /// The file with the checksums of all files; "-" is standard input.
+    let checksumFile: String?
     /// How many files are downloaded at the same time.
     let maximumAtOnce: Int
     /// How many times in a row a failed transfer is retried without progress.
@@ -32,6 +34,7 @@ struct GetOptions: Equatable {
         }
         requests = try draft.finishedRequests()
         inputFile = draft.inputFile
+        checksumFile = draft.checksumFile
         maximumAtOnce = draft.maximumAtOnce ?? 4
         retries = draft.retries ?? 0
         limit = draft.limit
@@ -39,6 +42,9 @@ struct GetOptions: Equatable {
         resumes = draft.resumes
         updates = draft.updates
         maximumLength = draft.maximumLength.map { Int64($0.bytesPerSecond) }
+        if inputFile == "-", checksumFile == "-" {
+            throw UsageError("“--input-file” and “--check” cannot both read standard input.", .get)
+        }
         if updates, !resumes {
             throw UsageError("“-N” needs the record of the file, which “--no-resume” does not keep.", .get)
         }
@@ -51,7 +57,9 @@ struct GetOptions: Equatable {
         private var list = DownloadRequestList()
         private var output: String?
         private var checksum: Checksum?
+        private var mirrors: [URL] = []
         var inputFile: String?
+        var checksumFile: String?
         var maximumAtOnce: Int?
         var retries: Int?
         var limit: ByteRate?
@@ -71,6 +79,8 @@ struct GetOptions: Equatable {
             case "-P", "--parallel":
                 try Self.set(&maximumAtOnce, try Self.number(of: word, &words, in: 1...1000), "-P")
             case "--sha256": try takeChecksum(try words.takeValue(of: word, .get))
+            case "--check": try takeChecksumFile(try words.takeValue(of: word, .get))
+            case "--mirror": mirrors.append(try Self.url(try words.takeValue(of: word, .get)))
             case "--input-file": try Self.set(&inputFile, try words.takeValue(of: word, .get), word)
             case "--retry": try Self.set(&retries, try Self.number(of: word, &words, in: 0...1000), word)
             case "--limit-rate": try Self.set(&limit, try Self.rate(of: word, &words), word)
@@ -91,13 +101,22 @@ struct GetOptions: Equatable {
         func finishedRequests() throws(UsageError) -> [DownloadRequest] {
             let requests = list.requests
             guard !requests.isEmpty || inputFile != nil else { throw UsageError("The URL is missing.", .get) }
-            guard output != nil || checksum != nil else { return requests }
+            if checksum != nil, checksumFile != nil {
+                throw UsageError("Give either “--sha256” or “--check”.", .get)
+            }
+            guard let option = optionForOneURL else { return requests }
             guard requests.count == 1, inputFile == nil, let request = requests.first else {
-                let option = output == nil ? "--sha256" : "-o"
                 throw UsageError(
                     "“\(option)” needs exactly one URL. For several, use the lines of an --input-file.", .get)
             }
-            return [DownloadRequest(url: request.url, output: output, checksum: checksum)]
+            return [DownloadRequest(url: request.url, output: output, checksum: checksum, mirrors: mirrors)]
+        }
+
+        /// An option that was given and is about one file.
+        private var optionForOneURL: String? {
+            if output != nil { return "-o" }
+            if checksum != nil { return "--sha256" }
+            return mirrors.isEmpty ? nil : "--mirror"
         }
 
         private static func number(
@@ -139,11 +158,23 @@ struct GetOptions: Equatable {
             place = value
         }
 
-        private mutating func takeURL(_ word: String) throws(UsageError) {
+        private static func url(_ word: String) throws(UsageError) -> URL {
             guard let url = DownloadRequest.url(word) else {
                 throw UsageError("“\(DownloadRequest.shown(word))” is not a URL such as http://host/file.", .get)
             }
-            list.add(DownloadRequest(url: url))
+            return url
+        }
+
+        private mutating func takeURL(_ word: String) throws(UsageError) {
+            list.add(DownloadRequest(url: try Self.url(word)))
+        }
+
+        /// A list that came with the files could be as wrong as they are, and another one could come with the next command.
+        private mutating func takeChecksumFile(_ path: String) throws(UsageError) {
+            guard DownloadRequest.url(path) == nil else {
+                throw UsageError("“--check” needs a file. Download the list first, from a server that you trust.", .get)
+            }
+            try Self.set(&checksumFile, path, "--check")
         }
 
         private mutating func takeOutput(_ path: String) throws(UsageError) {

@@ -36,9 +36,9 @@ enum Usage: Equatable {
             """
         case .get:
             """
-            usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N]
-                        [--limit-rate RATE] [-H 'NAME: VALUE']… [--proxy URL | --no-proxy] [--no-resume | -N]
-                        [--max-filesize BYTES] [-q | -v]
+            usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX | --check FILE] [--mirror URL]… [--retry N]
+                        [--input-file FILE] [--limit-rate RATE] [--max-filesize BYTES] [-H 'NAME: VALUE']…
+                        [--proxy URL | --no-proxy] [--no-resume | -N] [-q | -v]
 
             Downloads each URL into a FILE. Until FILE is complete, its bytes are in FILE.part, and the
             record needed to resume is in FILE.resume. After an interruption the same command resumes. With
@@ -50,9 +50,14 @@ enum Usage: Equatable {
                                     -o the server's name is used, and no file is replaced.
               -P, --parallel N      download N files at once; the others wait in order (4)
                   --sha256 HEX      the file's SHA-256; a file with another one is removed
+                  --check FILE      the SHA-256 of every file is in FILE, a list as sha256sum writes it, by
+                                    the name under which the file is saved; “-” is standard input
+                  --mirror URL      another URL of the same file, requested when the one before it has
+                                    failed, with its retries; can be repeated. With --sha256 or --check it
+                                    continues the bytes that have arrived; otherwise it starts over
                   --input-file FILE a list with a URL in each line; “-” is standard input. A URL may be
-                                    followed by sha256=HEX and out=NAME, which means the same as -o. Empty
-                                    lines and text after a # are skipped.
+                                    followed by sha256=HEX, mirror=URL, and out=NAME, which means the same
+                                    as -o. Empty lines and text after a # are skipped.
                   --retry N         retry when the connection is lost or the server is busy: N times in a
                                     row without progress, after 1, 2, 4 … 60 s, or after the delay that
                                     the server asks for (0)
@@ -67,11 +72,12 @@ enum Usage: Equatable {
               -N, --timestamping    download only what is newer than the FILE of an earlier -N, by its entity
                                     tag or its date, and replace FILE then. FILE gets the server's time,
                                     and FILE.resume stays beside it: it holds the tag
-                  --max-filesize B  refuse a file of more than B bytes; with the suffixes of --limit-rate
+                  --max-filesize B  refuse a file of more than B bytes, at the latest when more arrive; with
+                                    the suffixes of --limit-rate
               -q, --quiet           print errors only
               -v, --verbose         print requests, responses and delegate calls
 
-            -o and --sha256 need exactly one URL. A URL that is given twice is downloaded once.
+            -o, --sha256 and --mirror need exactly one URL. A URL that is given twice is downloaded once.
 
             exit status: 0 all complete, 1 failed, 2 usage, 22 HTTP status of 400 or above, 130 interrupted;
             when files end differently, 130 takes precedence over 1, and 1 over 22

@@ -68,7 +68,7 @@ struct Destination: Equatable, Sendable {
             case .stream(let stream):
                 self.init(file: url, kind: .stream(stream), choice: .user, name: output)
             }
-        } else if let name = earlier.name(for: request.url) {
+        } else if let name = earlier.name(for: request.urls) {
             self.init(file: folder.appendingPathComponent(name), choice: .earlierAttempt, name: name)
         } else {
             let offered = FileName.offered(by: request.url)
@@ -108,12 +108,12 @@ struct Destination: Equatable, Sendable {
         }
     }
 
-    /// Locks the partial files of this destination for `url`, and throws when they must not be changed. Another process may
+    /// Locks the partial files of this destination for a download of `urls`, and throws when they must not be changed. Another process may
     /// look at them for a moment; one that writes to them is waited for shortly, and then named.
     ///
-    /// What is at the partial files' paths is never overwritten unless it is an unfinished download, and of the same URL or
+    /// What is at the partial files' paths is never overwritten unless it is an unfinished download, and of one of `urls` or
     /// under a name that the user has chosen.
-    func lock(_ sink: FileHandleSink, for url: URL) async throws(CommandFailure) {
+    func lock(_ sink: FileHandleSink, for urls: [URL]) async throws(CommandFailure) {
         guard let parts else { return }
         for attempt in 1... {
             do {
@@ -131,7 +131,7 @@ struct Destination: Equatable, Sendable {
             }
         }
         do throws(CommandFailure) {
-            try check(parts, for: url)
+            try check(parts, for: urls)
         } catch {
             parts.removeIfEmpty()
             throw error
@@ -160,11 +160,11 @@ struct Destination: Equatable, Sendable {
         if parts.isBeingWritten { throw busy(parts) }
     }
 
-    /// Throws when the partial files are not an unfinished download, or when they belong to another URL and the user did not
+    /// Throws when the partial files are not an unfinished download, or when they belong to none of `urls` and the user did not
     /// name this file.
-    func check(_ parts: PartFiles, for url: URL) throws(CommandFailure) {
+    func check(_ parts: PartFiles, for urls: [URL]) throws(CommandFailure) {
         try parts.validate()
-        guard !mayReplace, case .ofAnotherURL(let record) = parts.content(for: url) else { return }
+        guard !mayReplace, case .ofAnotherURL(let record) = parts.content(for: urls) else { return }
         throw CommandFailure(
             "“\(name).part” is an unfinished download of \(record.url.shownText). Choose another name with -o.")
     }
@@ -242,15 +242,15 @@ struct EarlierAttempts {
         }
     }
 
-    /// The name for `url`; of several, the one with the most bytes.
-    func name(for url: URL) -> String? {
-        entries[url.absoluteString]?.name
+    /// The name for the file of `urls`; of several, the one with the most bytes.
+    func name(for urls: [URL]) -> String? {
+        urls.compactMap { entries[$0.absoluteString] }.max { $0.bytes < $1.bytes }?.name
     }
 
     private mutating func add(_ parts: PartFiles, _ name: String) {
         guard let record = ResumeRecord(contentsOf: parts.record) else { return }
-        let bytes = parts.validRecord?.bytesReceived ?? parts.lengthOfFinishedFile(for: record.url) ?? 0
-        let key = record.url.absoluteString
+        let bytes = parts.validRecord?.bytesReceived ?? parts.lengthOfFinishedFile(for: [record.url]) ?? 0
+        let key = JoinedBytes.origin(of: record.url).absoluteString
         guard bytes > entries[key]?.bytes ?? 0 else { return }
         entries[key] = Entry(name: name, bytes: bytes)
     }

@@ -39,34 +39,39 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     }
 
     private let request: URLRequest
-    private let url: URL
+    private let download: DownloadRequest
+    /// The recorded URLs of bytes that may be replaced.
+    private let sources: [URL]
     private let reservations: PathReservations
     /// What the partial files held before the attempt.
     private let content: PartFiles.Content
     private let output: Output
-    private let maximumLength: Int64?
     private let trace: Trace
+    private let checkConditions: @Sendable (Destination, Int64) throws(CommandFailure) -> Void
     private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - url: The URL of the request.
+    ///   - request: The request for ``DownloadRequest/url`` or one of its mirrors.
+    ///   - sources: The recorded URLs of bytes that may be replaced.
     ///   - output: Takes the bytes. A file is locked already.
-    ///   - maximumLength: The most bytes that are wanted; `nil` if there is no limit.
+    ///   - checkConditions: Throws when a file of this name and length, which is negative where it is unknown, is refused.
     ///   - onAccept: Called when the response is the file, before its first byte is read.
     init(
-        _ request: URLRequest, of url: URL, to destination: Destination, _ output: Output,
-        maximumLength: Int64?, reservations: PathReservations, trace: Trace,
+        _ request: URLRequest, of download: DownloadRequest, sources: [URL], to destination: Destination,
+        _ output: Output, reservations: PathReservations, trace: Trace,
+        checkConditions: @escaping @Sendable (Destination, Int64) throws(CommandFailure) -> Void,
         onAccept: @escaping @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     ) {
         self.request = request
-        self.url = url
+        self.download = download
+        self.sources = sources
         self.reservations = reservations
         self.trace = trace
         self.onAccept = onAccept
         self.output = output
-        self.maximumLength = maximumLength
-        content = destination.parts?.content(for: url) ?? .nothing
+        self.checkConditions = checkConditions
+        content = destination.parts?.content(for: [request.url].compactMap(\.self)) ?? .nothing
         state = Mutex(State(report: Report(destination: destination)))
     }
 
@@ -162,17 +167,13 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     /// Follows the server's suggestion, if the name is not decided, before any byte is written.
     private func finalDestination(_ suggestion: String?, length: Int64) throws(CommandFailure) -> Destination {
         let old = state.withLock { $0.report.destination }
-        if let maximumLength, length > maximumLength {
-            throw CommandFailure(
-                "“\(old.name)” has \(ByteText.count(length)), more than --max-filesize allows (\(ByteText.count(maximumLength)))."
-            )
-        }
         let new = old.following(suggestion: suggestion)
-        if new != old { try reservations.reserve(new, for: url) }
+        try checkConditions(new, length)
+        if new != old { try reservations.reserve(new, for: download.url) }
         try new.checkNothingIsReplaced(byBytes: length)
         guard new != old, let parts = new.parts, case .file(let sink) = output else { return old }
         try new.checkNobodyWrites(parts)
-        try new.check(parts, for: url)
+        try new.check(parts, for: sources)
         do {
             try sink.move(to: parts.bytes, recordAt: parts.record)
         } catch {
@@ -211,8 +212,27 @@ enum AttemptResult {
                 self = .complete
                 return
             }
+            if let limit = (error as NSError).userInfo[NSUnderlyingErrorKey] as? LengthLimitPassed {
+                self = .refused(.tooLong(report.destination.name, limit.maximum))
+                return
+            }
             self = isInterrupted ? .interrupted : .failed(error)
         }
+    }
+
+    /// Whether another server may do better.
+    var isOfServer: Bool {
+        switch self {
+        case .complete, .upToDate, .interrupted, .refused: false
+        case .httpError, .notTheFile: true
+        case .failed(let error): !Self.isOfFile(error)
+        }
+    }
+
+    /// Whether what is on this machine has failed.
+    private static func isOfFile(_ error: any Error) -> Bool {
+        let codes: Set<URLError.Code> = [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile]
+        return (error as? URLError).map { codes.contains($0.code) } ?? true
     }
 
     var outcome: DownloadOutcome {
@@ -239,5 +259,14 @@ enum AttemptResult {
 
     private static func describe(_ status: Int) -> String {
         "\(status) (\(HTTPURLResponse.localizedString(forStatusCode: status)))"
+    }
+}
+
+extension CommandFailure {
+    /// A file of more bytes than are wanted, or of an unknown number of them.
+    static func tooLong(_ name: String, _ maximum: Int64, length: Int64? = nil) -> CommandFailure {
+        let limit = ByteText.count(maximum)
+        guard let length else { return CommandFailure("“\(name)” is longer than --max-filesize allows (\(limit)).") }
+        return CommandFailure("“\(name)” has \(ByteText.count(length)), more than --max-filesize allows (\(limit)).")
     }
 }

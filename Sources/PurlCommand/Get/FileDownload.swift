@@ -7,6 +7,8 @@ struct FileDownload: Sendable {
     /// What the downloads of one command share.
     struct Context: Sendable {
         let options: GetOptions
+        /// The list of `--check`.
+        let checksums: ChecksumList?
         let session: URLSession
         let display: ProgressDisplay
         let reservations: PathReservations
@@ -58,8 +60,9 @@ struct FileDownload: Sendable {
     /// - Parameter destination: Where to save, with its paths reserved.
     func run(to destination: Destination) async -> (DownloadOutcome, Destination) {
         do throws(CommandFailure) {
-            let needsNoRequest = context.options.resumes && (!context.options.updates || request.checksum != nil)
-            if needsNoRequest, let bytes = try await lengthOfCompleteFile(destination) {
+            // Where the server may choose another name, its response decides.
+            if destination.choice != .url { _ = try checksum(of: destination) }
+            if let bytes = await lengthOfCompleteFile(destination) {
                 messages.info("\(destination.name): already complete (\(ByteText.count(bytes)))")
                 return (.complete(bytes: bytes, new: 0), destination)
             }
@@ -71,13 +74,29 @@ struct FileDownload: Sendable {
     }
 
     /// The length of the file, when it needs no request.
-    private func lengthOfCompleteFile(_ destination: Destination) async throws(CommandFailure) -> Int64? {
-        guard let parts = destination.parts else { return nil }
-        if let checksum = request.checksum {
-            guard parts.length == 0, let bytes = PartFiles.length(of: destination.file) else { return nil }
+    private func lengthOfCompleteFile(_ destination: Destination) async -> Int64? {
+        guard context.options.resumes, let parts = destination.parts else { return nil }
+        guard !expectsChecksum else {
+            guard let checksum = try? checksum(of: destination), parts.length == 0,
+                let bytes = PartFiles.length(of: destination.file)
+            else { return nil }
             return try? await Checksum.ofFile(at: destination.file) == checksum ? bytes : nil
         }
-        return parts.lengthOfFinishedFile(for: request.url)
+        return context.options.updates ? nil : parts.lengthOfFinishedFile(for: request.urls)
+    }
+
+    private var expectsChecksum: Bool { request.checksum != nil || context.checksums != nil }
+
+    /// The checksum that the file must have; `nil` if there is none. Throws when the list of `--check` does not have it.
+    private func checksum(of destination: Destination) throws(CommandFailure) -> Checksum? {
+        if let checksum = request.checksum { return checksum }
+        return try context.checksums?.checksum(of: destination.name)
+    }
+
+    /// The recorded URLs of bytes that this download may resume or replace.
+    private func sources(for destination: Destination) -> [URL] {
+        guard let checksum = try? checksum(of: destination) else { return request.urls }
+        return request.urls + request.urls.map { JoinedBytes.url(of: $0, under: checksum) }
     }
 
     // MARK: Attempts
@@ -85,7 +104,7 @@ struct FileDownload: Sendable {
     private func runAttempts(to first: Destination) async throws(CommandFailure) -> (DownloadOutcome, Destination) {
         let start = ContinuousClock.now
         var destination = first
-        if context.options.updates, destination.parts?.recordOfFinishedFile(for: request.url) != nil {
+        if context.options.updates, destination.parts?.recordOfFinishedFile(for: request.urls) != nil {
             destination.isUpdate = true
         }
         var retries = RetrySchedule(retries: context.options.retries)
@@ -94,8 +113,9 @@ struct FileDownload: Sendable {
         let stream = output.stream
         // The lock is held until the file has its name, or nothing more is done to the partial files.
         defer { if case .file(let sink) = output { sink.unlock() } }
+        var mirrors = MirrorOrder(request, recorded: recordedURL(destination))
         while true {
-            let report = await attempt(at: destination, output)
+            let report = await attempt(mirrors.current, at: destination, output)
             destination = report.destination
             let result = AttemptResult(report, isInterrupted: Task.isCancelled)
             // What a stream has taken is not sent to it again.
@@ -106,38 +126,105 @@ struct FileDownload: Sendable {
                 if await wait(delay, because: result.sentence, destination, retries) { continue }
                 return (conclude(.interrupted, destination, stream), destination)
             }
+            if mayRetry, result.isOfServer, mirrors.moveOn() {
+                announceMirror(mirrors.origin, after: result.sentence)
+                retries = RetrySchedule(retries: context.options.retries)
+                await join(&mirrors, destination, output)
+                continue
+            }
             if case .upToDate = result { return (concludeUpToDate(destination), destination) }
             guard case .complete = result else { return (conclude(result, destination, stream), destination) }
-            return (try await finish(report, stream, elapsed: start.duration(to: .now)), destination)
+            switch try await verify(destination, stream) {
+            case .right: break
+            case .interrupted: return (conclude(.interrupted, destination, stream), destination)
+            case .wrong(let sentence):
+                guard case .file(let sink) = output, mirrors.moveOn(afterMismatchOf: report.meaning) else {
+                    try destination.parts?.remove()
+                    throw CommandFailure(sentence)
+                }
+                announceMirror(mirrors.origin, after: sentence)
+                retries = RetrySchedule(retries: context.options.retries)
+                try empty(sink, destination)
+                continue
+            }
+            if case .file(let sink) = output, keepsRecord, mirrors.current != mirrors.origin {
+                // The checksum is right: the file is this server's, too.
+                try? sink.adopt(mirrors.origin)
+            }
+            return (try finish(report, elapsed: start.duration(to: .now)), destination)
         }
+    }
+
+    /// The URL in the record of the bytes there are, or of the file that `-N` updates.
+    private func recordedURL(_ destination: Destination) -> URL? {
+        guard let parts = destination.parts else { return nil }
+        switch parts.content(for: sources(for: destination)) {
+        case .unfinished(let record), .useless(let record): return record.url
+        case .ofAnotherURL: return nil
+        case .nothing: return parts.recordOfFinishedFile(for: request.urls)?.url
+        }
+    }
+
+    private func announceMirror(_ mirror: URL, after sentence: String) {
+        let subject = messages.subject.map { "\($0): " } ?? ""
+        messages.info("\(subject)\(sentence) Trying \(mirror.shownText)")
+    }
+
+    /// Lets the next server continue the bytes of another one, if a checksum will tell whether they belong together. The
+    /// server's own validator is asked for, so that its response to the range request confirms it.
+    private func join(
+        _ mirrors: inout MirrorOrder, _ destination: Destination, _ output: DownloadAttempt.Output
+    ) async {
+        guard case .file(let sink) = output, let parts = destination.parts, parts.length > 0,
+            let checksum = try? checksum(of: destination)
+        else { return }
+        var head = plainRequest(mirrors.origin)
+        head.httpMethod = "HEAD"
+        head.cachePolicy = .reloadIgnoringLocalCacheData
+        trace.request(head)
+        guard let (_, response) = try? await context.session.data(for: head) as? (Data, HTTPURLResponse) else { return }
+        trace.response(response)
+        var joined = mirrors
+        joined.join(under: checksum)
+        guard response.statusCode == 200, (try? sink.adopt(joined.current, asVersionOf: response)) != nil else {
+            return
+        }
+        // It was not adopted if the server has another version, or one that cannot be resumed.
+        if case .ofAnotherURL = parts.content(for: [joined.current]) { return }
+        mirrors = joined
     }
 
     /// Opens what takes the bytes. Partial files are locked before anything is requested or changed.
     private func open(_ destination: Destination) async throws(CommandFailure) -> DownloadAttempt.Output {
-        if let stream = destination.stream { return .stream(stream) }
+        if let stream = destination.stream(maximumLength: context.options.maximumLength) { return .stream(stream) }
         let parts = PartFiles(for: destination.file)
         // A record that stays has to be right after a power loss, too.
         let completion: SinkCompletion = keepsRecord ? .safe : .written
         let sink = FileHandleSink(fileAt: parts.bytes, recordAt: parts.record, completion: completion)
         sink.limit(to: context.options.maximumLength, reservingSpace: true)
-        try await destination.lock(sink, for: request.url)
-        guard !context.options.resumes else { return .file(sink) }
+        try await destination.lock(sink, for: sources(for: destination))
+        if !context.options.resumes { try empty(sink, destination) }
+        return .file(sink)
+    }
+
+    private func empty(_ sink: FileHandleSink, _ destination: Destination) throws(CommandFailure) {
         do {
             try sink.saveRecord(nil)
             try sink.truncate(to: 0)
         } catch {
             throw CommandFailure("“\(destination.name).part” cannot be emptied: \((error as NSError).reason)")
         }
-        return .file(sink)
     }
 
     private func attempt(
-        at destination: Destination, _ output: DownloadAttempt.Output
+        _ url: URL, at destination: Destination, _ output: DownloadAttempt.Output
     ) async -> DownloadAttempt.Report {
         let attempt = DownloadAttempt(
-            urlRequest(for: destination), of: request.url, to: destination, output,
-            maximumLength: context.options.maximumLength, reservations: context.reservations, trace: trace
-        ) { task, destination, meaning in
+            urlRequest(url, for: destination), of: request, sources: sources(for: destination), to: destination, output,
+            reservations: context.reservations, trace: trace
+        ) { destination, length throws(CommandFailure) in
+            try checkConditions(destination, length: length)
+        } onAccept: { task, destination, meaning in
             announce(meaning, task, destination)
             if !isQuiet { context.display.show(task, name: destination.name, number: number) }
         }
@@ -151,16 +238,32 @@ struct FileDownload: Sendable {
 
     private var isQuiet: Bool { context.options.verbosity == .quiet }
 
-    private func urlRequest(for destination: Destination) -> URLRequest {
-        var urlRequest = URLRequest(url: request.url)
+    /// Throws when a file of this name and length is refused.
+    private func checkConditions(_ destination: Destination, length: Int64) throws(CommandFailure) {
+        _ = try checksum(of: destination)
+        if let maximum = context.options.maximumLength, length > maximum {
+            throw .tooLong(destination.name, maximum, length: length)
+        }
+    }
+
+    private func plainRequest(_ url: URL) -> URLRequest {
+        var urlRequest = URLRequest(url: url)
         for header in context.options.headers { urlRequest.addValue(header.value, forHTTPHeaderField: header.name) }
-        if destination.isUpdate, let parts = destination.parts { addConditions(to: &urlRequest, parts) }
+        return urlRequest
+    }
+
+    private func urlRequest(_ url: URL, for destination: Destination) -> URLRequest {
+        var urlRequest = plainRequest(url)
+        // A file with another checksum than the expected one is no version to keep.
+        if destination.isUpdate, !expectsChecksum, let parts = destination.parts {
+            addConditions(to: &urlRequest, parts)
+        }
         return urlRequest
     }
 
     /// Asks for the file only if it is newer than the one there is: by its tag, otherwise by its date.
     private func addConditions(to urlRequest: inout URLRequest, _ parts: PartFiles) {
-        guard let record = parts.recordOfFinishedFile(for: request.url) else { return }
+        guard let record = parts.recordOfFinishedFile(for: [urlRequest.url].compactMap(\.self)) else { return }
         // A tag of other characters may have come in other bytes than it would go out in.
         if let tag = record.validator, tag.hasPrefix("\""), tag.utf8.allSatisfy({ $0 < 0x80 }) {
             urlRequest.setValue(tag, forHTTPHeaderField: "If-None-Match")
@@ -186,18 +289,16 @@ struct FileDownload: Sendable {
 
     // MARK: End
 
+    /// Renames the complete bytes to the file.
     private func finish(
-        _ report: DownloadAttempt.Report, _ stream: StreamSink?, elapsed: Duration
-    ) async throws(CommandFailure) -> DownloadOutcome {
+        _ report: DownloadAttempt.Report, elapsed: Duration
+    ) throws(CommandFailure) -> DownloadOutcome {
         let destination = report.destination
         if let parts = destination.parts {
-            if let failure = try await finish(parts, destination) { return failure }
+            try parts.finish(replacing: destination.mayReplace, keepsRecord: keepsRecord)
             if context.options.updates, let date = report.response?.value(forHTTPHeaderField: "Last-Modified") {
                 FileTime.set(date, of: parts.file)
             }
-        } else if let expected = request.checksum, let actual = stream?.checksum, actual != expected {
-            throw CommandFailure(
-                "\(Self.mismatch(destination, actual, expected)) The bytes were written to it all the same.")
         }
         let whole = report.received
         guard let new = report.meaning?.newBytes(of: whole) else {
@@ -206,17 +307,6 @@ struct FileDownload: Sendable {
         }
         messages.info("\(destination.name): complete, \(BatchText.amount(whole, new: new, in: elapsed))")
         return .complete(bytes: whole, new: new)
-    }
-
-    /// Checks the complete bytes, and renames them to the file; `nil` when that has worked.
-    private func finish(
-        _ parts: PartFiles, _ destination: Destination
-    ) async throws(CommandFailure) -> DownloadOutcome? {
-        if let checksum = request.checksum, let failure = try await check(parts, checksum, destination) {
-            return failure
-        }
-        try parts.finish(replacing: destination.mayReplace, keepsRecord: keepsRecord)
-        return nil
     }
 
     private func concludeUpToDate(_ destination: Destination) -> DownloadOutcome {
@@ -230,10 +320,24 @@ struct FileDownload: Sendable {
         "“\(destination.name)” has the wrong SHA-256: \(actual.hexadecimal) instead of \(expected.hexadecimal)."
     }
 
-    /// `nil` when the bytes have the expected checksum. Otherwise they are removed.
-    private func check(
-        _ parts: PartFiles, _ expected: Checksum, _ destination: Destination
-    ) async throws(CommandFailure) -> DownloadOutcome? {
+    /// Whether the complete bytes have the expected checksum.
+    private enum Verification {
+        case right
+        case interrupted
+        case wrong(sentence: String)
+    }
+
+    /// Compares the complete bytes with the expected checksum, if there is one.
+    private func verify(
+        _ destination: Destination, _ stream: StreamSink?
+    ) async throws(CommandFailure) -> Verification {
+        guard let expected = try checksum(of: destination) else { return .right }
+        if let actual = stream?.checksum {
+            guard actual != expected else { return .right }
+            return .wrong(
+                sentence: "\(Self.mismatch(destination, actual, expected)) The bytes were written to it all the same.")
+        }
+        guard let parts = destination.parts else { return .right }
         if !isQuiet {
             context.display.show({ "checking the SHA-256" }, name: destination.name, number: number)
         }
@@ -242,14 +346,13 @@ struct FileDownload: Sendable {
         do {
             actual = try await Checksum.ofFile(at: parts.bytes)
         } catch is CancellationError {
-            return conclude(.interrupted, destination, nil)
+            return .interrupted
         } catch {
             throw CommandFailure(
                 "“\(destination.name).part” cannot be read: \((error as NSError).localizedDescription)")
         }
-        guard actual != expected else { return nil }
-        try parts.remove()
-        throw CommandFailure("\(Self.mismatch(destination, actual, expected)) The received bytes were removed.")
+        guard actual != expected else { return .right }
+        return .wrong(sentence: "\(Self.mismatch(destination, actual, expected)) The received bytes were removed.")
     }
 
     /// Prints how the download ended, and whether the next command can resume it.
@@ -261,10 +364,10 @@ struct FileDownload: Sendable {
         case .interrupted: messages.info("\(destination.name): interrupted")
         case .complete, .upToDate, .refused, .httpError, .notTheFile, .failed: messages.error(result.sentence)
         }
-        if let parts = destination.parts { removeUselessParts(parts) }
-        if case .refused = result { return result.outcome }
         if let parts = destination.parts {
-            printWhatIsSaved(parts, destination.name)
+            removeUselessParts(parts)
+            if case .refused = result { return result.outcome }
+            printWhatIsSaved(parts, destination)
         } else if let length = stream?.length, length > 0 {
             messages.info("\(destination.name): \(ByteText.count(length)) written, which cannot be resumed")
         }
@@ -286,8 +389,9 @@ struct FileDownload: Sendable {
 
     // MARK: Messages
 
-    private func printWhatIsSaved(_ parts: PartFiles, _ name: String) {
-        switch parts.content(for: request.url) {
+    private func printWhatIsSaved(_ parts: PartFiles, _ destination: Destination) {
+        let name = destination.name
+        switch parts.content(for: sources(for: destination)) {
         case .nothing, .ofAnotherURL:
             break
         case .unfinished(let record):

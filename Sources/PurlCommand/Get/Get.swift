@@ -23,13 +23,15 @@ struct Get {
 
     func run() async -> ExitCode {
         let requests: [DownloadRequest]
+        let checksums: ChecksumList?
         do throws(CommandFailure) {
             requests = try allRequests()
+            checksums = try checksumList()
         } catch {
             messages.error(error.sentence)
             return .failure
         }
-        let downloads = Task { await download(requests) }
+        let downloads = Task { await download(requests, checksums) }
         let interrupts = Interrupts(console)
         interrupts.onInterrupt { downloads.cancel() }
         return ExitCode(await downloads.value)
@@ -40,16 +42,22 @@ struct Get {
         return try InputFile.requests(in: file, after: options.requests)
     }
 
+    private func checksumList() throws(CommandFailure) -> ChecksumList? {
+        guard let file = options.checksumFile else { return nil }
+        return try ChecksumList(try ListFile(file))
+    }
+
     // MARK: Downloads
 
     /// Returns the outcomes, in the order of the requests.
-    private func download(_ requests: [DownloadRequest]) async -> [DownloadOutcome] {
+    private func download(_ requests: [DownloadRequest], _ checksums: ChecksumList?) async -> [DownloadOutcome] {
         let start = ContinuousClock.now
         let isMany = requests.count > 1
         let session = URLSession(configuration: configuration)
         let display = ProgressDisplay(console, count: requests.count)
         let context = FileDownload.Context(
-            options: options, session: session, display: display, reservations: PathReservations(),
+            options: options, checksums: checksums, session: session, display: display,
+            reservations: PathReservations(),
             isOneOfMany: isMany)
 
         let results = await runInOrder(requests, context)

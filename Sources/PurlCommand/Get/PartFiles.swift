@@ -39,10 +39,10 @@ struct PartFiles: Equatable {
     /// Every path that a download may write to.
     var paths: [URL] { [file, bytes, record, newRecord] }
 
-    /// What the files hold, for a download of `url`.
-    func content(for url: URL) -> Content {
+    /// What the files hold, for a download of one of `urls`.
+    func content(for urls: [URL]) -> Content {
         guard length > 0, let found = ResumeRecord(contentsOf: record, of: bytes) else { return .nothing }
-        guard found.url.absoluteString == url.absoluteString else { return .ofAnotherURL(found) }
+        guard found.isOf(urls) else { return .ofAnotherURL(found) }
         return found.describes(fileAt: bytes) ? .unfinished(found) : .useless(found)
     }
 
@@ -111,10 +111,10 @@ struct PartFiles: Equatable {
     /// How many bytes there are, with or without a valid record.
     var length: Int64 { Self.length(of: bytes) ?? 0 }
 
-    /// The length of the complete file of `url`; `nil` unless its record was kept and describes exactly these bytes.
-    func lengthOfFinishedFile(for url: URL) -> Int64? {
-        guard length == 0, let found = ResumeRecord(contentsOf: record, of: file),
-            found.url.absoluteString == url.absoluteString, found.describesComplete(fileAt: file)
+    /// The length of the complete file of one of `urls`; `nil` unless its record was kept and describes exactly these bytes.
+    func lengthOfFinishedFile(for urls: [URL]) -> Int64? {
+        guard length == 0, let found = ResumeRecord(contentsOf: record, of: file), found.isOf(urls),
+            found.describesComplete(fileAt: file)
         else { return nil }
         return found.bytesReceived
     }
@@ -162,9 +162,9 @@ struct PartFiles: Equatable {
         removeRecord()
     }
 
-    /// The record of the complete file of `url`, if it was kept and describes exactly these bytes.
-    func recordOfFinishedFile(for url: URL) -> ResumeRecord? {
-        guard lengthOfFinishedFile(for: url) != nil else { return nil }
+    /// The record of the complete file of one of `urls`, if it was kept and describes exactly these bytes.
+    func recordOfFinishedFile(for urls: [URL]) -> ResumeRecord? {
+        guard lengthOfFinishedFile(for: urls) != nil else { return nil }
         return ResumeRecord(contentsOf: record)
     }
 
@@ -199,6 +199,13 @@ struct PartFiles: Equatable {
         guard result != 0 else { return }
         let reason = String(cString: strerror(errno))
         throw CommandFailure("\(sentence): \(reason).")
+    }
+}
+
+extension ResumeRecord {
+    /// Whether the bytes are of one of these URLs.
+    fileprivate func isOf(_ urls: [URL]) -> Bool {
+        urls.contains { $0.absoluteString == url.absoluteString }
     }
 }
 

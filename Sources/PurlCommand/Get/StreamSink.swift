@@ -26,10 +26,13 @@ final class StreamSink: BodySink {
     private static let patience: Int32 = 50
 
     private let output: StreamOutput
+    private let maximumLength: Int64
     private let state = Mutex(State())
 
-    init(_ output: StreamOutput) {
+    /// - Parameter maximumLength: The most bytes that are written; `nil` if there is no limit.
+    init(_ output: StreamOutput, maximumLength: Int64?) {
         self.output = output
+        self.maximumLength = maximumLength ?? .max
     }
 
     /// Ends the waiting for a reader; what is written next fails.
@@ -45,6 +48,7 @@ final class StreamSink: BodySink {
     var length: Int64 { state.withLock { $0.length } }
 
     func append(_ data: Data) throws {
+        guard Int64(data.count) <= maximumLength - length else { throw LengthLimitPassed(maximum: maximumLength) }
         let handle = try opened()
         var rest = data
         while !rest.isEmpty {
@@ -123,10 +127,12 @@ final class StreamSink: BodySink {
 
 extension Destination {
     /// A new sink for a stream; `nil` for a file.
-    var stream: StreamSink? {
+    ///
+    /// - Parameter maximumLength: The most bytes that are written; `nil` if there is no limit.
+    func stream(maximumLength: Int64?) -> StreamSink? {
         switch kind {
         case .file: nil
-        case .stream(let output): StreamSink(output)
+        case .stream(let output): StreamSink(output, maximumLength: maximumLength)
         }
     }
 }

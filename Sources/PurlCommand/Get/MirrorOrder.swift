@@ -1,0 +1,74 @@
+import Foundation
+import Purl
+
+/// The URLs of one file in the order in which they are requested: an unfinished download is continued where its bytes came
+/// from, then the others follow as they were given.
+struct MirrorOrder {
+    /// The URL to request. Bytes of several servers have one of their own: see ``JoinedBytes``.
+    private(set) var current: URL
+    private var rest: [URL]
+    private let hasSeveral: Bool
+    private var hasStartedOver = false
+
+    /// - Parameter recorded: The URL in the record of the bytes there are, if any.
+    init(_ request: DownloadRequest, recorded: URL?) {
+        let origin = recorded.map(JoinedBytes.origin(of:))
+        let first = request.urls.contains { $0.absoluteString == origin?.absoluteString } ? recorded : nil
+        current = first ?? request.url
+        var used: Set = [JoinedBytes.origin(of: current).absoluteString]
+        rest = request.urls.filter { used.insert($0.absoluteString).inserted }
+        hasSeveral = !rest.isEmpty
+    }
+
+    /// The server's own URL, without the mark of joined bytes.
+    var origin: URL { JoinedBytes.origin(of: current) }
+
+    /// Moves to the next URL; `false` when all have been requested.
+    mutating func moveOn() -> Bool {
+        guard !rest.isEmpty else { return false }
+        current = rest.removeFirst()
+        hasStartedOver = false
+        return true
+    }
+
+    /// Moves on after a wrong checksum; `false` when all have been requested. If the current server has sent only a part of the
+    /// bytes, it is asked for the whole first.
+    mutating func moveOn(afterMismatchOf meaning: ResponseMeaning?) -> Bool {
+        switch meaning {
+        case .resumes, .isComplete:
+            guard hasSeveral, !hasStartedOver else { return moveOn() }
+            hasStartedOver = true
+            current = origin
+            return true
+        case nil, .begins, .startsOver, .isUpToDate, .errorPage, .notTheFile:
+            return moveOn()
+        }
+    }
+
+    /// The current server continues bytes of another one.
+    mutating func join(under checksum: Checksum) {
+        current = JoinedBytes.url(of: origin, under: checksum)
+    }
+}
+
+/// The URL that is recorded with bytes of several servers. Only a checksum tells whether they belong together, so it is a part of
+/// that URL, as a fragment, which no server is sent: a download that does not expect this checksum does not resume them.
+enum JoinedBytes {
+    private static let mark = "sha256="
+    private static let markLength = mark.utf8.count + 64
+
+    static func url(of url: URL, under checksum: Checksum) -> URL {
+        let text = url.absoluteString
+        return URL(string: text + (text.contains("#") ? ";" : "#") + mark + checksum.hexadecimal) ?? url
+    }
+
+    /// The URL that is marked; a URL without the mark is its own origin.
+    static func origin(of url: URL) -> URL {
+        let text = url.absoluteString
+        let end = text.suffix(markLength)
+        guard end.hasPrefix(mark), Checksum(String(end.dropFirst(mark.count))) != nil else { return url }
+        let rest = text.dropLast(markLength)
+        guard rest.last == "#" || rest.last == ";" else { return url }
+        return URL(string: String(rest.dropLast())) ?? url
+    }
+}
