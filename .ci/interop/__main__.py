@@ -1,4 +1,4 @@
-"""Tries `purl get` against real web servers, nginx, lighttpd and Python's http.server, and the library against httpbin.
+"""Tries `purl get` against real web servers, nginx, lighttpd, Apache and Python's http.server, and the library against httpbin.
 
     python3 .ci/interop --purl .build/release/purl [--rounds 20] [--size 200000000] [--seed 1]
         [--scenarios .build/debug/ScenariosWithPurl --gunicorn FOLDER/bin/gunicorn]
@@ -22,7 +22,7 @@ from client import Purl  # noqa: E402
 from httpbin_server import check_httpbin  # noqa: E402
 from interruptions import InterruptedDownload  # noqa: E402
 from report import Report  # noqa: E402
-from servers import Lighttpd, Nginx  # noqa: E402
+from servers import Apache, Lighttpd, Nginx  # noqa: E402
 
 
 def main():
@@ -62,6 +62,9 @@ def run_all(report, options, folder):
     choices = random.Random(options.seed)
     documents = folder / "documents"
     (documents / "slow").mkdir(parents=True)
+    (documents / "many").mkdir()
+    # Apache reads as another user when root runs this.
+    folder.chmod(0o755)
     downloads = folder / "downloads"
     downloads.mkdir()
     purl = Purl(options.purl.resolve(), downloads)
@@ -69,17 +72,23 @@ def run_all(report, options, folder):
     # attempt begins with such a share.
     nginx = Nginx(folder, documents, rate=options.size // 12)
     lighttpd = Lighttpd(folder, documents, rate=options.size // 15)
+    apache = Apache(folder, documents, rate=0)
+    servers = (nginx, lighttpd, apache)
     try:
-        nginx.start()
-        lighttpd.start()
+        for server in servers:
+            server.start()
         large = make_random_file(documents / "slow" / "large.bin", options.size, 3600, choices)
         for server in (nginx, lighttpd):
             interrupted_download(report, InterruptedDownload(purl, server, large, downloads, choices), options.rounds)
-        other_checks(report, Checks(purl, downloads, documents, choices), nginx, lighttpd)
+        checks = Checks(purl, downloads, documents, choices)
+        for server in servers:
+            name = f"{server.name}: get -N of 1000 unchanged files fetches no byte of them"
+            report.check(name, checks.unchanged_files_are_up_to_date, server)
+        other_checks(report, checks, nginx, lighttpd)
     finally:
         purl.kill_all()
-        nginx.kill()
-        lighttpd.kill()
+        for server in servers:
+            server.kill()
 
 
 def interrupted_download(report, download, rounds):

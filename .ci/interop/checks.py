@@ -8,6 +8,7 @@ from report import expect, megabytes
 from servers import PythonServer, free_port
 
 MEMORY_LIMIT = 64 << 20
+MIRRORED_FILES = 1000
 
 
 class Checks:
@@ -60,6 +61,38 @@ class Checks:
         last = server.wait_for_requests(before + 2)[-1]
         expect((last.status, last.range) == (200, f"bytes={kept}-"), f"the second request was {last}")
         return f"had {megabytes(kept)} of the old version, answer 200"
+
+    # A copy of many files.
+
+    def unchanged_files_are_up_to_date(self, server):
+        """One of the files is replaced after that: it alone comes again."""
+        folder = self.folder / f"{server.name}-many"
+        folder.mkdir()
+        names = [f"many/{number}.bin" for number in range(MIRRORED_FILES)]
+        if not (self.documents / names[0]).exists():
+            for name in names:
+                self.make_file(name, 1000)
+        urls = folder / "urls"
+        urls.write_text("".join(server.url(name) + "\n" for name in names))
+        logged = len(server.requests())
+        passes = []
+        for changed in ([], [], names[:1]):
+            for name in changed:
+                self.make_file(name, 1000, age=1800)
+            began = time.monotonic()
+            outcome = self.purl.run("get", "-q", "-N", "-P", "8", "--input-file", urls, folder=folder)
+            passes.append(time.monotonic() - began)
+            outcome.expect_code(0, f"get -N, pass {len(passes)}")
+            requests = server.wait_for_requests(logged + MIRRORED_FILES)[logged:]
+            logged += MIRRORED_FILES
+            came = MIRRORED_FILES if len(passes) == 1 else len(changed)
+            statuses = {status: sum(request.status == status for request in requests) for status in (200, 304)}
+            expect(statuses == {200: came, 304: MIRRORED_FILES - came}, f"pass {len(passes)}: {statuses}")
+            sent = sum(request.body_bytes_sent for request in requests)
+            expect(sent == came * 1000, f"pass {len(passes)}: {sent} bytes of body instead of {came * 1000}")
+        for name in names:
+            expect((folder / name[5:]).read_bytes() == (self.documents / name).read_bytes(), f"{name} differs")
+        return f"{MIRRORED_FILES} answers 304, 0 bytes of body, {passes[0]:.1f} s and then {passes[1]:.1f} s"
 
     # Exit codes and names.
 

@@ -1,7 +1,8 @@
-"""The servers that purl is tried against: nginx, lighttpd and Python's http.server, all on 127.0.0.1."""
+"""The servers that purl is tried against: nginx, lighttpd, Apache and Python's http.server, all on 127.0.0.1."""
 
 import functools
 import http.server
+import os
 import shutil
 import signal
 import socket
@@ -171,6 +172,33 @@ $HTTP["url"] =~ "^/slow/" {{ connection.kbytes-per-second = {self.rate // 1024} 
         # It keeps its log in memory for seconds, but opens the file anew, and so writes first, when hung up on.
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGHUP)
+
+
+class Apache(WebServer):
+    name = "apache2"
+    # Where Debian keeps them.
+    modules = "/usr/lib/apache2/modules"
+
+    def arguments(self):
+        # One process: others would outlive a SIGKILL.
+        return ["-X", "-f", str(self.configuration_file)]
+
+    def configuration(self):
+        # Started by root it reads as another user.
+        user = "User nobody\nGroup nogroup" if os.geteuid() == 0 else ""
+        return f"""
+LoadModule mpm_event_module {self.modules}/mod_mpm_event.so
+LoadModule authz_core_module {self.modules}/mod_authz_core.so
+ServerName 127.0.0.1
+Listen 127.0.0.1:{self.port}
+PidFile {self.folder}/apache2.pid
+DefaultRuntimeDir {self.folder}
+ErrorLog {self.folder}/error.log
+DocumentRoot {self.documents}
+{user}
+LogFormat "%>s\t%B\t%{{Range}}i\t%{{Content-Range}}o\t%U" fields
+CustomLog {self.log_file} fields
+"""
 
 
 class PythonServer:

@@ -54,7 +54,7 @@ struct PasswordTests {
         try folder.write("\(address("/a")) out=a\n\(address("/a")) out=b", to: "urls")
         #expect(
             try await purl("get", "--input-file", "urls").first
-                == "purl: Line 2 of “urls”: \(shown("/a")) is listed already with another name or checksum.")
+                == "purl: Line 2 of “urls”: \(shown("/a")) is listed already with another name, checksum or mirror.")
         try folder.write("\(address("/a")) out=a\n\(address("/b")) out=a", to: "urls")
         #expect(try await purl("get", "--input-file", "urls").contains { $0.contains("is used for \(shown("/a")).") })
         _ = try await purl("get", address("/missing"), "--proxy", "http://u:secret@[bad")
