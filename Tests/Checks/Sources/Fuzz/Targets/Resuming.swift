@@ -22,6 +22,8 @@ extension FuzzTarget {
         }
     }
 
+    private static let request = URLRequest(url: URL(string: "http://example.com/a") ?? URL(fileURLWithPath: "/"))
+
     /// What an answer to a request for the rest means: nothing is appended that is not the rest. With the top bit of the
     /// first byte the input is a whole course of answers.
     static let resumability = FuzzTarget("resumability") { bytes in
@@ -39,8 +41,7 @@ extension FuzzTarget {
             let framing = try? BodyFraming.ofResponse(head, to: "GET")
         else { return }
         ResumeCourse.check(Resumability.judge(head, framing: framing, asked: point), of: head, asked: point)
-        guard let url = URL(string: "http://example.com/a") else { return }
-        if let strong = Resumability.validator(for: URLRequest(url: url), response: head) {
+        if let strong = Resumability.validator(for: request, response: head) {
             require(EntityTag(strong).map { !$0.isWeak } ?? (HTTPDate(strong) != nil), "only what is strong resumes")
             require(head.status == 200 || head.status == 206, "and only of a resource")
         }
