@@ -38,11 +38,13 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-if Context.environment["PURL_FUZZ"] != nil {
+if let sanitizer = Context.environment["PURL_FUZZ"] {
     // Counts which branches are taken and what is compared; `-enable-testing` for what has no access level.
-    let instrumented = SwiftSetting.unsafeFlags([
-        "-enable-testing", "-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table",
-    ])
+    // The compiler counts only where there is a sanitizer; that of the fuzzer adds nothing else.
+    let instrumented = SwiftSetting.unsafeFlags(
+        [
+            "-enable-testing", "-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table",
+        ] + (sanitizer == "none" ? ["-sanitize=fuzzer"] : []))
     let fuzzed = ["PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting"]
     for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings = [instrumented]

@@ -137,7 +137,7 @@ struct UpdateTests {
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
         let newer = GeneratedContent(size: 400_000, seed: 32)
         server.route("/film.bin", .generated(newer).entityTag("\"v2\""))
-        #expect(try await get("-N", "--sha256", newer.sha256).exitCode == 0)
+        #expect(try await get("-N", "-o", "film.bin", "--sha256", newer.sha256).exitCode == 0)
         #expect(try newer.matches(fileAt: folder.file("film.bin")))
     }
 

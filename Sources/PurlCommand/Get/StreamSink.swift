@@ -48,9 +48,9 @@ final class StreamSink: BodySink {
     var length: Int64 { state.withLock { $0.length } }
 
     func append(_ data: Data) throws {
-        guard Int64(data.count) <= maximumLength - length else { throw LengthLimitPassed(maximum: maximumLength) }
         let handle = try opened()
-        var rest = data
+        let room = max(0, maximumLength - length)
+        var rest = data.prefix(Int(clamping: room))
         while !rest.isEmpty {
             let portion = rest.prefix(Self.portion)
             try waitForRoom(handle)
@@ -61,6 +61,7 @@ final class StreamSink: BodySink {
             }
             rest = rest.dropFirst(portion.count)
         }
+        if Int64(data.count) > room { throw LengthLimitPassed(maximum: maximumLength) }
     }
 
     func truncate(to length: Int64) throws {
