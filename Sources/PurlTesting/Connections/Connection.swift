@@ -104,6 +104,7 @@ final class Connection {
 
     private func finishRequest(_ ending: Ending) {
         guard let request = pending?.received else { return }
+        pending?.upload?.abandon()
         pending = nil
         if !request.isComplete {
             context.recorder.finishBody(of: request.number, body: request.body, isComplete: false)
@@ -149,7 +150,7 @@ final class Connection {
                     if let request = pending?.received {
                         context.recorder.finishBody(of: request.number, body: request.body, isComplete: true)
                     }
-                    respond()
+                    if let upload = pending?.upload { upload.end() } else { respond() }
                 }
             } catch {
                 refuse("\(error)")
@@ -167,8 +168,13 @@ final class Connection {
         let request = context.recorder.addRequest { ReceivedRequest(number: $0, connection: number, head: head) }
         let reply = context.routes.nextReply(to: request)
         pending = PendingRequest(head: head, reply: reply, received: request)
+        if case .upload(let target) = reply.source {
+            pending?.upload = UploadExchange(request, head, framing, to: target, on: self)
+        }
         if framing == .none || framing == .length(0) { return }
-        if reply.traits.respondsBeforeBody {
+        if let upload = pending?.upload {
+            upload.begin()
+        } else if reply.traits.respondsBeforeBody {
             respond()
         } else if let gate = reply.traits.bodyGate {
             let isOpen = gate.arrive { [weak self, number = request.number] in
@@ -190,7 +196,7 @@ final class Connection {
     }
 
     /// Sends `100 Continue` to a client that expects it (RFC 9110 §10.1.1).
-    private func sendContinue() {
+    func sendContinue() {
         guard let pending, pending.head.version >= .http1_1, pending.reply.traits.sendsContinue,
             pending.head.fields.hasToken("100-continue", in: .expect)
         else { return }
@@ -204,6 +210,7 @@ final class Connection {
         if let request = pending?.received {
             context.recorder.setBodyBytesReceived(request.bodyBytesReceived, of: request.number)
         }
+        pending?.upload?.receive(bytes)
     }
 
     /// Parses the requests that arrived while a response was being written.
@@ -239,7 +246,7 @@ final class Connection {
         case .stream(let head, let script):
             finishRequest(.complete)
             leaveHTTP(to: streamPeer(script, sending: [UInt8](head), request: request.received.number))
-        case .computed, .content, .echo, .raw:
+        case .computed, .content, .echo, .raw, .upload:
             write(Response(reply, to: request))
         }
     }
@@ -346,6 +353,53 @@ final class Connection {
         let held = backlog
         backlog = []
         peer.start(with: held)
+    }
+}
+
+extension Connection: UploadConnection {
+    func sendInterim(_ head: ResponseHead) {
+        var bytes: [UInt8] = []
+        do {
+            try head.encode(into: &bytes)
+            // Only a client that reads nothing lets the socket's buffer fill up with interim responses.
+            guard try socket.send(bytes, bytes.indices) == bytes.count else { return close(.cut) }
+        } catch {
+            close(.clientLeft)
+        }
+    }
+
+    func answer(_ reply: ResolvedReply, as received: ReceivedRequest?) {
+        guard var request = pending else { return }
+        if let received { request.received = received }
+        send(reply, to: request, depth: 0)
+        updateInterest()
+    }
+
+    func addRoute(_ path: String, _ reply: Reply) {
+        context.routes.set(reply, path: path, method: nil)
+    }
+
+    func breakOff(_ ending: Ending) {
+        switch ending {
+        case .cut:
+            finishRequest(.cut)
+            linger()
+            updateInterest()
+        case .complete, .reset, .clientLeft, .serverStopped:
+            close(ending)
+        }
+    }
+
+    func holdBody() {
+        phase = .holdingBody
+        updateInterest()
+    }
+
+    func continueBody() {
+        guard case .holdingBody = phase else { return }
+        phase = .reading
+        parseBacklog()
+        updateInterest()
     }
 }
 

@@ -48,6 +48,8 @@ struct PendingRequest {
     let reply: ResolvedReply
     /// The request as it is recorded.
     var received: ReceivedRequest
+    /// What takes the body of an upload as it arrives.
+    var upload: UploadExchange?
 
     /// Whether the client allows another request on the connection after this one.
     var mayBeFollowed: Bool { received.isComplete && ConnectionReuse.isAllowed(after: head) }

@@ -27,6 +27,7 @@ public struct Reply: Sendable {
         case raw([Data], RawEnding)
         case webSocket(WebSocketScript)
         case stream(Data, StreamScript)
+        case upload(UploadTarget)
         case sequence([Reply])
         case switching(Reply, after: Int, to: Reply)
         case computed(@Sendable (ReceivedRequest) async throws -> Reply)
@@ -73,6 +74,8 @@ public struct Reply: Sendable {
             return ResolvedReply(source: .webSocket(script))
         case .stream(let head, let script):
             return ResolvedReply(source: .stream(head, script))
+        case .upload(let target):
+            return ResolvedReply(source: .upload(target))
         case .sequence(let replies):
             guard let last = replies.indices.last else { return Reply.status(404).resolved(at: index) }
             let position = min(index, last)
@@ -224,6 +227,14 @@ extension Reply {
     ///   - head: The text, sent as it is.
     public static func stream(_ script: StreamScript, after head: String) -> Reply {
         Reply(.stream(Data(head.utf8), script))
+    }
+
+    /// Takes uploads that can be resumed. Modifiers do not change it, and it cannot be a handler's reply: the target
+    /// takes the request's body as it arrives.
+    ///
+    /// - Parameter target: What takes them.
+    public static func upload(to target: UploadTarget) -> Reply {
+        Reply(.upload(target))
     }
 }
 

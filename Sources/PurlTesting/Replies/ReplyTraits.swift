@@ -132,6 +132,7 @@ struct ResolvedReply: Sendable {
         case raw([Data], Reply.RawEnding)
         case webSocket(WebSocketScript)
         case stream(Data, StreamScript)
+        case upload(UploadTarget)
         case computed(@Sendable (ReceivedRequest) async throws -> ResolvedReply)
     }
 

@@ -29,6 +29,8 @@ struct Response {
                 self.init(failure: 400, "The request is not a WebSocket handshake.", to: request)
             case .stream:
                 self.init(failure: 500, "The reply speaks no HTTP.", to: request)
+            case .upload:
+                self.init(failure: 500, "A handler cannot take an upload: the body has been read.", to: request)
             case .computed:
                 self.init(failure: 500, "A handler returned too many handlers.", to: request)
             }
