@@ -213,14 +213,13 @@ final class Connection {
         pending?.upload?.receive(bytes)
     }
 
-    /// Parses the requests that arrived while a response was being written.
+    /// Parses what arrived while a response was being written, or the body held.
     private func parseBacklog() {
         guard !isParsing, case .reading = phase else { return }
-        if !backlog.isEmpty {
-            let held = backlog
-            backlog = []
-            held.withUnsafeBytes { receive($0) }
-        }
+        // Also without bytes: the end of a body may be all that is left.
+        let held = backlog
+        backlog = []
+        held.withUnsafeBytes { receive($0) }
         if case .reading = phase, clientHasFinished { close(.clientLeft) }
     }
 
