@@ -117,6 +117,30 @@ struct ScriptedServerTests {
         #expect(requests.map(\.ending) == [.cut])
     }
 
+    @Test("takes uploads, with the faults and limits that its lines say")
+    func uploads() async throws {
+        let script = try ServerScript(
+            "route /f\n  uploads 6\n  upload-limit max-size 1K\n  upload-fault cut at 2\n  upload-fault status 503 at HEAD")
+        let server = try LoopbackServer(script: script)
+        func send(_ request: String, _ fields: String...) async throws -> String {
+            let client = try RawClient(to: server)
+            let lines = (["Host: test", "Connection: close", "Upload-Draft-Interop-Version: 6"] + fields)
+            await client.send("\(request) HTTP/1.1\r\n\(lines.joined(separator: "\r\n"))\r\n\r\nabcd")
+            return await client.readTextToEnd()
+        }
+        let large = try await send("POST /f", "Upload-Complete: ?1", "Content-Length: 1025")
+        #expect(large.hasPrefix("HTTP/1.1 413 ") && large.contains("Upload-Limit: max-size=1024"))
+        let cut = try await send("POST /f", "Upload-Complete: ?1", "Content-Length: 4")
+        #expect(cut.hasPrefix("HTTP/1.1 104 ") && !cut.contains("HTTP/1.1 201"))
+        #expect(try await send("HEAD /f/upload-0").hasPrefix("HTTP/1.1 503 "))
+        #expect(try await send("HEAD /f/upload-0").contains("Upload-Offset: 2\r\n"))
+        let rest = try await send(
+            "PATCH /f/upload-0", "Upload-Complete: ?1", "Upload-Offset: 2", "Content-Type: application/partial-upload",
+            "Content-Length: 2")
+        #expect(rest.hasPrefix("HTTP/1.1 201 "))
+        #expect(try await send("GET /f").hasSuffix("\r\n\r\nabab"))
+    }
+
     @Test("counts no HEAD, and spares it the faults")
     func head() async throws {
         let server = try LoopbackServer(script: ServerScript("route /\n  text 0123\n  1: cut before head"))

@@ -58,6 +58,17 @@ private let goodLines: [(String, ScriptStep)] = [
     ("cut before-last 100", .always(.mishap(.cut, at: .at(.beforeLastBytes(100))))),
     ("reset before head", .always(.mishap(.reset, at: .at(.beforeHead)))),
     ("stall at random", .always(.mishap(.stall, at: .anywhere))),
+    ("uploads", .always(.upload(.versions([6, 8])))),
+    ("uploads 6", .always(.upload(.versions([6])))),
+    ("upload-limit max-append-size 1M", .always(.upload(.limit(.maximumAppendSize, 1 << 20)))),
+    ("upload-fault cut at 1M", .always(.upload(.fault(.mishap(.cut), at: .offset(1 << 20), times: 1)))),
+    ("upload-fault reset after 104 times 3", .always(.upload(.fault(.mishap(.reset), at: .announcement, times: 3)))),
+    ("upload-fault status 503 at HEAD", .always(.upload(.fault(.status(503), at: .offsetRetrieval, times: 1)))),
+    ("upload-fault expiry at PATCH", .always(.upload(.fault(.expiry, at: .append, times: 1)))),
+    (
+        "upload-fault pause 2s before response",
+        .always(.upload(.fault(.mishap(.pause(milliseconds: 2000)), at: .completion, times: 1)))
+    ),
     ("pause 200ms in middle", .always(.mishap(.pause(milliseconds: 200), at: .at(.midBody)))),
     ("pause 3s in chunk size", .always(.mishap(.pause(milliseconds: 3000), at: .at(.chunkSize)))),
     ("2: close", ScriptStep(selector: .init(turns: .numbers(2...2)), directive: .close)),
@@ -82,6 +93,18 @@ private let badScripts: [(String, String)] = [
     ("route /a?b", "1:7: A route has no query: it matches any."),
     ("route /a GET POST", "1:14: “POST” is one word too many."),
     ("route /a\nroute /a", "2:7: There is a route for “/a” already."),
+    ("route /a\n2: uploads", "2:1: What is said about uploads holds for all requests."),
+    ("route /a\nuploads x", "2:9: “x” is no number."),
+    (
+        "route /a\nupload-limit size 1",
+        "2:14: “size” should be “max-size”, “min-size”, “max-append-size”, “min-append-size”, “max-age”."
+    ),
+    ("route /a\nupload-fault cut on 1M", "2:18: “on 1M” is no place in an upload such as “at 1M” or “after 104”."),
+    ("route /a\nupload-fault cut at 1M 2", "2:24: “2” should be “times”."),
+    (
+        "route /a\nupload-fault burn at 1M",
+        "2:14: “burn” should be “cut”, “reset”, “stall”, “pause”, “status” or “expiry”."
+    ),
     ("title a\ntitle b", "2:1: “title” is given twice."),
     ("route /a\ntitle b", "2:1: “title” stands before the first route."),
     ("seed x", "1:6: “x” is no number."),

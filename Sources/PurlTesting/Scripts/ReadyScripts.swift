@@ -123,5 +123,16 @@ extension ServerScript {
                   chunked 16K
                   1: cut in middle
                 """),
+        Ready(
+            name: "uploads",
+            text: """
+                title Uploads that resume; connections are lost at 1 and at 3 MiB, and one response
+
+                route /file
+                  uploads
+                  upload-fault cut at 1M
+                  upload-fault cut at 3M
+                  upload-fault cut before response
+                """),
     ]
 }

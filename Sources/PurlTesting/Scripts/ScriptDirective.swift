@@ -59,6 +59,7 @@ enum ScriptDirective: Sendable, Equatable {
     case pieces(Int)
     case close
     case mishap(ScriptMishap, at: ScriptPhase)
+    case upload(UploadDirective)
 
     /// What a `Range` field does.
     enum Ranges: Sendable, Equatable {
@@ -118,8 +119,7 @@ extension ScriptDirective {
             .raw([data])
         case .status, .redirect, .interim, .field, .replacing, .entityTag, .freshEntityTags, .lastModified,
             .conditionsIgnored, .ifRange, .ranges, .range, .partialStatus, .contentRange, .acceptRanges, .contentLength,
-            .chunked,
-            .untilClose, .rate, .pieces, .close, .mishap:
+            .chunked, .untilClose, .rate, .pieces, .close, .mishap, .upload:
             nil
         }
     }
@@ -132,7 +132,7 @@ extension ScriptDirective {
     /// The reply as the directive changes it.
     func applied(to reply: Reply, _ context: Context) -> Reply {
         switch self {
-        case .generated, .text, .file, .raw: reply
+        case .generated, .text, .file, .raw, .upload: reply
         case .status(let status, let reason): reply.status(status, reason: reason)
         case .redirect(let status, let location):
             reply.status(status).field("Location", location.replacing("{port}", with: context.port))
@@ -167,7 +167,7 @@ extension ScriptDirective {
 }
 
 extension ScriptMishap {
-    fileprivate var value: Mishap {
+    var value: Mishap {
         switch self {
         case .cut: .cut
         case .reset: .reset

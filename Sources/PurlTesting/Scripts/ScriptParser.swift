@@ -4,7 +4,8 @@ internal import PurlHTTP
 /// The grammar of ``ServerScript``: text in, values out.
 ///
 /// A script is read line by line. A line is a note, the seed, a route, or, below a route, a directive with or without a
-/// selector before it. `directives` has one entry for each word a directive can begin with.
+/// selector before it. `directives` has one entry for each word a directive can begin with, and ``UploadDirective`` those
+/// about uploads.
 enum ScriptParser {
     /// What a script says.
     struct Result {
@@ -54,6 +55,9 @@ enum ScriptParser {
             let directive = try directive(&line)
             guard !result.routes.isEmpty else {
                 throw line.failure("“\(first.text)” stands before the first route.", first)
+            }
+            if case .upload = directive, selector != RequestSelector() {
+                throw line.failure("What is said about uploads holds for all requests.", first)
             }
             result.routes[result.routes.count - 1].steps.append(ScriptStep(selector: selector, directive: directive))
         }
@@ -115,7 +119,7 @@ enum ScriptParser {
 
     private static func directive(_ line: inout ScriptLine) throws(Failure) -> ScriptDirective {
         let name = try line.word("a directive")
-        guard let read = directives[name.text] else {
+        guard let read = directives[name.text] ?? UploadDirective.readers[name.text] else {
             throw line.failure("There is no directive “\(name.text)”.", name)
         }
         let directive = try read(&line)

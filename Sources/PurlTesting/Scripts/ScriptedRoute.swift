@@ -16,6 +16,8 @@ struct ScriptedRoute: Sendable {
 
     private var requests = 0
     private var rangedRequests = 0
+    /// Made with the first request; `nil` for a route that takes no uploads.
+    private var uploads: UploadTarget??
 
     /// A route of which nothing is known yet.
     init(path: String, method: String?) {
@@ -25,6 +27,7 @@ struct ScriptedRoute: Sendable {
 
     /// The reply to the next request. Counts it, unless it is a `HEAD`, which gets what the next one would get.
     mutating func next(to request: ReceivedRequest) -> ResolvedReply {
+        if let target = uploadTarget() { return Reply.upload(to: target).resolved(at: 0) }
         let isRanged = request.fields["Range"] != nil
         let isHead = request.method == RequestMethod.head.name
         let counts = RequestCounts(
@@ -35,6 +38,16 @@ struct ScriptedRoute: Sendable {
             if isRanged { rangedRequests += 1 }
         }
         return reply(to: request, counts, sparingMishaps: isHead).resolved(at: counts.all - 1)
+    }
+
+    private mutating func uploadTarget() -> UploadTarget? {
+        if let uploads { return uploads }
+        let target = UploadTarget(
+            steps.compactMap { step -> UploadDirective? in
+                if case .upload(let directive) = step.directive { directive } else { nil }
+            })
+        uploads = .some(target)
+        return target
     }
 
     private func reply(to request: ReceivedRequest, _ counts: RequestCounts, sparingMishaps: Bool) -> Reply {

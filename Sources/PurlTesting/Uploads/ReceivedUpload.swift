@@ -94,6 +94,11 @@ public struct ReceivedUpload: Sendable {
         content = Data(content.prefix(offset))
     }
 
+    /// Keeps the counts alone.
+    mutating func dropContent() {
+        content = Data()
+    }
+
     /// Marks the upload as complete.
     mutating func complete() {
         length = offset

@@ -69,6 +69,8 @@ public final class UploadTarget: Sendable {
 
     private let reply: Reply
     private let maximumRecordedContent: Int
+    /// Whether the content of a complete upload is kept when another one is complete.
+    private let keepsEarlierContent: Bool
     private let state = Monitor(State())
     /// The request under way for each upload.
     @NetworkActor private var exchanges: [Int: UploadExchange] = [:]
@@ -97,15 +99,25 @@ public final class UploadTarget: Sendable {
     ///   - maximumRecordedContent: How many bytes of each upload are kept; the rest is counted and dropped.
     ///   - reply: What it replies to the request that completes an upload. A handler of ``Reply/computed(_:)`` gets the
     ///     request that created the upload, with the whole content as its body.
-    public init(
+    public convenience init(
         versions: Set<Int> = [6, 8], limits: Limits = Limits(), origin: String = "", progressInterval: Int? = nil,
         maximumRecordedContent: Int = 64 << 20, reply: Reply = .status(201)
+    ) {
+        self.init(
+            versions: versions, limits: limits, origin: origin, progressInterval: progressInterval,
+            maximumRecordedContent: maximumRecordedContent, reply: reply, keepsEarlierContent: true)
+    }
+
+    init(
+        versions: Set<Int>, limits: Limits, origin: String = "", progressInterval: Int? = nil,
+        maximumRecordedContent: Int = 64 << 20, reply: Reply = .status(201), keepsEarlierContent: Bool
     ) {
         self.versions = versions
         self.limits = limits
         self.origin = origin
         self.progressInterval = progressInterval.map { max(1, $0) }
         self.maximumRecordedContent = maximumRecordedContent
+        self.keepsEarlierContent = keepsEarlierContent
         self.reply = reply
     }
 
@@ -212,8 +224,11 @@ public final class UploadTarget: Sendable {
     /// Changes an upload.
     func update(_ number: Int, _ change: (inout ReceivedUpload) -> Void) {
         state.update { state in
+            let wasComplete = state.entries[number].upload.state == .complete
             change(&state.entries[number].upload)
-            if state.entries[number].upload.state == .complete { state.lastCompleted = number }
+            guard !wasComplete, state.entries[number].upload.state == .complete else { return }
+            if !keepsEarlierContent, let last = state.lastCompleted { state.entries[last].upload.dropContent() }
+            state.lastCompleted = number
         }
     }
 

@@ -1,0 +1,126 @@
+/// What one line of a ``ServerScript`` says about the uploads that a route takes.
+enum UploadDirective: Sendable, Equatable {
+    /// The route takes uploads that can be resumed, in these versions of the draft.
+    case versions(Set<Int>)
+    case limit(Limit, Int)
+    case fault(Fault, at: UploadPhase, times: Int)
+
+    /// A limit, by its name in `Upload-Limit`.
+    enum Limit: String, Sendable, CaseIterable {
+        case maximumSize = "max-size"
+        case minimumSize = "min-size"
+        case maximumAppendSize = "max-append-size"
+        case minimumAppendSize = "min-append-size"
+        case maximumAge = "max-age"
+    }
+
+    /// An ``UploadFault`` as a script can name it.
+    enum Fault: Sendable, Equatable {
+        case mishap(ScriptMishap)
+        case status(Int)
+        case expiry
+    }
+}
+
+extension UploadTarget {
+    /// The target that a route's lines describe; `nil` for a route that takes no uploads.
+    convenience init?(_ directives: [UploadDirective]) {
+        var versions: Set<Int>?
+        var limits = Limits()
+        for directive in directives {
+            switch directive {
+            case .versions(let spoken): versions = spoken
+            case .limit(let limit, let value): limits.set(limit, to: value)
+            case .fault: break
+            }
+        }
+        guard let versions else { return nil }
+        // What a server keeps that runs for long must not add up.
+        self.init(versions: versions, limits: limits, keepsEarlierContent: false)
+        for case .fault(let fault, let phase, let times) in directives {
+            self.fault(UploadFault(fault), at: phase, times: times)
+        }
+    }
+}
+
+extension UploadTarget.Limits {
+    fileprivate mutating func set(_ limit: UploadDirective.Limit, to value: Int) {
+        switch limit {
+        case .maximumSize: maximumSize = value
+        case .minimumSize: minimumSize = value
+        case .maximumAppendSize: maximumAppendSize = value
+        case .minimumAppendSize: minimumAppendSize = value
+        case .maximumAge: maximumAge = value
+        }
+    }
+}
+
+extension UploadFault {
+    fileprivate init(_ fault: UploadDirective.Fault) {
+        self =
+            switch fault {
+            case .mishap(let mishap): .mishap(mishap.value)
+            case .status(let status): .reply(.status(status))
+            case .expiry: .expiry
+            }
+    }
+}
+
+// MARK: - The grammar
+
+extension UploadDirective {
+    private typealias Failure = ServerScript.ParseError
+
+    /// The directives about uploads: their first words, and how the rest of their lines is read.
+    static let readers: [String: ScriptParser.Reader] = [
+        "uploads": { line throws(Failure) in
+            var versions: Set<Int> = []
+            while !line.peek().text.isEmpty { versions.insert(try line.count("a version of the draft")) }
+            return .upload(.versions(versions.isEmpty ? [6, 8] : versions))
+        },
+        "upload-limit": { line throws(Failure) in
+            let word = try line.word("a limit such as “max-size”")
+            guard let limit = Limit(rawValue: word.text) else {
+                let names = Limit.allCases.map { "“\($0.rawValue)”" }.joined(separator: ", ")
+                throw line.failure("“\(word.text)” should be \(names).", word)
+            }
+            return .upload(.limit(limit, try line.size("a size, or seconds")))
+        },
+        "upload-fault": { line throws(Failure) in
+            let fault = try fault(&line)
+            let phase = try phase(&line)
+            guard let word = try line.wordIfAny() else { return .upload(.fault(fault, at: phase, times: 1)) }
+            guard word.text == "times" else { throw line.failure("“\(word.text)” should be “times”.", word) }
+            return .upload(.fault(fault, at: phase, times: try line.count("a number")))
+        },
+    ]
+
+    private static func fault(_ line: inout ScriptLine) throws(Failure) -> Fault {
+        let word = try line.word("“cut”, “reset”, “stall”, “pause”, “status” or “expiry”")
+        switch word.text {
+        case "cut": return .mishap(.cut)
+        case "reset": return .mishap(.reset)
+        case "stall": return .mishap(.stall)
+        case "pause": return .mishap(.pause(milliseconds: try line.milliseconds()))
+        case "status": return .status(try line.status(200...599))
+        case "expiry": return .expiry
+        default:
+            throw line.failure(
+                "“\(word.text)” should be “cut”, “reset”, “stall”, “pause”, “status” or “expiry”.", word)
+        }
+    }
+
+    private static let phases: [String: UploadPhase] = [
+        "before 104": .creation, "after 104": .announcement, "before response": .completion,
+        "before part-response": .part, "at HEAD": .offsetRetrieval, "at PATCH": .append, "at DELETE": .cancellation,
+    ]
+
+    private static func phase(_ line: inout ScriptLine) throws(Failure) -> UploadPhase {
+        let first = try line.word("where, such as “at 1M”")
+        let second = try line.word("where, such as “at 1M”")
+        if let phase = phases["\(first.text) \(second.text)"] { return phase }
+        if first.text == "at", let size = ScriptLine.size(second.text) { return .offset(size) }
+        throw line.failure(
+            "“\(first.text) \(second.text)” is no place in an upload such as “at 1M” or “after 104”.", first)
+    }
+}
