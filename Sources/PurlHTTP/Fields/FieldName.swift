@@ -130,6 +130,18 @@ extension FieldName {
     package static var transferEncoding: FieldName { "Transfer-Encoding" }
     /// `Upgrade`
     package static var upgrade: FieldName { "Upgrade" }
+    /// `Upload-Complete`
+    package static var uploadComplete: FieldName { "Upload-Complete" }
+    /// `Upload-Draft-Interop-Version`
+    package static var uploadDraftInteropVersion: FieldName { "Upload-Draft-Interop-Version" }
+    /// `Upload-Incomplete`
+    package static var uploadIncomplete: FieldName { "Upload-Incomplete" }
+    /// `Upload-Length`
+    package static var uploadLength: FieldName { "Upload-Length" }
+    /// `Upload-Limit`
+    package static var uploadLimit: FieldName { "Upload-Limit" }
+    /// `Upload-Offset`
+    package static var uploadOffset: FieldName { "Upload-Offset" }
     /// `User-Agent`
     package static var userAgent: FieldName { "User-Agent" }
     /// `Vary`
