@@ -35,6 +35,8 @@ struct JournaledTask: Codable, Sendable, Equatable {
     var begun: String?
     /// The path of the file that an upload sends; absent for downloads.
     var uploadedFile: String?
+    /// What the upload resumes from; absent until a server has offered to take it in parts.
+    var upload: UploadResumeData?
     /// The task does not begin before.
     var earliestBeginDate: Date?
 
@@ -49,7 +51,7 @@ struct JournaledTask: Codable, Sendable, Equatable {
     func checked() -> JournaledTask? {
         guard originalRequest.hasURL else { return nil }
         if let finished, !PartialFile.isName(finished.partialName) || finished.length < 0 { return nil }
-        // An upload leaves nothing to resume from.
+        // An upload leaves no part of a file.
         if let uploadedFile,
             !uploadedFile.hasPrefix("/") || uploadedFile.utf8.contains(0) || resume != nil || finished != nil
         {
@@ -57,6 +59,7 @@ struct JournaledTask: Codable, Sendable, Equatable {
         }
         var record = self
         record.priority = URLSessionTask.clampedPriority(priority)
+        if let upload, !upload.isSound || upload.path == nil || upload.path != uploadedFile { record.upload = nil }
         if let begun, !PartialFile.isName(begun) { record.begun = nil }
         if let resume, !resume.isSound || resume.originalRequest.url != originalRequest.url { record.resume = nil }
         return record

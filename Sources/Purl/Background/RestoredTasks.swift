@@ -104,7 +104,10 @@ final class RestoredTasks: Sendable {
     private func restoreEnded(
         _ journaled: JournaledTask, _ failure: TransferFailure, _ resume: ResumeData?, to session: URLSession
     ) -> URLSessionTask {
-        let blob = try? resume?.encoded()
+        let download = (try? resume?.encoded()).map { ErrorResumeData.download($0) }
+        // A cancelled task leaves nothing.
+        let upload = journaled.ending == .cancelled ? nil : try? journaled.upload?.encoded()
+        let blob = download ?? upload.map { .upload($0) }
         let task = makeTask(journaled, .request, for: session)
         task.restoreCancelled()
         addCall(about: task) {
@@ -128,7 +131,8 @@ final class RestoredTasks: Sendable {
             if let path = journaled.uploadedFile {
                 URLSessionUploadTask(
                     session: session, identifier: journaled.identifier, request: request,
-                    source: .upload(.file(URL(fileURLWithPath: path))), consumer: .delegate)
+                    source: journaled.upload.map { .resumedUpload($0) } ?? .upload(.file(URL(fileURLWithPath: path))),
+                    consumer: .delegate)
             } else {
                 URLSessionDownloadTask(
                     session: session, identifier: journaled.identifier, request: request, source: source,

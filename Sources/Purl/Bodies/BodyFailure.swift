@@ -9,6 +9,8 @@ enum BodyFailure: Error {
     case file(URL, SystemError)
     /// The file no longer has the length that was announced.
     case fileChanged(URL)
+    /// The file is not the one whose beginning was sent.
+    case fileReplaced(URL, FileChange)
     /// The stream has failed; with its own error where it has one.
     case stream((any Error)?)
     /// The sequence has thrown this error.
@@ -25,7 +27,7 @@ enum BodyFailure: Error {
         case .notAFile: .cannotOpenFile
         case .file(_, let error): error.codeOfReading
         case .tooLong: .dataLengthExceedsMaximum
-        case .fileChanged, .stream, .sequence, .tooShort, .noStream: .requestBodyStreamExhausted
+        case .fileChanged, .fileReplaced, .stream, .sequence, .tooShort, .noStream: .requestBodyStreamExhausted
         }
     }
 
@@ -34,7 +36,7 @@ enum BodyFailure: Error {
         case .file(_, let error): error
         case .stream(let error): error
         case .sequence(let error): error
-        case .notAFile, .fileChanged, .tooShort, .tooLong, .noStream: nil
+        case .notAFile, .fileChanged, .fileReplaced, .tooShort, .tooLong, .noStream: nil
         }
     }
 }
@@ -48,6 +50,8 @@ extension BodyFailure: CustomStringConvertible {
             "The file \(url.path) could not be read: \(error.reason)."
         case .fileChanged(let url):
             "The file \(url.path) changed its length while it was to be sent."
+        case .fileReplaced(let url, let change):
+            "The file \(url.path) has changed since its beginning was sent: \(change)."
         case .stream(let error):
             "The request's body stream failed\(error.map { ": \($0.reason)" } ?? "")."
         case .sequence(let error):

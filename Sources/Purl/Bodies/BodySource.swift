@@ -90,12 +90,12 @@ final class FileSource: BodySource {
 
     func next() throws(BodyFailure) -> BodyPiece {
         try state.withLock { state throws(BodyFailure) in
-            let opened = if let opened = state.opened { opened } else { try OpenUpload(upload) }
+            let opened = if let opened = state.opened { opened } else { try upload.open() }
             state.opened = opened
             let count = Int(min(Int64(FileRegion.limit), upload.length - state.offset))
             // So that sending does not wait for the disk.
-            opened.file.prefetch(count, at: state.offset)
-            let region = FileRegion(of: opened, at: state.offset, count: count)
+            opened.file.prefetch(count, at: upload.offset + state.offset)
+            let region = FileRegion(of: opened, at: upload.offset + state.offset, count: count)
             state.offset += Int64(count)
             let isLast = state.offset == upload.length
             if isLast { state.opened = nil }
@@ -128,8 +128,8 @@ final class StreamSource: BodySource {
 
     func next() throws(BodyFailure) -> BodyPiece {
         try state.withLock { state throws(BodyFailure) in
-            open(&state)
             do throws(BodyFailure) {
+                try open(&state)
                 let piece = if let length { try plainPiece(of: length, &state.remaining) } else { try chunk() }
                 if piece.isLast { close(&state) }
                 return piece
@@ -144,10 +144,16 @@ final class StreamSource: BodySource {
         state.withLock { close(&$0) }
     }
 
-    private func open(_ state: inout State) {
+    private func open(_ state: inout State) throws(BodyFailure) {
         guard !state.isOpen else { return }
         state.isOpen = true
         if body.stream.streamStatus == .notOpen { body.stream.open() }
+        var rest = body.skipped
+        while rest > 0 {
+            let count = try read(Int(min(Int64(BodyPiece.limit), rest))).count
+            guard count > 0 else { throw .tooShort(length: body.skipped) }
+            rest -= Int64(count)
+        }
     }
 
     private func close(_ state: inout State) {

@@ -12,6 +12,19 @@ enum RequestBody: Sendable {
     case sequence(BodySequence)
     /// The delegate is asked for a stream each time the body is sent.
     case streamFromDelegate
+    /// A part of one of the others.
+    ///
+    /// - Parameter file: What the file was when its beginning was sent.
+    indirect case part(of: RequestBody, UploadPart, file: SentFile?)
+
+    /// Whether any part of it can be sent at any time, without a delegate that gives a stream.
+    var isStored: Bool {
+        switch self {
+        case .none, .data, .file: true
+        case .stream, .sequence, .streamFromDelegate: false
+        case .part(let whole, _, _): whole.isStored
+        }
+    }
 }
 
 /// A body ready to be sent: either its length is known, or that it is not.
@@ -52,9 +65,14 @@ final class BodyStream: Sendable {
     // URLRequest is Sendable and carries a stream, as everywhere. It is read by one transfer, on one queue; users leave
     // it alone once the task has begun.
     nonisolated(unsafe) let stream: InputStream
+    /// How many bytes at its beginning are read and not sent.
+    let skipped: Int64
     private let taken = Mutex(false)
 
-    init(_ stream: InputStream) { self.stream = stream }
+    init(_ stream: InputStream, skipping skipped: Int64 = 0) {
+        self.stream = stream
+        self.skipped = skipped
+    }
 
     /// A transfer has begun to read.
     var isTaken: Bool { taken.withLock { $0 } }

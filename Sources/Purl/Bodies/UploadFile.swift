@@ -1,31 +1,110 @@
 import Foundation
+internal import PurlHTTP
 internal import PurlIO
 
-/// A file that is to be sent, and the length it had when the request was made ready.
+/// A file, or a part of one, that is to be sent, and what the file was when the request was made ready.
 struct UploadFile: Sendable {
     let url: URL
+    /// Where in the file the part begins.
+    let offset: Int64
+    /// How many bytes are to be sent.
     let length: Int64
+    /// What the file was.
+    let state: SentFile
+    /// Whether it is the continuation of what was sent before, so that a change of the file counts even if it keeps its length.
+    private let continues: Bool
 
     /// Looks at the file without keeping it open: many uploads may wait for a connection. Blocks.
     init(at url: URL) throws(BodyFailure) {
         guard url.isFileURL else { throw .notAFile(url) }
+        let state = try OpenUpload(at: url).state()
+        self.init(url: url, offset: 0, length: state.length, state: state, continues: false)
+    }
+
+    /// Looks at the file of which other parts have been sent. Blocks.
+    ///
+    /// - Parameter sent: What the file was then.
+    init(_ part: UploadPart, ofFileAt url: URL, sent: SentFile) throws(BodyFailure) {
+        if let change = try sent.change(to: OpenUpload(at: url)) { throw .fileReplaced(url, change) }
+        self.init(
+            url: url, offset: part.offset, length: (part.end ?? sent.length) - part.offset, state: sent, continues: true
+        )
+    }
+
+    private init(url: URL, offset: Int64, length: Int64, state: SentFile, continues: Bool) {
         self.url = url
-        length = try Self.size(of: try Self.file(at: url), at: url)
+        self.offset = offset
+        self.length = length
+        self.state = state
+        self.continues = continues
     }
 
     /// Opens the file for sending. Blocks. Its length has been announced, so it must still be what it was.
-    func open() throws(BodyFailure) -> RegularFile {
-        let file = try Self.file(at: url)
-        guard try Self.size(of: file, at: url) == length else { throw .fileChanged(url) }
+    func open() throws(BodyFailure) -> OpenUpload {
+        let file = try OpenUpload(at: url)
+        let now = try file.state()
+        if continues, let change = state.change(to: now) { throw .fileReplaced(url, change) }
+        guard now.length == state.length else { throw .fileChanged(url) }
         return file
     }
+}
 
-    private static func file(at url: URL) throws(BodyFailure) -> RegularFile {
-        do throws(SystemError) { return try RegularFile(reading: url.path) } catch { throw .file(url, error) }
+/// In what a file differs from the one whose beginning was sent.
+enum FileChange: Sendable, Equatable, CustomStringConvertible {
+    case length(Int64, now: Int64)
+    case modificationTime
+    case content
+
+    var description: String {
+        switch self {
+        case .length(let length, let now): "it had \(length) bytes, and has \(now)"
+        case .modificationTime: "it has been written to"
+        case .content: "its bytes are not those that were sent last"
+        }
+    }
+}
+
+/// What a file was when its beginning was sent.
+struct SentFile: Codable, Sendable, Equatable {
+    let length: Int64
+    /// When it was last written to, since 1970.
+    let modifiedSeconds: Int64
+    let modifiedNanoseconds: Int64
+    /// How many bytes were sent, and the SHA-256 of the last 64 KiB of them; absent while the process that sent them runs.
+    private(set) var tail: SafeBytes?
+
+    /// The same with a digest of what was sent last; without one when the file is no longer what was sent. Blocks.
+    func digested(upTo sent: Int64, at url: URL) -> SentFile {
+        guard sent <= length, let digest = try? digestOfUnchanged(upTo: sent, at: url) else { return self }
+        var digested = self
+        digested.tail = SafeBytes(count: sent, tailDigest: digest)
+        return digested
     }
 
-    private static func size(of file: borrowing RegularFile, at url: URL) throws(BodyFailure) -> Int64 {
-        do throws(SystemError) { return try file.size() } catch { throw .file(url, error) }
+    private func digestOfUnchanged(upTo sent: Int64, at url: URL) throws(BodyFailure) -> String? {
+        let file = try OpenUpload(at: url)
+        return try change(to: file) == nil ? file.tailDigest(endingAt: sent) : nil
+    }
+
+    /// In what a file differs, its bytes included where they are known; `nil` where it does not. Blocks.
+    func change(to file: OpenUpload) throws(BodyFailure) -> FileChange? {
+        if let change = change(to: try file.state()) { return change }
+        guard let tail else { return nil }
+        return try file.tailDigest(endingAt: tail.count) == tail.tailDigest.lowercased() ? nil : .content
+    }
+
+    /// In what two looks at a file differ, without its bytes.
+    func change(to now: SentFile) -> FileChange? {
+        if now.length != length { return .length(length, now: now.length) }
+        let isSameTime = now.modifiedSeconds == modifiedSeconds && now.modifiedNanoseconds == modifiedNanoseconds
+        return isSameTime ? nil : .modificationTime
+    }
+
+    /// Whether data from elsewhere could have been written here.
+    var isSound: Bool {
+        guard length >= 0, length <= Int64.max / 2, 0..<1_000_000_000 ~= modifiedNanoseconds else { return false }
+        guard let tail else { return true }
+        return 0...length ~= tail.count && tail.tailDigest.utf8.count == 64 && tail.tailDigest.allSatisfy(\.isHexDigit)
     }
 }
 
@@ -76,14 +155,32 @@ final class FileRegion: Sendable {
     }
 }
 
-/// A file that is being sent.
+/// A file that is being sent, or looked at.
 final class OpenUpload: Sendable {
     let url: URL
     let file: RegularFile
 
-    init(_ upload: UploadFile) throws(BodyFailure) {
-        url = upload.url
-        file = try upload.open()
+    /// Blocks.
+    init(at url: URL) throws(BodyFailure) {
+        self.url = url
+        do throws(SystemError) { file = try RegularFile(reading: url.path) } catch { throw .file(url, error) }
+    }
+
+    /// What the file is now. Blocks.
+    func state() throws(BodyFailure) -> SentFile {
+        do throws(SystemError) {
+            let state = try file.state()
+            return SentFile(length: state.size, modifiedSeconds: state.seconds, modifiedNanoseconds: state.nanoseconds)
+        } catch {
+            throw .file(url, error)
+        }
+    }
+
+    /// SHA-256 of the 64 KiB before `end`, hexadecimal. Blocks.
+    func tailDigest(endingAt end: Int64) throws(BodyFailure) -> String {
+        let range = ResumeData.tail(endingAt: end)
+        let bytes = try read(range.count, at: range.lowerBound)
+        return SHA256.hexadecimal(of: bytes.span.bytes)
     }
 
     func read(_ count: Int, at offset: Int64) throws(BodyFailure) -> [UInt8] {

@@ -13,6 +13,7 @@ enum DelegateMethod: Hashable, Sendable {
     case redirect
     case delayedRequest
     case bodyStream
+    case bodyStreamFromOffset
     case response
     case caching
 

@@ -8,6 +8,10 @@ public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeD
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let URLSessionDownloadTaskResumeData = NSURLSessionDownloadTaskResumeData
 
+/// The key of an error's `userInfo` for a failed upload's resume data, as `Data`.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let NSURLSessionUploadTaskResumeData = "NSURLSessionUploadTaskResumeData"
+
 /// The key of an error's `userInfo` for the number of a `URLError.NetworkUnavailableReason`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLErrorNetworkUnavailableReasonKey = "NSURLErrorNetworkUnavailableReasonKey"
@@ -34,6 +38,12 @@ extension URLError {
     /// be resumed.
     public var downloadTaskResumeData: Data? {
         userInfo[NSURLSessionDownloadTaskResumeData] as? Data
+    }
+
+    /// What ``URLSession/uploadTask(withResumeData:)`` needs to resume the upload that failed; `nil` when it cannot be
+    /// resumed.
+    public var uploadTaskResumeData: Data? {
+        userInfo[NSURLSessionUploadTaskResumeData] as? Data
     }
 
     /// Why the network was not available to a task, in Foundation's terms.

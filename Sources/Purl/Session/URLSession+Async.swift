@@ -62,6 +62,20 @@ extension URLSession {
         }
     }
 
+    /// Resumes an upload, and loads the response's body into memory. See ``uploadTask(withResumeData:)``.
+    ///
+    /// - Parameters:
+    ///   - resumeData: The resume data of the upload that stopped.
+    ///   - delegate: The delegate of this task alone.
+    public func upload(
+        resumeFrom resumeData: Data,
+        delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) {
+        try await perform { finish in
+            makeUploadTask(resuming: resumeData, .data(finish, delivery: .inline), delegate)
+        }
+    }
+
     /// Loads the body into a file, which belongs to the caller: move it or remove it.
     ///
     /// - Parameters:

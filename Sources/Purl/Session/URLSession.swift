@@ -384,6 +384,32 @@ open class URLSession: NSObject, @unchecked Sendable {
         makeUploadTask(request, .sequence(BodySequence(body)), .data(completionHandler, delivery: .queue))
     }
 
+    /// A task that resumes an upload where the one that produced `resumeData` stopped.
+    ///
+    /// It asks the server how much it has, and sends the rest: of the same file, which must not have changed, of the data, which
+    /// is in the resume data, or of a stream that the delegate gives in
+    /// `urlSession(_:task:needNewBodyStreamFrom:completionHandler:)`. A file whose length, modification time or last bytes are
+    /// others is uploaded anew, after a call of `urlSession(_:task:willRestartUploadBecause:)`. Resume data that cannot be read
+    /// fails with `URLError.cannotDecodeRawData`.
+    ///
+    /// - Parameter resumeData: The resume data of the upload that stopped.
+    open func uploadTask(withResumeData resumeData: Data) -> URLSessionUploadTask {
+        makeUploadTask(resuming: resumeData, .delegate)
+    }
+
+    /// A task that resumes an upload, collects the response's body in memory and calls the handler once, on the delegate
+    /// queue. See ``uploadTask(withResumeData:)``.
+    ///
+    /// - Parameters:
+    ///   - resumeData: The resume data of the upload that stopped.
+    ///   - completionHandler: The handler.
+    open func uploadTask(
+        withResumeData resumeData: Data,
+        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionUploadTask {
+        makeUploadTask(resuming: resumeData, .data(completionHandler, delivery: .queue))
+    }
+
     // MARK: Download tasks
 
     /// A task that writes the body to a file and reports to its delegate.
@@ -519,12 +545,39 @@ open class URLSession: NSObject, @unchecked Sendable {
         _ request: URLRequest, _ body: RequestBody, _ consumer: BodyConsumer,
         _ delegate: (any URLSessionTaskDelegate)? = nil
     ) -> URLSessionUploadTask {
-        addTask(delegate) { identifier in
-            URLSessionUploadTask(
-                session: self, identifier: identifier, request: request, source: .upload(body), consumer: consumer)
-        } prepare: { task in
+        makeUploadTask(request, .upload(body), consumer, delegate) { task in
             guard case .file(let url) = body, url.isFileURL else { return nil }
             return self.enterIntoJournal(task, nil, uploading: url)
+        }
+    }
+
+    /// See ``makeDownloadTask(resuming:_:_:)``.
+    func makeUploadTask(
+        resuming blob: Data, _ consumer: BodyConsumer, _ delegate: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionUploadTask {
+        do {
+            let resume = try UploadResumeData(decoding: blob)
+            return makeUploadTask(
+                resume.originalRequest.request, .resumedUpload(resume), consumer, delegate
+            ) { task in
+                guard let path = resume.path else { return nil }
+                return self.enterIntoJournal(
+                    task, nil, uploading: URL(fileURLWithPath: path), resuming: resume)
+            }
+        } catch {
+            return makeUploadTask(nil, .unreadable(error), consumer, delegate) { _ in nil }
+        }
+    }
+
+    private func makeUploadTask(
+        _ request: URLRequest?, _ source: TransferSource, _ consumer: BodyConsumer,
+        _ delegate: (any URLSessionTaskDelegate)?, prepare: (URLSessionUploadTask) -> TransferFailure?
+    ) -> URLSessionUploadTask {
+        addTask(delegate) { identifier in
+            URLSessionUploadTask(
+                session: self, identifier: identifier, request: request, source: source, consumer: consumer)
+        } prepare: {
+            prepare($0)
         }
     }
 
@@ -616,16 +669,18 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// - Parameters:
     ///   - resume: What it continues from.
     ///   - file: What it uploads.
+    ///   - upload: What the upload continues from.
     /// - Returns: Why it could not be kept.
     func enterIntoJournal(
-        _ task: URLSessionTask, _ resume: ResumeData?, uploading file: URL? = nil
+        _ task: URLSessionTask, _ resume: ResumeData?, uploading file: URL? = nil,
+        resuming upload: UploadResumeData? = nil
     ) -> TransferFailure? {
         guard let background, case .delegate = task.consumer, let request = task.originalRequest,
             file != nil || request.httpBodyStream == nil
         else { return nil }
         do throws(FileFailure) {
             try task.enter(
-                into: background, StoredRequest(request), resume, uploading: file?.absoluteURL.path)
+                into: background, StoredRequest(request), resume, uploading: file?.absoluteURL.path, resuming: upload)
             return nil
         } catch {
             return .file(error)

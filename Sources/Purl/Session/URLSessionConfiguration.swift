@@ -43,6 +43,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var isDiscretionary = false
         var sharedContainerIdentifier: String?
         var continuesDownloadsAfterRelaunch = false
+        var resumableUploads = ResumableUploads.automatic
+        var resumableUploadVersion = ResumableUploadVersion.eight
         var backgroundSessionsDirectory: URL?
         var maximumBytesReceivedPerSecond: Int?
         var maximumBytesSentPerSecond: Int?
@@ -364,6 +366,22 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.partialDownloadsDirectory = newValue } }
     }
 
+    // MARK: Uploads
+
+    /// Whether upload tasks resume where they stopped, if their connection is lost and the server takes uploads in parts
+    /// (draft-ietf-httpbis-resumable-upload). `.automatic` by default; see <doc:Uploading>.
+    open var resumableUploads: ResumableUploads {
+        get { snapshot.resumableUploads }
+        set { values.withLock { $0.resumableUploads = newValue } }
+    }
+
+    /// The version of the protocol that uploads ask for. `.eight` by default. A server that responds with the other one is
+    /// asked for that.
+    open var resumableUploadVersion: ResumableUploadVersion {
+        get { snapshot.resumableUploadVersion }
+        set { values.withLock { $0.resumableUploadVersion = newValue } }
+    }
+
     // MARK: Background sessions
 
     /// The folder in which background sessions keep a folder each; made when it is first needed.
@@ -467,6 +485,35 @@ extension URLSessionConfiguration {
         case interactive = 2
         /// All paths together.
         case aggregate = 3
+    }
+}
+
+extension URLSessionConfiguration {
+    /// Whether upload tasks resume where they stopped.
+    public enum ResumableUploads: Sendable, Hashable, CaseIterable {
+        /// Requests are what they would be without resumption. If the server offers it nonetheless, with a 104 response, it
+        /// is used.
+        case automatic
+        /// Requests of upload tasks ask the server to offer it, with `Upload-Complete`, `Upload-Length` and
+        /// `Upload-Draft-Interop-Version`. One that does not know these fields ignores them.
+        case always
+        /// Not even when the server offers it.
+        case never
+    }
+
+    /// A version of draft-ietf-httpbis-resumable-upload: both ends have to speak the same.
+    public enum ResumableUploadVersion: Int, Sendable, CaseIterable {
+        /// That of draft -05, which most servers speak.
+        case six = 6
+        /// That of draft -09 and later.
+        case eight = 8
+
+        var version: UploadVersion {
+            switch self {
+            case .six: .six
+            case .eight: .eight
+            }
+        }
     }
 }
 

@@ -225,6 +225,41 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// - Returns: The stream.
     func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream?
 
+    /// A stream is needed to read the rest of an upload's body from: the upload resumes, and the server has its beginning.
+    /// The task waits until the handler is called. With `nil` the delegate is asked for a stream of the whole body in
+    /// `urlSession(_:task:needNewBodyStream:)`, of which the beginning is skipped.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - offset: How many bytes of the body the server has: the stream begins after them.
+    ///   - completionHandler: Takes the stream.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStreamFrom offset: Int64,
+        completionHandler: @escaping @Sendable (InputStream?) -> Void
+    )
+
+    /// The `async` form of the method above.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - offset: How many bytes of the body the server has: the stream begins after them.
+    /// - Returns: The stream.
+    func urlSession(
+        _ session: URLSession, needNewBodyStreamForTask task: URLSessionTask, from offset: Int64
+    ) async -> InputStream?
+
+    /// An upload starts over, though the server has its beginning: the file has changed since. An addition of Purl's.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - task: The task.
+    ///   - reason: What has changed, as the error's `localizedFailureReason`.
+    func urlSession(_ session: URLSession, task: URLSessionTask, willRestartUploadBecause reason: any Error)
+
     /// Bytes of the request's body were handed to the system. Calls that would pile up behind a busy queue are merged
     /// into one.
     ///
@@ -383,6 +418,33 @@ extension URLSessionTaskDelegate {
     public func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
         DelegateMethod.bodyStream.isMissing(in: self)
         return nil
+    }
+
+    public func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStreamFrom offset: Int64,
+        completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        DelegateMethod.bodyStreamFromOffset.answer(for: self) {
+            await self.urlSession(session, needNewBodyStreamForTask: task, from: offset)
+        } to: {
+            completionHandler($0)
+        } otherwise: {
+            guard let next = self.next(session, task) else { return completionHandler(nil) }
+            next.urlSession(session, task: task, needNewBodyStreamFrom: offset, completionHandler: completionHandler)
+        }
+    }
+
+    public func urlSession(
+        _ session: URLSession, needNewBodyStreamForTask task: URLSessionTask, from offset: Int64
+    ) async -> InputStream? {
+        DelegateMethod.bodyStreamFromOffset.isMissing(in: self)
+        return nil
+    }
+
+    public func urlSession(_ session: URLSession, task: URLSessionTask, willRestartUploadBecause reason: any Error) {
+        next(session, task)?.urlSession(session, task: task, willRestartUploadBecause: reason)
     }
 
     public func urlSession(

@@ -13,4 +13,24 @@ open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 /// for the server to ask for it, for a second at most.
 ///
 /// `@unchecked Sendable` as its superclass is; it adds no state.
-open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
+open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
+    /// Cancels the upload and delivers the data with which it can be resumed later; see
+    /// ``URLSession/uploadTask(withResumeData:)``.
+    ///
+    /// The handler runs once, on the session's delegate queue, before the completion with `URLError.cancelled`. It gets `nil`
+    /// when the upload is over, was cancelled before, or cannot be resumed: that takes a server that has offered it; see
+    /// ``URLSessionConfiguration/resumableUploads-swift.property``.
+    ///
+    /// - Parameter completionHandler: The handler.
+    open func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
+        cancelProducingResumeData(completionHandler)
+    }
+
+    /// Cancels the upload and returns the data with which it can be resumed later; see
+    /// ``cancel(byProducingResumeData:)`` for when that is `nil`.
+    open func cancelByProducingResumeData() async -> Data? {
+        await withCheckedContinuation { continuation in
+            cancel(byProducingResumeData: { continuation.resume(returning: $0) })
+        }
+    }
+}

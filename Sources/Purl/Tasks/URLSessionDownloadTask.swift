@@ -1,5 +1,4 @@
 import Foundation
-internal import PurlIO
 
 /// A task whose body goes to a file, and which can be stopped and resumed later.
 ///
@@ -16,12 +15,7 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
     open func cancel(byProducingResumeData completionHandler: @escaping (Data?) -> Void) {
         // FoundationNetworking's signature is not @Sendable; the handler is called once, on the delegate queue only.
         nonisolated(unsafe) let handler = completionHandler
-        guard let session else { return handler(nil) }
-        let isFirst = cancel(outright: false) { transfer in
-            guard let transfer else { return session.queue.enqueue { handler(nil) } }
-            transfer.cancelProducingResumeData { handler($0) }
-        }
-        if !isFirst { session.queue.enqueue { handler(nil) } }
+        cancelProducingResumeData { handler($0) }
     }
 
     /// Cancels the download and returns the data with which it can be resumed later; see

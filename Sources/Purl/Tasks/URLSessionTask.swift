@@ -181,6 +181,16 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         }
     }
 
+    /// Cancels the transfer, and delivers its resume data on the delegate queue; `nil` when there is none.
+    func cancelProducingResumeData(_ handler: @escaping @Sendable (Data?) -> Void) {
+        guard let session else { return handler(nil) }
+        let isFirst = cancel(outright: false) { transfer in
+            guard let transfer else { return session.queue.enqueue { handler(nil) } }
+            transfer.cancelProducingResumeData(handler)
+        }
+        if !isFirst { session.queue.enqueue { handler(nil) } }
+    }
+
     /// Sends a message to the transfer, which belongs to the network thread. The message receives `nil` when the transfer is
     /// over.
     ///
@@ -344,7 +354,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Enters the task as it is into the journal of a background session. No change falls in between: it is in the entry,
     /// or finds the task kept.
     func enter(
-        into journal: BackgroundStore, _ request: StoredRequest, _ resume: ResumeData?, uploading file: String?
+        into journal: BackgroundStore, _ request: StoredRequest, _ resume: ResumeData?, uploading file: String?,
+        resuming upload: UploadResumeData?
     ) throws(FileFailure) {
         try values.withLock { (values) throws(FileFailure) in
             let ending: JournaledTask.Ending? =
@@ -356,7 +367,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
                 JournaledTask(
                     identifier: taskIdentifier, taskDescription: values.taskDescription, priority: values.priority,
                     originalRequest: request, isRunning: values.state == .running, ending: ending, resume: resume,
-                    uploadedFile: file, earliestBeginDate: values.earliestBeginDate))
+                    uploadedFile: file, upload: upload, earliestBeginDate: values.earliestBeginDate))
         }
     }
 
@@ -433,11 +444,13 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// The request was sent, and its body follows.
     ///
-    /// - Parameter bodyLength: `nil` for a body of unknown length.
-    func setSent(_ fields: HeaderFields, bodyLength: Int64?) {
+    /// - Parameters:
+    ///   - bodyLength: The length of all of the body; `nil` where it is not known.
+    ///   - offset: How many bytes of it earlier requests have sent.
+    func setSent(_ fields: HeaderFields, bodyLength: Int64?, from offset: Int64) {
         update { values in
             values.sentFields = fields
-            values.counts.sent = 0
+            values.counts.sent = offset
             values.counts.expectedToSend = bodyLength ?? NSURLSessionTransferSizeUnknown
         }
     }

@@ -20,15 +20,32 @@ enum Redirect {
         if url.scheme?.lowercased() == "ws" { target = target.webSocketForm }
         // A server of the network must not choose a socket of this machine: daemons trust every peer there.
         guard !leadsToLocalSocket(from: url, to: target) else { throw .redirectToLocalSocket(target) }
+        var next = self.request(request, movedFrom: url, to: target)
+        changeMethod(of: &next, for: head.status)
+        return next
+    }
+
+    /// The same request to another URL. Credentials stay behind when it is one of another origin.
+    static func request(_ request: URLRequest, movedFrom url: URL, to target: URL) -> URLRequest {
         var next = request
         next.url = target
-        changeMethod(of: &next, for: head.status)
-        if !url.isSameOrigin(as: target) {
-            for field in credentialFields { next.setValue(nil, forHTTPHeaderField: field) }
-        }
+        if !url.isSameOrigin(as: target) { removeCredentials(from: &next) }
         // A Host of the user's own named the first server.
         next.setValue(nil, forHTTPHeaderField: "Host")
         return next
+    }
+
+    /// Removes what is never sent to another origin.
+    static func removeCredentials(from request: inout URLRequest) {
+        for field in credentialFields { request.setValue(nil, forHTTPHeaderField: field) }
+    }
+
+    /// The upload resource that a `Location` names; `nil` for what could not be loaded, or may not be by a redirect.
+    static func uploadResource(_ location: String, from url: URL) -> URL? {
+        guard let target = resolve(location, against: url), !leadsToLocalSocket(from: url, to: target),
+            let origin = try? TargetURI(target).origin, !origin.isWebSocket, !origin.isStream
+        else { return nil }
+        return target
     }
 
     /// What is never sent to another origin.

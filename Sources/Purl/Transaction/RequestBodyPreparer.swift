@@ -19,6 +19,10 @@ struct RequestBodyPreparer {
 
     /// The body, if it can be sent at once; otherwise the transaction receives it in `takeBody`.
     func prepare(for transaction: Transaction) -> OutgoingBody? {
+        prepare(source, for: transaction)
+    }
+
+    private func prepare(_ source: RequestBody, for transaction: Transaction) -> OutgoingBody? {
         switch source {
         case .none:
             return OutgoingBody.none
@@ -38,6 +42,34 @@ struct RequestBodyPreparer {
         case .stream, .sequence, .streamFromDelegate:
             askForStream(for: transaction)
             return nil
+        case .part(let whole, let part, let sent):
+            return prepare(part, of: whole, sent, for: transaction)
+        }
+    }
+
+    /// - Parameter sent: What the file was when its beginning was sent.
+    private func prepare(
+        _ part: UploadPart, of whole: RequestBody, _ sent: SentFile?, for transaction: Transaction
+    ) -> OutgoingBody? {
+        switch whole {
+        case .none:
+            return OutgoingBody.none
+        case .data(let data):
+            let start = data.index(data.startIndex, offsetBy: Int(part.offset))
+            return .data(data[start...].prefix(part.length.map { Int($0) } ?? data.count))
+        case .file(let url):
+            guard let sent else { return prepare(whole, for: transaction) }
+            Worker.shared.run(on: .files) {
+                Result { () throws(BodyFailure) in OutgoingBody.file(try UploadFile(part, ofFileAt: url, sent: sent)) }
+            } then: { [weak transaction] result in
+                transaction?.takeBody(result)
+            }
+            return nil
+        case .stream, .sequence, .streamFromDelegate:
+            askForStream(of: part, for: transaction)
+            return nil
+        case .part(let whole, _, _):
+            return prepare(part, of: whole, sent, for: transaction)
         }
     }
 
@@ -49,6 +81,7 @@ struct RequestBodyPreparer {
         case .stream(let stream): !stream.isTaken
         case .sequence(let sequence): !sequence.isTaken
         case .streamFromDelegate: calls.hasTaskDelegate
+        case .part(let whole, _, _): whole.isStored || calls.hasTaskDelegate
         }
     }
 
@@ -68,6 +101,19 @@ struct RequestBodyPreparer {
         calls.askForBodyStream { [weak transaction] stream in
             guard let transaction else { return }
             take(stream ?? own, for: transaction)
+        }
+    }
+
+    /// The delegate gives a stream that begins where the part does, or one from which what comes before it is skipped.
+    private func askForStream(of part: UploadPart, for transaction: Transaction) {
+        let take: @Sendable @NetworkActor (BodyStream?) -> Void = { [weak transaction] stream in
+            transaction?
+                .takeBody(stream.map { .success(.stream($0, length: part.length)) } ?? .failure(.noStream))
+        }
+        guard calls.hasTaskDelegate else { return take(nil) }
+        calls.askForBodyStream(from: part.offset) { [calls] stream in
+            if let stream { return take(stream) }
+            calls.askForBodyStream { take($0.map { BodyStream($0.stream, skipping: part.offset) }) }
         }
     }
 

@@ -27,8 +27,8 @@ struct ReceivedResponse {
 
 /// What a response means for the transaction that receives it: one rule, without I/O.
 ///
-/// In this order: an expectation that the server does not know (417), a challenge, what the cache makes of it, a
-/// redirect, the rest of a resumed body, and at last the response as the result.
+/// In this order: an expectation that the server does not know (417), a challenge, what the cache makes of it, what it
+/// means for a resumable upload, a redirect, the rest of a resumed body, and at last the response as the result.
 enum ResponseDecision {
     /// RFC 9110 §10.1.1: the request is sent again without its expectation.
     case sendWithoutExpectation
@@ -50,6 +50,8 @@ enum ResponseDecision {
     case requestRestOfSame
     /// The response to a range request cannot be used: all of the resource is requested.
     case requestWhole
+    /// The response is not the end of a resumable upload: another request follows, or the upload fails.
+    case continueUpload(ResumableUpload.Turn)
     /// The response is the result: its body goes to the delegate or the handler.
     case deliver
     case fail(TransferFailure)
@@ -66,6 +68,8 @@ enum ResponseDecision {
         /// How many redirects have led to the request.
         var redirects = 0
         var cache = CacheJudgement.irrelevant
+        /// What the response means for a resumable upload, where it belongs to one.
+        var upload: ResumableUpload.Turn?
         var storage = StorageState.none
         /// Why any other response than a switch of protocols is a failure, where it is.
         var refusal: ((_ status: Int) -> TransferFailure)?
@@ -132,7 +136,7 @@ enum ResponseDecision {
     /// Whether the response itself is what the cache may store, if any is.
     var isOfferedToCache: Bool {
         switch self {
-        case .sendWithoutExpectation, .authenticate, .useStored, .sendWithoutConditions: false
+        case .sendWithoutExpectation, .authenticate, .useStored, .sendWithoutConditions, .continueUpload: false
         case .redirect, .append, .replace, .complete, .requestRestOfSame, .requestWhole, .deliver, .fail: true
         }
     }
@@ -153,6 +157,7 @@ enum ResponseDecision {
         case .mismatched: return .sendWithoutConditions
         case .replaced(let stored, let age): return .useStored(stored, age: age, isConfirmed: false)
         }
+        if let turn = circumstances.upload, !turn.isOrdinary { return .continueUpload(turn) }
         return redirectOrResult(head, framing, circumstances)
     }
 

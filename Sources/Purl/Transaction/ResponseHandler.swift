@@ -45,6 +45,8 @@ struct ResponseHandler {
             transaction.requestRestOfSame()
         case .requestWhole:
             transaction.requestWhole()
+        case .continueUpload(let turn):
+            transaction.continueUpload(turn, after: response)
         case .deliver:
             deliver()
         case .fail(let failure):

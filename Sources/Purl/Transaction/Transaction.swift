@@ -52,6 +52,7 @@ final class Transaction: ExchangeClient {
     private enum Successor {
         case request(URLRequest, TransactionHistory)
         case stored(CachedURLResponse, age: Int64?)
+        case upload(ResumableUpload.Turn)
     }
 
     /// What is sent on the connection, and so what its response means.
@@ -89,7 +90,8 @@ final class Transaction: ExchangeClient {
         self.history = history
         authenticator = history.authenticator
         switch transfer.purpose {
-        case .response: stage = .protocols
+        // What a server has begun to take no protocol of the user's can continue.
+        case .response: stage = history.isResumedUpload ? .cookies : .protocols
         case .webSocket: stage = .cookies
         case .stream: stage = .network
         }
@@ -400,6 +402,7 @@ final class Transaction: ExchangeClient {
         // To be sent again it has to be prepared again.
         self.body = nil
         var head = composer(with: cookies).head(at: target, framing: body.framing)
+        upload?.send(request, history, body, &head.fields)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
         if case .proxy(let proxy) = route { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
         CacheLoader.policy(of: request, in: session).addFields(to: &head.fields)
@@ -408,10 +411,22 @@ final class Transaction: ExchangeClient {
             return release(connection, failing: .request(fault))
         }
         guard let bytes = encode(head, for: connection) else { return }
-        if body.length != 0 { calls.startSending() }
-        task.setSent(head.fields, bodyLength: body.length)
+        markSent(head.fields, body)
         message = .request
         start(head, bytes, body, on: connection, mayUpgrade: mayUpgrade)
+    }
+
+    /// The task shows what is sent, and counts the bytes of the body.
+    private func markSent(_ fields: HeaderFields, _ body: OutgoingBody) {
+        guard let upload else {
+            if body.length != 0 { calls.startSending(at: 0) }
+            return task.setSent(fields, bodyLength: body.length, from: 0)
+        }
+        guard let (start, total) = upload.count(with: history.uploadRequest, of: body) else {
+            return task.setSent(fields)
+        }
+        if body.length != 0 { calls.startSending(at: start) }
+        task.setSent(fields, bodyLength: total, from: start)
     }
 
     private func start(
@@ -515,8 +530,14 @@ final class Transaction: ExchangeClient {
     }
 
     func exchange(_ source: any ResponseSource, didReceiveInterim head: ResponseHead) {
-        guard calls.hasTaskDelegate, let url = request.url else { return }
-        calls.reportInterim(HTTPURLResponse(url: url, head: head))
+        if calls.hasTaskDelegate, let url = request.url { calls.reportInterim(HTTPURLResponse(url: url, head: head)) }
+        guard let upload else { return }
+        let wasResumable = upload.isBegun
+        if let step = upload.receiveInterim(head, to: request) {
+            continueUpload(step, of: upload)
+        } else if upload.isBegun, !wasResumable {
+            transfer.recordUpload()
+        }
     }
 
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
@@ -541,6 +562,7 @@ final class Transaction: ExchangeClient {
         if peer == nil {
             CacheLoader.invalidate(head, to: request, in: session)
             if let cacheTransaction { circumstances.cache = cacheTransaction.judge(head) }
+            circumstances.upload = turnOfUpload(after: head)
         }
         let decision = ResponseDecision(head, framing: response.framing, in: circumstances)
         if decision.isOfferedToCache { cacheTransaction?.collect(response) }
@@ -703,6 +725,65 @@ final class Transaction: ExchangeClient {
         leave(response, for: request, history)
     }
 
+    // MARK: Resumable uploads
+
+    /// The upload that the request belongs to, where it may be resumed.
+    private var upload: ResumableUpload? { history.upload == nil ? nil : transfer.upload }
+
+    private func turnOfUpload(after head: ResponseHead) -> ResumableUpload.Turn? {
+        guard let upload, let turn = upload.turn(after: head, to: request, history.uploadRequest) else { return nil }
+        switch turn.step {
+        // A body that cannot be sent again is not sent in another form, or from an offset on, either.
+        case .create: return bodyPreparer.canPrepareAgain ? turn : nil
+        case .ask: return upload.canSendRest(hasDelegate: calls.hasTaskDelegate) ? turn : nil
+        case .proceed, .append, .follow, .deliver, .giveUp, .fail: return turn
+        }
+    }
+
+    /// The response is not the end of the upload.
+    func continueUpload(_ turn: ResumableUpload.Turn, after response: ReceivedResponse) {
+        upload?.take(turn, after: response)
+        leave(response, for: .upload(turn))
+    }
+
+    /// The failure of a request is not the end of the upload: it asks how much has arrived, or starts over. False when it
+    /// is.
+    func continuesUpload(after failure: TransferFailure) -> Bool {
+        guard let upload else { return false }
+        if let change = failure.changeOfFile { return restarts(upload, because: change) }
+        guard failure.isUnreachability, upload.canSendRest(hasDelegate: calls.hasTaskDelegate),
+            let step = upload.stepAfterCut()
+        else { return false }
+        continueUpload(step, of: upload)
+        return true
+    }
+
+    private func restarts(_ upload: ResumableUpload, because change: BodyFailure) -> Bool {
+        guard let next = upload.restart() else { return false }
+        calls.reportRestart(TransferFailure.body(change).urlError(for: request.url))
+        proceed(to: next)
+        return true
+    }
+
+    /// Ends the current request, if it has not ended, and takes a step.
+    private func continueUpload(_ step: UploadStep, of upload: ResumableUpload) {
+        if case .fail(let fault) = step { return fail(.upload(fault)) }
+        guard let next = upload.next(for: step) else { return }
+        proceed(to: next)
+    }
+
+    private func proceed(to next: ResumableUpload.Next) {
+        abandon()
+        calls.currentMetrics?.markEnd()
+        var followed = next.history ?? history.followed(from: request, to: next.request, authenticator)
+        followed = followed.uploading(next.body, next.purpose)
+        var request = next.request
+        // Credentials do not return from another origin.
+        if followed.hasLeftOrigin { Redirect.removeCredentials(from: &request) }
+        transfer.load(request, followed, after: next.delay)
+        transfer.recordUpload()
+    }
+
     /// All of the resource is requested, after the response to a request for its rest could not be used. Without a range in
     /// the request the server cannot send a wrong one.
     func requestWhole() {
@@ -780,6 +861,13 @@ final class Transaction: ExchangeClient {
             transfer.load(request, history)
         case .stored(let stored, let age):
             deliver(stored, age: age)
+        case .upload(let turn):
+            phase = .parked
+            guard let failure = turn.failure else {
+                if let upload { continueUpload(turn.step, of: upload) }
+                return
+            }
+            deliver(failure, failure.head, .none, content: Data(), from: .local)
         }
     }
 

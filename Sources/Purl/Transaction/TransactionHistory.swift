@@ -12,10 +12,20 @@ struct TransactionHistory {
     private(set) var hasLeftOrigin = false
     /// Whether stored responses may be used: one has turned out not to be what the server describes.
     private(set) var trustsCache = true
-    /// The body of an upload task, for as long as redirects keep it.
+    /// The body of an upload task, or the part of it that the request carries, for as long as redirects keep it.
     private(set) var upload: RequestBody?
+    /// What the request is for that upload.
+    private(set) var uploadRequest = UploadRequest.whole
     /// How far authentication has come.
     private(set) var authenticator = Authenticator()
+
+    /// Whether the request goes to an upload resource.
+    var isResumedUpload: Bool {
+        switch uploadRequest {
+        case .offset, .rest: upload != nil
+        case .whole, .first: false
+        }
+    }
 
     init(upload: RequestBody?) {
         self.upload = upload
@@ -30,6 +40,14 @@ struct TransactionHistory {
             history.authenticator.forgetServers()
         }
         if Redirect.replacesBody(of: request, by: next) { history.upload = nil }
+        return history
+    }
+
+    /// The same for a request that carries another part of the upload.
+    func uploading(_ body: RequestBody, _ purpose: UploadRequest) -> TransactionHistory {
+        var history = self
+        history.upload = body
+        history.uploadRequest = purpose
         return history
     }
 

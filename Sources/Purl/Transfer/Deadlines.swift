@@ -29,7 +29,7 @@ final class Deadlines {
     private var watch: SessionTimer?
     /// Fires when the task's date to begin at may have come.
     private var delay: SessionTimer?
-    /// Fires when dialling is tried again.
+    /// Fires when dialling is tried again, or the next request follows.
     private var redial: SessionTimer?
     private var redials = 0
 
@@ -69,8 +69,12 @@ final class Deadlines {
 
     /// Runs `action` after the next of the delays between attempts to connect.
     func redial(_ action: @escaping @Sendable @NetworkActor () -> Void) {
-        let delay = Self.redialDelay(after: redials)
         redials += 1
+        pause(for: Self.redialDelay(after: redials - 1), action)
+    }
+
+    /// Runs `action` after a delay.
+    func pause(for delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) {
         redial = clock.schedule(after: delay) { [self] in
             redial = nil
             action()

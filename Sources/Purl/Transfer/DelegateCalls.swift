@@ -119,6 +119,17 @@ final class DelegateCalls {
         }
     }
 
+    /// Asks for a stream of a body's bytes from an offset on.
+    func askForBodyStream(from offset: Int64, answer: @escaping @Sendable @NetworkActor (BodyStream?) -> Void) {
+        let once = SingleAnswer(answer)
+        session.queue.enqueue { [task, session] in
+            guard let delegate = task.taskDelegate else { return once.give(nil) }
+            delegate.urlSession(
+                session, task: task, needNewBodyStreamFrom: offset,
+                completionHandler: { stream in once.give(stream.map { BodyStream($0) }) })
+        }
+    }
+
     func askAboutDelayedRequest(
         _ request: URLRequest,
         answer: @escaping @Sendable @NetworkActor (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
@@ -160,6 +171,13 @@ final class DelegateCalls {
         }
     }
 
+    /// Reports that an upload starts over, and why it could not be resumed.
+    func reportRestart(_ reason: any Error) {
+        session.queue.enqueue { [task, session] in
+            task.taskDelegate?.urlSession(session, task: task, willRestartUploadBecause: reason)
+        }
+    }
+
     func reportInterim(_ response: HTTPURLResponse) {
         session.queue.enqueue { [task, session] in
             task.taskDelegate?.urlSession(session, task: task, didReceiveInformationalResponse: response)
@@ -179,9 +197,12 @@ final class DelegateCalls {
         }
     }
 
-    /// A request's body begins; its bytes are counted from zero.
-    func startSending() {
+    /// A request's body begins.
+    ///
+    /// - Parameter offset: How many bytes earlier requests have sent.
+    func startSending(at offset: Int64) {
         bytesSent = ByteReport()
+        bytesSent.start(at: offset)
     }
 
     func reportSent(_ count: Int64) {

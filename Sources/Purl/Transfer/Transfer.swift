@@ -12,6 +12,8 @@ enum TransferSource: Sendable {
     case unreadable(any Error)
     /// A body of the task's own, in place of the request's.
     case upload(RequestBody)
+    /// The rest of a body, the beginning of which another task has sent.
+    indirect case resumedUpload(UploadResumeData)
     case webSocket(WebSocketConversation)
     case stream(StreamConversation)
 
@@ -19,7 +21,7 @@ enum TransferSource: Sendable {
     var resumeData: ResumeData? {
         switch self {
         case .resume(let resume), .restored(let resume): resume
-        case .request, .sink, .unreadable, .upload, .webSocket, .stream: nil
+        case .request, .sink, .unreadable, .upload, .resumedUpload, .webSocket, .stream: nil
         }
     }
 
@@ -27,7 +29,7 @@ enum TransferSource: Sendable {
     var needsStorage: Bool {
         switch self {
         case .sink, .resume, .restored: true
-        case .request, .unreadable, .upload, .webSocket, .stream: false
+        case .request, .unreadable, .upload, .resumedUpload, .webSocket, .stream: false
         }
     }
 
@@ -36,14 +38,16 @@ enum TransferSource: Sendable {
     var isPlainRequest: Bool {
         switch self {
         case .request, .sink: true
-        case .resume, .restored, .unreadable, .upload, .webSocket, .stream: false
+        case .resume, .restored, .unreadable, .upload, .resumedUpload, .webSocket, .stream: false
         }
     }
 
-    /// Whether the task has a body of its own, which neither resume data nor a journal could bring back.
+    /// Whether the task has a body of its own, so that its response is not one that a download could resume.
     var isUpload: Bool {
-        if case .upload = self { return true }
-        return false
+        switch self {
+        case .upload, .resumedUpload: true
+        case .request, .sink, .resume, .restored, .unreadable, .webSocket, .stream: false
+        }
     }
 }
 
@@ -95,6 +99,8 @@ final class Transfer {
     private(set) var storage: BodyStorage?
     /// The body that is on its way to its consumer, once a response was accepted.
     private(set) var receiver: BodyReceiver?
+    /// The upload across its requests, where it may be resumed; released at the end.
+    private(set) var upload: ResumableUpload?
     /// The current transaction; released at the end.
     private var transaction: Transaction?
 
@@ -104,12 +110,17 @@ final class Transfer {
         calls = DelegateCalls(task, session)
         deadlines = Deadlines(session)
         var request = task.originalRequest ?? .unreadable
-        var upload: RequestBody?
+        var history = TransactionHistory(upload: nil)
         purpose = .response
         switch source {
         case .upload(let body):
-            upload = body
+            history = TransactionHistory(upload: body)
             request.httpBody = nil
+            upload = ResumableUpload(of: body, request, in: session)
+        case .resumedUpload(let resume):
+            let resumed = ResumableUpload(resume, in: session)
+            upload = resumed
+            (request, history) = resumed.beginning
         case .webSocket(let conversation):
             purpose = .webSocket(conversation)
             // RFC 6455 §4.1: a handshake is a GET without content.
@@ -124,7 +135,7 @@ final class Transfer {
         if source.needsStorage || task is URLSessionDownloadTask {
             storage = BodyStorage(of: self, resumeData: source.resumeData)
         }
-        transaction = Transaction(request, of: self, history: TransactionHistory(upload: upload))
+        transaction = Transaction(request, of: self, history: history)
     }
 
     /// The current request.
@@ -220,7 +231,8 @@ final class Transfer {
             case .continueLoading:
                 break
             case .useNewRequest:
-                guard let new else { break }
+                // The rest of an upload goes where its beginning is.
+                guard let new, upload?.isBegun != true else { break }
                 self.transaction = self.transaction?.replaced(by: new)
                 self.calls.task.setCurrentRequest(new)
             }
@@ -233,6 +245,9 @@ final class Transfer {
         deadlines.begin(request)
         switch source {
         case .request, .upload, .webSocket, .stream:
+            startTransaction()
+        case .resumedUpload:
+            calls.task.setCurrentRequest(request)
             startTransaction()
         case .sink(let sink):
             guard advance(.open) else { return }
@@ -272,8 +287,9 @@ final class Transfer {
     /// Sends the request again after its time-out, if it is one of an upload or a download in a background session. False
     /// when it cannot be repeated: the delegate has received a part of an upload's response, or the body is used up.
     func repeatsRequest() -> Bool {
+        // An upload that can be resumed is not sent again as a whole.
         guard session.settings.isBackground, case .loading = phase, let transaction, canRepeatResponse,
-            let next = transaction.repeated()
+            upload?.isBegun != true, let next = transaction.repeated()
         else { return false }
         calls.currentMetrics?.markEnd()
         transaction.abandon()
@@ -316,12 +332,16 @@ final class Transfer {
     // MARK: For the transaction
 
     /// Another transaction follows: a redirect, or the same request with something changed.
-    func load(_ request: URLRequest, _ history: TransactionHistory) {
+    ///
+    /// - Parameter delay: How long it waits before it begins.
+    func load(_ request: URLRequest, _ history: TransactionHistory, after delay: Duration? = nil) {
         guard advance(.load) else { return }
         calls.task.setCurrentRequest(request)
         receiver = nil
-        transaction = Transaction(request, of: self, history: history)
-        transaction?.proceed()
+        let next = Transaction(request, of: self, history: history)
+        transaction = next
+        guard let delay else { return next.proceed() }
+        deadlines.pause(for: delay) { [weak next] in next?.resume() }
     }
 
     /// The state of the storage that decides what a response means.
@@ -339,6 +359,21 @@ final class Transfer {
     /// A response was accepted: its body goes to this receiver.
     func receive(_ receiver: BodyReceiver) {
         self.receiver = receiver
+        upload?.end()
+    }
+
+    /// The journal of a background session follows what it takes to resume an upload from a file.
+    func recordUpload() {
+        guard let background = session.background, let upload, case .delegate = calls.task.consumer else { return }
+        let sent = calls.task.countOfBytesSent
+        Worker.shared.run(on: .files) { [record = upload.resumeData, identifier = calls.task.taskIdentifier] in
+            let record = record?.digested(upTo: sent)
+            // What cannot be written now is written with the task's next change.
+            try? background.update(identifier) { task in
+                if task.uploadedFile != nil { task.upload = record }
+            }
+        } then: {
+        }
     }
 
     /// A download task continues in place of the data task. False when either has been cancelled.
@@ -487,7 +522,11 @@ final class Transfer {
     ///
     /// - Parameter resumeHandler: Receives the resume data of a download that is being stopped.
     func fail(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
-        if case .loading = phase, transaction?.recovers(from: failure) == true { return }
+        if case .loading = phase, let transaction,
+            transaction.recovers(from: failure) || (receiver == nil && transaction.continuesUpload(after: failure))
+        {
+            return
+        }
         guard advance(.fail) else { return }
         transaction?.abandon()
         if case .cancelled = failure { receiver?.discard() }
@@ -497,10 +536,23 @@ final class Transfer {
     private func stop(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
         calls.currentMetrics?.markEnd()
         let keepsPartial = resumeHandler != nil || !failure.isCancellation
+        if keepsPartial, let resume = upload?.resumeData { return finishStopping(failure, resume, resumeHandler) }
         let original = keepsPartial ? storage?.resumeData : nil
         guard let storage, storage.isOpen else { return finishStopping(failure, original, resumeHandler) }
         storage.stop { [weak self] resume in
             self?.finishStopping(failure, keepsPartial ? resume ?? original : nil, resumeHandler)
+        }
+    }
+
+    /// Makes the resume data of an upload, and concludes.
+    private func finishStopping(
+        _ failure: TransferFailure, _ resume: UploadResumeData, _ resumeHandler: (@Sendable (Data?) -> Void)?
+    ) {
+        Worker.shared.run(on: .files) { [sent = calls.task.countOfBytesSent] in
+            try? resume.digested(upTo: sent).encoded()
+        } then: { [self] blob in
+            if let resumeHandler { calls.deliverResumeData(blob, to: resumeHandler) }
+            conclude(failure.error(for: request.url, resumeData: blob.map { .upload($0) }))
         }
     }
 
@@ -509,7 +561,7 @@ final class Transfer {
     ) {
         // A sink's bytes stay where they are; resume data is for downloads, whose file the caller cannot name.
         let blob = calls.downloadTask == nil || !failure.canCarryResumeData ? nil : try? resume?.encoded()
-        let error = failure.error(for: request.url, resumeData: blob)
+        let error = failure.error(for: request.url, resumeData: blob.map { .download($0) })
         let conclude = { @Sendable @NetworkActor [self] in
             if let resumeHandler { calls.deliverResumeData(blob, to: resumeHandler) }
             self.conclude(error)
@@ -556,5 +608,6 @@ final class Transfer {
         transaction = nil
         receiver = nil
         storage = nil
+        upload = nil
     }
 }

@@ -2,6 +2,19 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
+/// Resume data, as an error carries it.
+enum ErrorResumeData {
+    case download(Data)
+    case upload(Data)
+
+    var entry: (key: String, value: Data) {
+        switch self {
+        case .download(let data): (NSURLSessionDownloadTaskResumeData, data)
+        case .upload(let data): (NSURLSessionUploadTaskResumeData, data)
+        }
+    }
+}
+
 /// Everything that can end a transfer, and the one place where it becomes a `URLError`.
 enum TransferFailure: Error {
     case cancelled
@@ -47,15 +60,16 @@ enum TransferFailure: Error {
     case dataURL(DataURL.Fault)
     case webSocket(WebSocketFailure)
     case stream(StreamFailure)
+    /// A resumable upload cannot continue.
+    case upload(UploadFault)
     /// A protocol of the user's own has failed with this error.
     case ofProtocol(any Error)
 
     /// The error as users receive it: that of a protocol of their own as it is, every other as a `URLError`.
-    func error(for url: URL?, resumeData: Data? = nil) -> any Error {
+    func error(for url: URL?, resumeData: ErrorResumeData? = nil) -> any Error {
         guard case .ofProtocol(let error) = self else { return urlError(for: url, resumeData: resumeData) }
-        guard let resumeData, let error = error as? URLError else { return error }
-        return URLError(
-            error.code, userInfo: error.userInfo.merging([NSURLSessionDownloadTaskResumeData: resumeData]) { $1 })
+        guard let entry = resumeData?.entry, let error = error as? URLError else { return error }
+        return URLError(error.code, userInfo: error.userInfo.merging([entry.key: entry.value]) { $1 })
     }
 
     /// Whether the error has room for resume data: not every error of a protocol has.
@@ -68,6 +82,16 @@ enum TransferFailure: Error {
     var isCancellation: Bool {
         if case .cancelled = self { return true }
         return false
+    }
+
+    /// How the file of an upload differs from the one whose beginning was sent, where that is the failure.
+    var changeOfFile: BodyFailure? {
+        switch self {
+        case .body(let failure), .exchange(.body(let failure)):
+            if case .fileReplaced = failure { return failure }
+            return nil
+        default: return nil
+        }
     }
 
     /// Whether the server could not be reached, or did not respond.
@@ -83,7 +107,7 @@ enum TransferFailure: Error {
     /// - Parameters:
     ///   - url: The current URL.
     ///   - resumeData: What it takes to resume, where that is possible.
-    func urlError(for url: URL?, resumeData: Data? = nil) -> URLError {
+    func urlError(for url: URL?, resumeData: ErrorResumeData? = nil) -> URLError {
         let (code, sentence, underlying) = explanation
         var info: [String: Any] = [:]
         if let url = refusedURL ?? url {
@@ -97,7 +121,7 @@ enum TransferFailure: Error {
             let reason = URLError.BackgroundTaskCancelledReason.userForceQuitApplication
             info[NSURLErrorBackgroundTaskCancelledReasonKey] = reason.rawValue
         }
-        if let resumeData { info[NSURLSessionDownloadTaskResumeData] = resumeData }
+        if let entry = resumeData?.entry { info[entry.key] = entry.value }
         // A sentence may quote what the server sent.
         return URLError(code, reason: URLPassword.hidden(in: sentence), userInfo: info)
     }
@@ -185,10 +209,30 @@ enum TransferFailure: Error {
             (.badURL, "The content of the data: URL is not valid Base64.", nil)
         case .webSocket(let failure): failure.explanation
         case .stream(let failure): failure.explanation
+        case .upload(let fault): Self.explain(fault)
         case .ofProtocol(let error):
             ((error as? URLError)?.code ?? .unknown, "The protocol that loaded the request failed: \(error)", error)
         case .surplus(let total):
             (.badServerResponse, "The server sent more than the \(total) bytes it had announced.", nil)
+        }
+    }
+
+    private static func explain(_ fault: UploadFault) -> Explanation {
+        switch fault {
+        case .oversized(let maximum):
+            (.dataLengthExceedsMaximum, "The server takes no more than \(maximum) bytes.", nil)
+        case .refused(let status):
+            (
+                .badServerResponse,
+                "The server responded with \(status) when it was asked how much of the upload it has.", nil
+            )
+        case .beyondEnd(let offset, let length):
+            (.badServerResponse, "The server has \(offset) bytes of an upload of \(length).", nil)
+        case .unplaced(let status):
+            (
+                .badServerResponse,
+                "The server responded with \(status), but not how much of the upload it has, or where.", nil
+            )
         }
     }
 

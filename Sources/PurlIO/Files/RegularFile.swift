@@ -67,6 +67,13 @@ package struct RegularFile: ~Copyable, Sendable {
         Int64(try Self.status(of: descriptor).st_size)
     }
 
+    /// The length in bytes, and when the file was last written to, since 1970.
+    package func state() throws(SystemError) -> (size: Int64, seconds: Int64, nanoseconds: Int64) {
+        let status = try Self.status(of: descriptor)
+        let time = Platform.modificationTime(status)
+        return (Int64(status.st_size), Int64(time.tv_sec), Int64(time.tv_nsec))
+    }
+
     /// Whether this file is the one at `path`: it may have been removed or moved while it was open.
     package func isFound(at path: String) -> Bool { Self.isFound(descriptor.rawValue, at: path) }
 

@@ -64,6 +64,9 @@
             return result == 0 || sent > 0 ? Int(sent) : -1
         }
 
+        /// When a file was last written to, since 1970.
+        static func modificationTime(_ status: stat) -> timespec { status.st_mtimespec }
+
         /// Has the system read ahead.
         static func prefetch(_ file: Int32, count: Int, at offset: Int64) {
             var advice = radvisory(ra_offset: off_t(offset), ra_count: Int32(clamping: count))

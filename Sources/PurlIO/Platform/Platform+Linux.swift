@@ -70,6 +70,9 @@
             return sendfile(socket, file, &position, count)
         }
 
+        /// When a file was last written to, since 1970.
+        static func modificationTime(_ status: stat) -> timespec { status.st_mtim }
+
         /// Has the system read ahead.
         static func prefetch(_ file: Int32, count: Int, at offset: Int64) {
             posix_fadvise(file, off_t(offset), off_t(count), Int32(POSIX_FADV_WILLNEED))
