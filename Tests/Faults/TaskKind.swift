@@ -11,6 +11,7 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
     case uploadAsync = "upload, async"
     case uploadFile = "upload task from a file"
     case uploadStream = "upload task from a stream"
+    case resumableUpload = "upload task that asks for resumption"
     case download = "download task, delegate"
     case downloadHandler = "download task, handler"
     case downloadAsync = "download, async"
@@ -33,8 +34,8 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
 
     var resultStyle: ResultStyle {
         switch self {
-        case .data, .dataToFile, .becomingDownload, .upload, .uploadFile, .uploadStream, .download, .resumed,
-            .background, .backgroundUpload, .stream, .streamAsync, .captured, .becomingStream:
+        case .data, .dataToFile, .becomingDownload, .upload, .uploadFile, .uploadStream, .resumableUpload, .download,
+            .resumed, .background, .backgroundUpload, .stream, .streamAsync, .captured, .becomingStream:
             .delegate
         case .dataHandler, .uploadHandler, .downloadHandler, .resumedHandler: .handler
         case .dataAsync, .bytesAsync, .uploadAsync, .downloadAsync, .resumedAsync: .async
@@ -44,7 +45,8 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
     /// It has a body to send.
     var isUpload: Bool {
         switch self {
-        case .upload, .uploadHandler, .uploadAsync, .uploadFile, .uploadStream, .backgroundUpload: true
+        case .upload, .uploadHandler, .uploadAsync, .uploadFile, .uploadStream, .resumableUpload, .backgroundUpload:
+            true
         case .data, .dataHandler, .dataAsync, .bytesAsync, .dataToFile, .becomingDownload, .download,
             .downloadHandler, .downloadAsync, .resumed, .resumedHandler, .resumedAsync, .background, .stream,
             .streamAsync, .captured, .becomingStream:
@@ -57,9 +59,18 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
         switch self {
         case .resumed, .resumedHandler, .resumedAsync: true
         case .data, .dataHandler, .dataAsync, .bytesAsync, .dataToFile, .becomingDownload, .upload, .uploadHandler,
-            .uploadAsync, .uploadFile, .uploadStream, .download, .downloadHandler, .downloadAsync, .background,
+            .uploadAsync, .uploadFile, .uploadStream, .resumableUpload, .download, .downloadHandler, .downloadAsync,
+            .background,
             .backgroundUpload, .stream, .streamAsync, .captured, .becomingStream:
             false
+        }
+    }
+
+    /// It sends a file.
+    var isFileUpload: Bool {
+        switch self {
+        case .uploadFile, .resumableUpload, .backgroundUpload: true
+        default: false
         }
     }
 
@@ -93,7 +104,7 @@ package enum TaskKind: String, CaseIterable, Sendable, CustomStringConvertible {
     /// The delegate decides about the response of its data task, and receives its bytes.
     var hearsOfData: Bool {
         switch self {
-        case .data, .upload, .uploadFile, .uploadStream, .backgroundUpload: true
+        case .data, .upload, .uploadFile, .uploadStream, .resumableUpload, .backgroundUpload: true
         default: false
         }
     }

@@ -60,7 +60,7 @@ extension Fault {
         Fault("descriptors", "all taken before the task begins", .failure(.cannotConnectToHost))
             .with { $0.disturb = { _, stage in stage.exhaust() } }
             .expecting { kind in
-                kind == .uploadFile || kind == .backgroundUpload
+                kind.isFileUpload
                     ? .failure(.cannotOpenFile) : .failure(.cannotConnectToHost)
             },
         Fault("descriptors", "all taken before the answer", .success()) { stage in
@@ -87,12 +87,12 @@ extension Fault {
         Fault("upload", "of a file that is gone", .failure(.fileDoesNotExist)) { stage in
             stage.answer(stage.resource)
             try FileManager.default.removeItem(at: stage.uploadFile)
-        }.only { $0 == .uploadFile || $0 == .backgroundUpload },
+        }.only(\.isFileUpload),
         Fault("upload", "of a folder", .failure(.fileIsDirectory)) { stage in
             stage.answer(stage.resource)
             try FileManager.default.removeItem(at: stage.uploadFile)
             try FileManager.default.createDirectory(at: stage.uploadFile, withIntermediateDirectories: true)
-        }.only { $0 == .uploadFile || $0 == .backgroundUpload },
+        }.only(\.isFileUpload),
         Fault(
             "upload", "answered before its body", .text("too much").status(413).beforeBody(),
             .text("too much", status: 413)

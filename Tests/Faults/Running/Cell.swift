@@ -61,6 +61,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         let configuration = stage.configuration(background: kind.isBackground ? "matrix.\(UUID().uuidString)" : nil)
         // A background session repeats what times out for that long: a week by default.
         if kind.isBackground { configuration.timeoutIntervalForResource = 90 }
+        if kind == .resumableUpload { configuration.resumableUploads = .always }
         fault.configure(configuration, stage)
         if fault.passesTime(for: kind) { configuration.clock = stage.clock }
         let queue = OperationQueue()

@@ -37,7 +37,8 @@ final class Loading: Sendable {
             case .dataToFile: session.dataTask(with: request, writingTo: sink)
             case .upload: session.uploadTask(with: request, from: body)
             case .uploadHandler: session.uploadTask(with: request, from: body, completionHandler: handler)
-            case .uploadFile, .backgroundUpload: session.uploadTask(with: request, fromFile: stage.uploadFile)
+            case .uploadFile, .resumableUpload, .backgroundUpload:
+                session.uploadTask(with: request, fromFile: stage.uploadFile)
             case .uploadStream: session.uploadTask(withStreamedRequest: request)
             case .download, .background: session.downloadTask(with: request)
             case .downloadHandler: session.downloadTask(with: request, completionHandler: fileHandler)

@@ -120,7 +120,6 @@ struct UploadResumeDataTests {
     func changedFile(change: Change) async throws {
         let data = try await paused()
         var bytes = site.content.data
-        let attributes = try FileManager.default.attributesOfItem(atPath: site.file.path)
         let resume = try UploadResumeData(decoding: data)
         let reason: String
         switch change {
@@ -135,7 +134,6 @@ struct UploadResumeDataTests {
         case .content:
             reason = "its bytes are not those that were sent last"
         }
-        _ = attributes
         var blob = data
         if change == .content {
             // As if another file with the same length and time were in its place.
