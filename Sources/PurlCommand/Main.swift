@@ -23,6 +23,8 @@ enum Main {
                 return await Demo(console: output).run()
             case .get(let options):
                 return await Get(options, console: errors).run()
+            case .put(let options):
+                return await Put(options, output: output, errors: errors).run()
             case .ws(let options):
                 return await WebSocketClient(options, output: output, errors: errors).run()
             case .serve(let options):

@@ -120,7 +120,13 @@ struct ScriptedServerTests {
     @Test("takes uploads, with the faults and limits that its lines say")
     func uploads() async throws {
         let script = try ServerScript(
-            "route /f\n  uploads 6\n  upload-limit max-size 1K\n  upload-fault cut at 2\n  upload-fault status 503 at HEAD")
+            """
+            route /f
+              uploads 6
+              upload-limit max-size 1K
+              upload-fault cut at 2
+              upload-fault status 503 at HEAD
+            """)
         let server = try LoopbackServer(script: script)
         func send(_ request: String, _ fields: String...) async throws -> String {
             let client = try RawClient(to: server)

@@ -4,6 +4,7 @@ enum Command: Equatable {
     case version
     case demo
     case get(GetOptions)
+    case put(PutOptions)
     case list(FolderOptions)
     case clean(FolderOptions)
     case ws(WebSocketOptions)
@@ -25,6 +26,8 @@ enum Command: Equatable {
             self = try Self.demo(rest)
         case "get":
             self = rest.contains(where: Self.isHelp) ? .help(.get) : .get(try GetOptions(arguments: rest))
+        case "put":
+            self = rest.contains(where: Self.isHelp) ? .help(.put) : .put(try PutOptions(arguments: rest))
         case "list":
             self =
                 rest.contains(where: Self.isHelp)
@@ -46,6 +49,7 @@ enum Command: Equatable {
         switch words.first {
         case nil: .all
         case "get": .get
+        case "put": .put
         case "list": .list
         case "clean": .clean
         case "ws": .ws

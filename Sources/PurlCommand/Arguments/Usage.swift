@@ -2,6 +2,7 @@
 enum Usage: Equatable {
     case all
     case get
+    case put
     case list
     case clean
     case ws
@@ -17,6 +18,7 @@ enum Usage: Equatable {
         case .all:
             """
             usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX] [--input-file FILE] [--retry N] …
+                   purl put FILE URL [--method METHOD] [--retry N] [-H 'NAME: VALUE']… …
                    purl list [FOLDER]…
                    purl clean [--all] [--dry-run] [FOLDER]…
                    purl ws URL [--protocol NAME]… [-H 'NAME: VALUE']…
@@ -25,9 +27,11 @@ enum Usage: Equatable {
                    purl help [COMMAND]
                    purl --version
 
-            Downloads files over HTTP and resumes interrupted downloads. Exchanges WebSocket messages.
+            Downloads files over HTTP and resumes interrupted downloads. Uploads files, and resumes uploads too.
+            Exchanges WebSocket messages.
 
               get    download URLs into files
+              put    upload a file
               list   show unfinished downloads
               clean  remove unfinished downloads
               ws     send lines as WebSocket messages, and print received messages
@@ -81,6 +85,33 @@ enum Usage: Equatable {
 
             exit status: 0 all complete, 1 failed, 2 usage, 22 HTTP status of 400 or above, 130 interrupted;
             when files end differently, 130 takes precedence over 1, and 1 over 22
+            """
+        case .put:
+            """
+            usage: purl put FILE URL [-X METHOD] [--retry N] [--limit-rate RATE] [-H 'NAME: VALUE']…
+                        [--proxy URL | --no-proxy] [--no-resume] [-q | -v]
+
+            Uploads FILE to URL, and prints the body of the response. To a URL that ends with “/” the name
+            of FILE is appended. From a server that takes uploads in parts (draft-ietf-httpbis-
+            resumable-upload) the same command resumes after an interruption; until then, the record
+            needed for that is in FILE.upload. A FILE that has changed is uploaded from its beginning.
+
+              -X, --method METHOD   PUT, POST or PATCH (PUT)
+                  --retry N         retry when the connection is lost or the server is busy: N times in a
+                                    row without progress, after 1, 2, 4 … 60 s, or after the delay that
+                                    the server asks for (0)
+                  --limit-rate RATE send at most RATE bytes a second; the suffixes K, M and G mean 1024,
+                                    1024² and 1024³ (200K, 1.5M)
+              -H, --header 'N: V'   add a header field to the request
+                  --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT]. Without it the proxy
+                                    in http_proxy or all_proxy is used, except for the hosts in no_proxy
+                                    and this machine
+                  --no-proxy        use no proxy
+                  --no-resume       start over, and keep no record
+              -q, --quiet           print errors and the response's body only
+              -v, --verbose         print requests, responses and delegate calls
+
+            exit status: 0 complete, 1 failed, 2 usage, 22 HTTP status of 400 or above, 130 interrupted
             """
         case .list:
             """
@@ -158,6 +189,7 @@ enum Usage: Equatable {
               delivery    rate SIZE, length +SIZE, chunked, until-close
               faults      cut, reset, stall, pause 2s; each with where: after SIZE, before head, in head,
                           in middle, before end, at random
+              uploads     uploads [VERSION]…, upload-limit NAME SIZE, upload-fault cut at SIZE …
 
             Before a “:” stands which requests a line is for: 1, 2-4, 3-, every 2, chance 30%; “ranged” or
             “plain” before it counts only those with a Range, or without. The page “Server scripts” of

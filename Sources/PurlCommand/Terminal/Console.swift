@@ -25,6 +25,15 @@ final class Console: Sendable {
         block.withLock { write($0.print(line, width: size.width)) }
     }
 
+    /// Writes bytes as they are. On a terminal, control characters in them are not.
+    func write(_ data: Data) {
+        guard !isTerminal else {
+            for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) { print(String(line)) }
+            return
+        }
+        block.withLock { _ in write(Array(data)[...]) }
+    }
+
     /// Replaces the block. Does nothing unless this is a terminal.
     func draw(_ lines: [String]) {
         guard isTerminal else { return }
@@ -38,7 +47,11 @@ final class Console: Sendable {
     }
 
     private func write(_ text: String) {
-        var rest = Array(text.utf8)[...]
+        write(Array(text.utf8)[...])
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             // The reader has closed the pipe: the rest is dropped.

@@ -156,9 +156,10 @@ final class ProgressDisplay: Sendable {
     }
 
     private static func counts(of task: URLSessionTask) -> TransferProgress {
-        let expected = task.countOfBytesExpectedToReceive
+        let isUpload = task is URLSessionUploadTask
+        let expected = isUpload ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive
         return TransferProgress(
-            received: task.countOfBytesReceived,
+            received: isUpload ? task.countOfBytesSent : task.countOfBytesReceived,
             total: expected == NSURLSessionTransferSizeUnknown ? nil : expected)
     }
 }

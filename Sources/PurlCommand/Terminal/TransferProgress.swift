@@ -1,6 +1,6 @@
 /// The progress of a transfer.
 struct TransferProgress: Equatable {
-    /// The bytes received, those of earlier attempts included.
+    /// The bytes received, or sent, those of earlier attempts included.
     var received: Int64
     /// The length of the whole; `nil` when the server did not send it.
     var total: Int64?

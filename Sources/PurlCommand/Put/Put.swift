@@ -1,0 +1,281 @@
+import Foundation
+import Purl
+import PurlDownloads
+import Synchronization
+
+/// `purl put`: uploads a file.
+struct Put {
+    private let options: PutOptions
+    private let file: URL
+    private let output: Console
+    private let errors: Console
+    private let messages: MessagePrinter
+
+    /// - Parameters:
+    ///   - output: Where the response's body is printed.
+    ///   - errors: Where messages and progress are printed.
+    ///   - folder: Where a file without a path is.
+    init(
+        _ options: PutOptions, output: Console, errors: Console,
+        in folder: URL = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+    ) {
+        self.options = options
+        self.output = output
+        self.errors = errors
+        file = URL(fileURLWithPath: options.file, relativeTo: folder).absoluteURL
+        messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
+    }
+
+    func run() async -> ExitCode {
+        let upload = Task { await runUpload() }
+        let interrupts = Interrupts(errors)
+        interrupts.onInterrupt { upload.cancel() }
+        return await upload.value
+    }
+
+    private func runUpload() async -> ExitCode {
+        do throws(CommandFailure) {
+            let length = try lengthOfFile()
+            // Two programs would send to the same upload.
+            let lock = options.resumes ? try lock() : nil
+            defer { withExtendedLifetime(lock) {} }
+            let session = URLSession(configuration: configuration)
+            defer { session.finishTasksAndInvalidate() }
+            return try await FileUpload(
+                options, file, length: length, session: session, output: output, errors: errors
+            ).run()
+        } catch {
+            messages.error(error.sentence)
+            return .failure
+        }
+    }
+
+    private func lengthOfFile() throws(CommandFailure) -> Int64 {
+        switch FileEntry(at: file, followingLinks: true) {
+        case .regular(let entry): return entry.length
+        case .missing: throw CommandFailure("There is no file “\(options.file)”.")
+        case .folder, .link, .device, .pipe, .socket:
+            throw CommandFailure("“\(options.file)” is not a regular file.")
+        }
+    }
+
+    private func lock() throws(CommandFailure) -> FileLock {
+        do throws(FileLock.Failure) {
+            return try FileLock(file.resolvingSymlinksInPath())
+        } catch {
+            switch error {
+            case .cannotOpen: throw CommandFailure("“\(options.file)” cannot be opened.")
+            case .taken: throw CommandFailure("“\(options.file)” is being uploaded by another process.")
+            }
+        }
+    }
+
+    private var configuration: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        configuration.resumableUploads = options.resumes ? .always : .never
+        configuration.maximumBytesSentPerSecond = options.limit?.bytesPerSecond
+        options.proxy.apply(to: configuration)
+        return configuration
+    }
+}
+
+/// The upload of one file, in as many attempts as needed and allowed.
+private struct FileUpload {
+    /// A smaller file is sent again rather than interrupted for a record.
+    private static let smallestRecorded: Int64 = 4 << 20
+    private static let maximumRestarts = 3
+
+    private let options: PutOptions
+    private let file: URL
+    private let length: Int64
+    private let session: URLSession
+    private let output: Console
+    private let messages: MessagePrinter
+    private let display: ProgressDisplay
+    private let trace: Trace
+
+    init(
+        _ options: PutOptions, _ file: URL, length: Int64, session: URLSession, output: Console, errors: Console
+    ) {
+        self.options = options
+        self.file = file
+        self.length = length
+        self.session = session
+        self.output = output
+        messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
+        display = ProgressDisplay(errors)
+        trace = Trace(console: options.verbosity == .verbose ? errors : nil, name: "")
+    }
+
+    private var name: String { file.lastPathComponent }
+
+    /// What is known of the upload between two attempts.
+    private struct Progress {
+        var resumeData: Data?
+        /// Where the first byte of this command was sent from.
+        var start: Int64?
+        var failures = RetryCount()
+        /// How often the server has lost what was sent.
+        var restarts = 0
+    }
+
+    func run() async throws(CommandFailure) -> ExitCode {
+        let begin = ContinuousClock.now
+        var progress = Progress(resumeData: try recordedData())
+        while true {
+            let report = await attempt(progress)
+            progress.start = progress.start ?? report.start
+            progress.resumeData = report.resumeData
+            if let data = report.resumeData {
+                keep(data)
+            } else {
+                UploadRecord.remove(for: file)
+            }
+            if report.isToBeRecorded, report.error != nil, report.resumeData != nil, !Task.isCancelled { continue }
+            if isLost(report), progress.restarts < Self.maximumRestarts {
+                progress.restarts += 1
+                progress.start = nil
+                messages.info("\(name): starting over: \(sentence(report))")
+                continue
+            }
+            if let delay = delay(after: report, &progress) {
+                if await wait(delay, because: sentence(report), progress) { continue }
+                return conclude(.interrupted, report)
+            }
+            await display.stop()
+            if Task.isCancelled, report.error != nil { return conclude(.interrupted, report) }
+            if report.error != nil { return conclude(.failure, report) }
+            guard let response = report.response, response.statusCode < 400 else { return conclude(.httpError, report) }
+            finish(response, progress, elapsed: begin.duration(to: .now))
+            return .success
+        }
+    }
+
+    /// The resume data of an earlier command; `nil` when this one starts at the beginning.
+    private func recordedData() throws(CommandFailure) -> Data? {
+        guard options.resumes else { return nil }
+        guard let record = try UploadRecord(for: file) else { return nil }
+        if record.isOf(options.url, options.method) { return record.resumeData }
+        messages.info("\(name): starting over: the record belongs to another URL or method")
+        return nil
+    }
+
+    private func keep(_ data: Data) {
+        guard options.resumes else { return }
+        do throws(CommandFailure) {
+            try UploadRecord(url: options.url, method: options.method, resumeData: data).save(for: file)
+        } catch {
+            messages.info("\(error.sentence) The upload cannot be resumed by another command.")
+        }
+    }
+
+    // MARK: Attempts
+
+    private func attempt(_ progress: Progress) async -> UploadAttempt.Report {
+        let isFirst = progress.start == nil
+        let source = progress.resumeData.map { UploadAttempt.Source.resumeData($0) } ?? .file(request, file)
+        let attempt = UploadAttempt(
+            source,
+            recordsWhenOffered: options.resumes && progress.resumeData == nil && length >= Self.smallestRecorded,
+            trace: trace
+        ) { task, offset in
+            if isFirst { announce(offset) }
+            if options.verbosity != .quiet { display.show(task, name: name) }
+        } onRestart: { reason in
+            messages.info("\(name): starting over: \((reason as NSError).reason)")
+        } onBody: { data in
+            output.write(data)
+        }
+        let report = await attempt.run(in: session)
+        display.hide()
+        return report
+    }
+
+    private var request: URLRequest {
+        var request = URLRequest(url: options.url)
+        request.httpMethod = options.method
+        for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+        return request
+    }
+
+    private func announce(_ offset: Int64) {
+        messages.info(
+            offset > 0
+                ? "\(name): resuming at \(ByteText.progress(offset, of: length))"
+                : "\(name): uploading (\(ByteText.count(length)))")
+    }
+
+    /// Whether the server does not have the upload any more that it has offered to resume, and the file can be sent again:
+    /// the server may have had all of it, so that takes a method that is idempotent (RFC 9110 §9.2.2).
+    private func isLost(_ report: UploadAttempt.Report) -> Bool {
+        guard report.wasOffered, report.resumeData == nil, options.method == "PUT", !Task.isCancelled else {
+            return false
+        }
+        if report.error != nil { return true }
+        guard let status = report.response?.statusCode else { return false }
+        return status == 404 || status == 410
+    }
+
+    private func delay(after report: UploadAttempt.Report, _ progress: inout Progress) -> Duration? {
+        guard !Task.isCancelled else { return nil }
+        let reason: any Error
+        if let error = report.error {
+            reason = error
+        } else if let status = report.response?.statusCode, status >= 400 {
+            reason = URLError(.badServerResponse)
+        } else {
+            return nil
+        }
+        var policy = RetryPolicy()
+        policy.maximumRetries = options.retries
+        progress.failures.addFailure(at: report.sent)
+        return policy.delay(afterFailures: progress.failures.failures, error: reason, response: report.response)
+    }
+
+    /// Waits before the next attempt; `false` when the command is interrupted.
+    private func wait(_ delay: Duration, because sentence: String, _ progress: Progress) async -> Bool {
+        messages.info(
+            "\(sentence) Retrying in \(TimeText.wait(delay)) (\(progress.failures.failures) of \(options.retries))")
+        let end = ContinuousClock.now + delay
+        if options.verbosity != .quiet {
+            display.show({ "retrying in \(TimeText.wait(end - .now))" }, name: name)
+        }
+        defer { display.hide() }
+        return (try? await ContinuousClock().sleep(until: end)) != nil
+    }
+
+    // MARK: End
+
+    private func finish(_ response: HTTPURLResponse, _ progress: Progress, elapsed: Duration) {
+        let amount = BatchText.amount(length, new: length - (progress.start ?? 0), in: elapsed)
+        messages.info("\(name): complete, \(amount); the server answered \(Self.describe(response.statusCode))")
+    }
+
+    /// Prints how the upload ended, and whether the next command can resume it.
+    private func conclude(_ code: ExitCode, _ report: UploadAttempt.Report) -> ExitCode {
+        if code == .interrupted {
+            messages.info("\(name): interrupted")
+        } else {
+            messages.error(sentence(report))
+        }
+        for line in String(decoding: report.explanation, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            messages.info(String(line))
+        }
+        if report.resumeData != nil, options.resumes {
+            let sent = ByteText.progress(report.sent, of: length)
+            messages.info("\(name): \(sent) sent; the same command resumes the upload")
+        } else if report.sent > 0, code != .httpError {
+            messages.info("\(name): the upload cannot be resumed; the same command starts over")
+        }
+        return code
+    }
+
+    private func sentence(_ report: UploadAttempt.Report) -> String {
+        if let error = report.error { return error.failureSentence }
+        return "The server answered \(Self.describe(report.response?.statusCode ?? 0))."
+    }
+
+    private static func describe(_ status: Int) -> String {
+        "\(status) (\(HTTPURLResponse.localizedString(forStatusCode: status)))"
+    }
+}

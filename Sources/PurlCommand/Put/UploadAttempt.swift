@@ -1,0 +1,173 @@
+import Foundation
+import Purl
+import Synchronization
+
+/// One attempt at an upload: an upload task and its delegate.
+final class UploadAttempt: NSObject, URLSessionDataDelegate {
+    /// How an attempt begins.
+    enum Source {
+        case file(URLRequest, URL)
+        case resumeData(Data)
+    }
+
+    /// What is known of the attempt at its end.
+    struct Report {
+        /// With a status below 400, its body has gone to the output.
+        var response: HTTPURLResponse?
+        /// The beginning of the body of another response.
+        var explanation = Data()
+        var error: (any Error)?
+        /// Where the attempt began; `nil` before a byte was sent.
+        var start: Int64?
+        /// How many bytes have been sent, those of earlier attempts included.
+        var sent: Int64 = 0
+        var resumeData: Data?
+        /// Whether the server has offered to resume the upload, in this attempt or an earlier one.
+        var wasOffered = false
+        /// The attempt ended because the server can resume it from now on, and the next one begins with the resume data.
+        var isToBeRecorded = false
+    }
+
+    private struct State {
+        var report: Report
+        var completion: CheckedContinuation<Report, Never>?
+        /// A cancellation waits for the resume data.
+        var isCancelled = false
+    }
+
+    private static let longestExplanation = 2000
+
+    private let source: Source
+    private let recordsWhenOffered: Bool
+    private let trace: Trace
+    private let onStart: @Sendable (URLSessionTask, _ offset: Int64) -> Void
+    private let onRestart: @Sendable (any Error) -> Void
+    private let onBody: @Sendable (Data) -> Void
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - recordsWhenOffered: Ends the attempt with resume data as soon as the server offers to resume it.
+    ///   - onStart: Called with the first bytes that are sent, and where in the file they are.
+    ///   - onRestart: Called when the upload starts over because the file has changed.
+    ///   - onBody: Called with the response's body.
+    init(
+        _ source: Source, recordsWhenOffered: Bool, trace: Trace,
+        onStart: @escaping @Sendable (URLSessionTask, _ offset: Int64) -> Void,
+        onRestart: @escaping @Sendable (any Error) -> Void, onBody: @escaping @Sendable (Data) -> Void
+    ) {
+        self.source = source
+        self.recordsWhenOffered = recordsWhenOffered
+        self.trace = trace
+        self.onStart = onStart
+        self.onRestart = onRestart
+        self.onBody = onBody
+        var report = Report()
+        if case .resumeData = source { report.wasOffered = true }
+        state = Mutex(State(report: report))
+    }
+
+    /// Runs the task to its end. Cancelling the calling task cancels it, with resume data if there can be any.
+    func run(in session: URLSession) async -> Report {
+        let task: URLSessionUploadTask =
+            switch source {
+            case .file(let request, let file): session.uploadTask(with: request, fromFile: file)
+            case .resumeData(let data): session.uploadTask(withResumeData: data)
+            }
+        task.delegate = self
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.completion = continuation }
+                task.resume()
+            }
+        } onCancel: {
+            cancel(task)
+        }
+    }
+
+    private func cancel(_ task: URLSessionUploadTask) {
+        let isFirst = state.withLock { state in
+            defer { state.isCancelled = true }
+            return !state.isCancelled
+        }
+        guard isFirst else { return }
+        // The handler runs before the task completes.
+        task.cancel { data in self.state.withLock { $0.report.resumeData = data } }
+    }
+
+    // MARK: Delegate calls
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        trace.request(task.currentRequest)
+        trace.response(response)
+        trace.call("willPerformHTTPRedirection", "followed")
+        completionHandler(request)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse
+    ) {
+        trace.response(response)
+        guard response.statusCode == 104, response.value(forHTTPHeaderField: "Location") != nil else { return }
+        let isFirst = state.withLock { state in
+            defer { state.report.wasOffered = true }
+            guard !state.report.wasOffered, recordsWhenOffered, !state.isCancelled else { return false }
+            state.report.isToBeRecorded = true
+            return true
+        }
+        if isFirst, let task = task as? URLSessionUploadTask { cancel(task) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        let start = totalBytesSent - bytesSent
+        let isFirst = state.withLock { state in
+            defer { state.report.start = state.report.start ?? start }
+            return state.report.start == nil
+        }
+        if isFirst { onStart(task, start) }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, willRestartUploadBecause reason: any Error) {
+        trace.call("willRestartUploadBecause", reason.failureSentence)
+        onRestart(reason)
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        trace.request(dataTask.currentRequest)
+        if let response = response as? HTTPURLResponse {
+            trace.response(response)
+            state.withLock { $0.report.response = response }
+        }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isSuccess = state.withLock { state in
+            guard let response = state.report.response, response.statusCode >= 400 else { return true }
+            state.report.explanation += data.prefix(max(0, Self.longestExplanation - state.report.explanation.count))
+            return false
+        }
+        if isSuccess { onBody(data) }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        if task.response == nil, error != nil { trace.request(task.currentRequest) }
+        trace.call("didCompleteWithError", error?.failureSentence ?? "nil")
+        let (completion, report) = state.withLock { state in
+            state.report.error = error
+            state.report.sent = task.countOfBytesSent
+            state.report.resumeData = state.report.resumeData ?? (error as? URLError)?.uploadTaskResumeData
+            defer { state.completion = nil }
+            return (state.completion, state.report)
+        }
+        completion?.resume(returning: report)
+    }
+}
