@@ -37,11 +37,12 @@ let package = Package(
         example("DataTaskToFile", showing: "Purl"),
         example("DownloadCenter", showing: "PurlDownloads"),
         example("OfflineResume", showing: "Purl"),
+        example("ResumableUpload", showing: "Purl"),
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
                 "PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume",
-                "PurlTesting", "PurlIO",
+                "ResumableUpload", "PurlTesting", "PurlIO",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -5,7 +5,10 @@ import Testing
 struct StoryTests {
     @Test(
         "prints the lines that its page shows",
-        arguments: ["PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume"])
+        arguments: [
+            "PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume",
+            "ResumableUpload",
+        ])
     func story(name: String) async throws {
         let folder = TemporaryFolder()
         let (code, lines) = try await ExampleProcess.run(name, in: folder)
