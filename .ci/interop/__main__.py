@@ -1,7 +1,9 @@
-"""Tries `purl get` against real web servers, nginx, lighttpd, Apache and Python's http.server, and the library against httpbin.
+"""Tries `purl get` against real web servers, nginx, lighttpd, Apache and Python's http.server, `purl put` against
+SwiftNIO's NIOResumableUpload, and the library against httpbin.
 
     python3 .ci/interop --purl .build/release/purl [--rounds 20] [--size 200000000] [--seed 1]
         [--scenarios .build/debug/ScenariosWithPurl --gunicorn FOLDER/bin/gunicorn]
+        [--upload-server Tests/Peers/.build/debug/ResumableUploadServer]
 
 Everything happens on 127.0.0.1 and in a temporary directory, which is gone afterwards. Each check prints a line that
 begins with "ok" or "FAILED"; the exit status is 1 when any failed.
@@ -23,6 +25,7 @@ from httpbin_server import check_httpbin  # noqa: E402
 from interruptions import InterruptedDownload  # noqa: E402
 from report import Report  # noqa: E402
 from servers import Apache, Lighttpd, Nginx  # noqa: E402
+from uploads import check_uploads  # noqa: E402
 
 
 def main():
@@ -46,6 +49,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="what the random choices follow")
     parser.add_argument("--scenarios", type=Path, help="the program that speaks to httpbin")
     parser.add_argument("--gunicorn", type=Path, help="what runs httpbin; both are installed in its environment")
+    parser.add_argument("--upload-server", type=Path, help="the server that takes uploads in parts")
     options = parser.parse_args()
     if (options.scenarios is None) != (options.gunicorn is None):
         parser.error("--scenarios and --gunicorn belong together")
@@ -68,6 +72,11 @@ def run_all(report, options, folder):
     downloads = folder / "downloads"
     downloads.mkdir()
     purl = Purl(options.purl.resolve(), downloads)
+    if options.upload_server is not None:
+        try:
+            check_uploads(report, purl, options.upload_server.resolve(), folder, choices)
+        finally:
+            purl.kill_all()
     # Both rates make the large download take 10 to 15 seconds: lighttpd sends each second's share at once, and every
     # attempt begins with such a share.
     nginx = Nginx(folder, documents, rate=options.size // 12)
