@@ -372,7 +372,6 @@ final class Transfer {
             try? background.update(identifier) { task in
                 if task.uploadedFile != nil { task.upload = record }
             }
-        } then: {
         }
     }
 

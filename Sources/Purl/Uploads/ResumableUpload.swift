@@ -26,6 +26,8 @@ final class ResumableUpload {
         let step: UploadStep
         fileprivate let state: UploadState
         fileprivate let resource: URL?
+        /// The response is to all of the content, or the rest of it.
+        fileprivate let isToContent: Bool
         /// The failure that was the response to all of the content, where the step delivers it in place of a later answer.
         let failure: HTTPURLResponse?
 
@@ -191,7 +193,8 @@ final class ResumableUpload {
             }
         var delivered: HTTPURLResponse?
         if case .offset = purpose, case .deliver = step { delivered = failure }
-        return Turn(step: step, state: state, resource: resource, failure: delivered)
+        let isToContent = if case .offset = purpose { false } else { state.part.isLast }
+        return Turn(step: step, state: state, resource: resource, isToContent: isToContent, failure: delivered)
     }
 
     /// A turn takes place.
@@ -201,7 +204,9 @@ final class ResumableUpload {
         state = turn.state
         resource = turn.resource
         switch turn.step {
-        case .ask: if response.head.status >= 500 { failure = response.response as? HTTPURLResponse }
+        case .ask where turn.isToContent && response.head.status >= 500:
+            failure = response.response as? HTTPURLResponse
+        case .ask: break
         case .append: failure = nil
         case .create(_, let version): self.version = version ?? self.version
         case .fail: resource = nil

@@ -6,9 +6,11 @@ package enum DigestField {
     package static func sha256(in text: String) -> [UInt8]? {
         var reader = StructuredFieldReader(text)
         var digest: [UInt8]?
-        let isRead = reader.readDictionary({ $0.memberBytes() }) { key, bytes in
-            if key.elementsEqual("sha-256".utf8) { digest = bytes }
-        }
+        let isRead = reader.readDictionary(
+            of: { $0.memberBytes() },
+            visit: { key, bytes in
+                if key.elementsEqual("sha-256".utf8) { digest = bytes }
+            })
         guard isRead, let digest, digest.count == 32 else { return nil }
         return digest
     }

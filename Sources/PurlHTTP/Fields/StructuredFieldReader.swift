@@ -20,7 +20,7 @@ struct StructuredFieldReader {
     /// Reads a dictionary, all of whose values `value` reads; calls `visit` with each member. False when the dictionary breaks
     /// the grammar.
     mutating func readDictionary<Value>(
-        _ value: (inout StructuredFieldReader) -> Value?, _ visit: (ArraySlice<UInt8>, Value) -> Void
+        of value: (inout StructuredFieldReader) -> Value?, visit: (ArraySlice<UInt8>, Value) -> Void
     ) -> Bool {
         while position < bytes.count {
             guard let key = key(), let value = value(&self), skipParameters() else { return false }

@@ -38,19 +38,21 @@ package struct UploadLimits: Sendable, Hashable {
         self.init()
         var reader = StructuredFieldReader(text)
         var isUsable = true
-        let isRead = reader.readDictionary({ $0.memberItem() }) { key, item in
-            let name = String(decoding: key, as: UTF8.self)
-            guard Self.keys.contains(name) else { return }
-            guard case .integer(let number) = item, number >= 0 else {
-                isUsable = false
-                return
-            }
-            switch name {
-            case "max-size": maximumSize = number
-            case "max-append-size": maximumAppendSize = number
-            default: break
-            }
-        }
+        let isRead = reader.readDictionary(
+            of: { $0.memberItem() },
+            visit: { key, item in
+                let name = String(decoding: key, as: UTF8.self)
+                guard Self.keys.contains(name) else { return }
+                guard case .integer(let number) = item, number >= 0 else {
+                    isUsable = false
+                    return
+                }
+                switch name {
+                case "max-size": maximumSize = number
+                case "max-append-size": maximumAppendSize = number
+                default: break
+                }
+            })
         guard isRead, isUsable else { return nil }
     }
 

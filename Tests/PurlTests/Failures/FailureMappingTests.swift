@@ -140,10 +140,14 @@ struct FailureMappingTests {
 
     @Test("Resume data is in the error's userInfo for every failure", arguments: rows)
     func resumeData(row: Row) throws {
-        let error = row.failure.urlError(for: nil, resumeData: Data("resume".utf8))
-        #expect(error.downloadTaskResumeData == Data("resume".utf8))
-        #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == Data("resume".utf8))
+        let data = Data("resume".utf8)
+        let error = row.failure.urlError(for: nil, resumeData: .download(data))
+        #expect(error.downloadTaskResumeData == data && error.uploadTaskResumeData == nil)
+        #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == data)
         #expect(error.failingURL == nil)
+        let upload = row.failure.urlError(for: nil, resumeData: .upload(data))
+        #expect(upload.uploadTaskResumeData == data && upload.downloadTaskResumeData == nil)
+        #expect(upload.userInfo[NSURLSessionUploadTaskResumeData] as? Data == data)
     }
 
     @Test("The system's error is the underlying error", arguments: [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH])

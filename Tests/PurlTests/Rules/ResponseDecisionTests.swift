@@ -35,6 +35,7 @@ struct ResponseDecisionTests {
         case .replace: "replace"
         case .complete: "complete"
         case .requestWhole: "request whole"
+        case .continueUpload(let turn): "continue upload, \(turn.step)"
         case .deliver: "deliver"
         case .fail(let failure): "fail \(failure.urlError(for: nil).code.rawValue)"
         }

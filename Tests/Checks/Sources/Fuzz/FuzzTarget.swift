@@ -18,7 +18,8 @@ extension FuzzTarget {
     static let all: [FuzzTarget] = [
         responseHeads, requestHeads, chunkedBody, chunkSizes, trailers, plainBody, fieldValues, fieldLists, dates,
         challenges, codings, deflating, webSocketFrames, webSocketHandshakes, cacheRules, cookies, cookieFile,
-        resumeData, resumability, uploadFields, uploadStates, cacheFile, journal, downloadItem, urls, dataURLs, fileNames, proxies, client,
+        resumeData, resumability, uploadFields, uploadStates, cacheFile, journal, downloadItem, urls, dataURLs,
+        fileNames, proxies, client,
         conversations, scripts, texts,
     ]
 }
