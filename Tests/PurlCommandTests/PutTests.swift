@@ -46,7 +46,7 @@ struct PutTests {
         #expect(lines.first == "film.bin: uploading (6.00 MB)")
         #expect(lines.contains("thanks"))
         #expect(lines.last?.hasPrefix("film.bin: complete, 6.00 MB in ") == true)
-        #expect(lines.last?.hasSuffix("; the server answered 201 (created)") == true)
+        #expect(lines.last?.hasSuffix("; the server answered 201 (Created)") == true)
         #expect(folder.names == ["film.bin"])
         let upload = try #require(target.uploads.last)
         #expect(upload.content == Self.content)
@@ -70,7 +70,7 @@ struct PutTests {
         let url = server.route("/plain", method: "PUT", .status(204))
         let (code, lines) = try await PurlProcess.run(["put", "film.bin", url.absoluteString], in: folder)
         #expect(code == 0)
-        #expect(lines.last?.hasSuffix("; the server answered 204 (no content)") == true)
+        #expect(lines.last?.hasSuffix("; the server answered 204 (No Content)") == true)
         #expect(server.requests.map(\.body) == [Self.content])
         #expect(folder.names == ["film.bin"])
     }
@@ -113,7 +113,7 @@ struct PutTests {
         target.fault(.reply(.status(503)), at: .creation)
         let (code, lines) = try await put("--retry", "1")
         #expect(code == 0)
-        #expect(lines.contains("The server answered 503 (service unavailable). Retrying in 1 s (1 of 1)"))
+        #expect(lines.contains("The server answered 503 (Service Unavailable). Retrying in 1 s (1 of 1)"))
         #expect(target.uploads.last?.content == Self.content)
     }
 
@@ -177,7 +177,7 @@ struct PutTests {
         let url = server.route("/full", .text("The disk is full.").status(507))
         let (code, lines) = try await PurlProcess.run(["put", "film.bin", url.absoluteString], in: folder)
         #expect(code == 22)
-        #expect(lines.suffix(2) == ["purl: The server answered 507 (insufficient storage).", "The disk is full."])
+        #expect(lines.suffix(2) == ["purl: The server answered 507 (Insufficient Storage).", "The disk is full."])
         #expect(folder.names == ["film.bin"])
     }
 

@@ -230,11 +230,13 @@ final class UploadExchange {
     }
 
     private func reachOffset() {
-        guard let upload, upload.version != nil else { return }
-        if let interval = target.progressInterval, taken > 0, upload.offset.isMultiple(of: interval) {
+        guard let upload else { return }
+        if let version = upload.version, let interval = target.progressInterval, taken > 0,
+            upload.offset.isMultiple(of: interval)
+        {
             var interim = ResponseHead(status: 104, reason: "Upload Resumption Supported", fields: [:])
             interim.fields.append("Upload-Offset", "\(upload.offset)")
-            if let version = upload.version { interim.fields.append("Upload-Draft-Interop-Version", "\(version)") }
+            interim.fields.append("Upload-Draft-Interop-Version", "\(version)")
             connection?.sendInterim(interim)
         }
         reach(.offset(upload.offset)) {}
