@@ -108,7 +108,7 @@ struct UploadResumeData: Codable, Sendable, Equatable {
         guard UploadVersion(rawValue: interopVersion) != nil else {
             throw ResumeData.Refusal(description: "the version of the protocol is not known")
         }
-        guard 0...(length ?? .max / 2) ~= offset, length ?? 0 <= .max / 2 else {
+        guard offset >= 0, offset <= length ?? .max / 2, length ?? 0 <= .max / 2 else {
             throw ResumeData.Refusal(description: "the offset or the length is absurd")
         }
         switch content {
