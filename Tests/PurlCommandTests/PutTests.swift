@@ -14,7 +14,7 @@ struct PutTests {
 
     init() throws {
         server = try LoopbackServer()
-        target = UploadTarget(reply: .text("thanks").status(201))
+        target = UploadTarget(reply: .text("thanks\n").status(201))
         server.route("/films/film.bin", .upload(to: target))
         try Self.content.write(to: folder.file("film.bin"))
     }
@@ -138,6 +138,19 @@ struct PutTests {
         #expect(lines.contains { $0.hasPrefix("film.bin: starting over: ") })
         #expect(target.uploads.last?.content == Self.content)
         #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("a server that is busy when it is asked keeps the upload")
+    func busyServer() async throws {
+        _ = try await put(endedBy: SIGINT, at: 2_500_000)
+        target.fault(.reply(.status(503)), at: .offsetRetrieval, times: 4)
+        let (code, lines) = try await put()
+        #expect(code == 1)
+        #expect(lines.last == "film.bin: the same command resumes the upload")
+        #expect(folder.names == ["film.bin", "film.bin.upload"])
+        #expect(try await put().exitCode == 0)
+        #expect(target.uploads.map(\.content) == [Self.content])
+        #expect(target.acceptedBytes == Self.content.count)
     }
 
     @Test("a record is for one URL and method")

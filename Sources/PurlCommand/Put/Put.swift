@@ -125,8 +125,8 @@ private struct FileUpload {
         while true {
             let report = await attempt(progress)
             progress.start = progress.start ?? report.start
-            progress.resumeData = report.resumeData
-            if let data = report.resumeData {
+            progress.resumeData = report.resumeData ?? (report.leavesUploadAlone ? progress.resumeData : nil)
+            if let data = progress.resumeData {
                 keep(data)
             } else {
                 UploadRecord.remove(for: file)
@@ -140,12 +140,15 @@ private struct FileUpload {
             }
             if let delay = delay(after: report, &progress) {
                 if await wait(delay, because: sentence(report), progress) { continue }
-                return conclude(.interrupted, report)
+                return conclude(.interrupted, report, progress)
             }
             await display.stop()
-            if Task.isCancelled, report.error != nil { return conclude(.interrupted, report) }
-            if report.error != nil { return conclude(.failure, report) }
-            guard let response = report.response, response.statusCode < 400 else { return conclude(.httpError, report) }
+            if report.error != nil {
+                return conclude(Task.isCancelled ? .interrupted : .failure, report, progress)
+            }
+            guard let response = report.response, response.statusCode < 400 else {
+                return conclude(.httpError, report, progress)
+            }
             finish(response, progress, elapsed: begin.duration(to: .now))
             return .success
         }
@@ -208,12 +211,10 @@ private struct FileUpload {
     /// Whether the server does not have the upload any more that it has offered to resume, and the file can be sent again:
     /// the server may have had all of it, so that takes a method that is idempotent (RFC 9110 §9.2.2).
     private func isLost(_ report: UploadAttempt.Report) -> Bool {
-        guard report.wasOffered, report.resumeData == nil, options.method == "PUT", !Task.isCancelled else {
-            return false
-        }
-        if report.error != nil { return true }
-        guard let status = report.response?.statusCode else { return false }
-        return status == 404 || status == 410
+        guard report.wasOffered, report.resumeData == nil, options.method == "PUT", !Task.isCancelled,
+            let status = report.response?.statusCode
+        else { return false }
+        return report.error == nil ? status == 404 || status == 410 : !report.leavesUploadAlone
     }
 
     private func delay(after report: UploadAttempt.Report, _ progress: inout Progress) -> Duration? {
@@ -252,7 +253,9 @@ private struct FileUpload {
     }
 
     /// Prints how the upload ended, and whether the next command can resume it.
-    private func conclude(_ code: ExitCode, _ report: UploadAttempt.Report) -> ExitCode {
+    private func conclude(
+        _ code: ExitCode, _ report: UploadAttempt.Report, _ progress: Progress
+    ) -> ExitCode {
         if code == .interrupted {
             messages.info("\(name): interrupted")
         } else {
@@ -261,9 +264,9 @@ private struct FileUpload {
         for line in String(decoding: report.explanation, as: UTF8.self).split(whereSeparator: \.isNewline) {
             messages.info(String(line))
         }
-        if report.resumeData != nil, options.resumes {
-            let sent = ByteText.progress(report.sent, of: length)
-            messages.info("\(name): \(sent) sent; the same command resumes the upload")
+        if progress.resumeData != nil, options.resumes {
+            let sent = report.sent > 0 ? "\(ByteText.progress(report.sent, of: length)) sent; " : ""
+            messages.info("\(name): \(sent)the same command resumes the upload")
         } else if report.sent > 0, code != .httpError {
             messages.info("\(name): the upload cannot be resumed; the same command starts over")
         }

@@ -78,7 +78,8 @@ struct PutOptions: Equatable {
                 throw UsageError("“\(DownloadRequest.shown(places[1]))” is not a URL such as http://host/file.", .put)
             }
             // As with other programs: a folder's URL takes the file under its own name.
-            if url.path.hasSuffix("/") || url.path.isEmpty, url.query == nil {
+            let path = url.path(percentEncoded: true)
+            if path.hasSuffix("/") || path.isEmpty, url.query == nil {
                 url.appendPathComponent(URL(fileURLWithPath: file).lastPathComponent)
             }
             return (file, url)

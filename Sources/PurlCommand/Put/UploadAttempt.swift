@@ -12,7 +12,7 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
 
     /// What is known of the attempt at its end.
     struct Report {
-        /// With a status below 400, its body has gone to the output.
+        /// The task's, or the last one before it failed. With a status below 400, its body has gone to the output.
         var response: HTTPURLResponse?
         /// The beginning of the body of another response.
         var explanation = Data()
@@ -26,6 +26,13 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
         var wasOffered = false
         /// The attempt ended because the server can resume it from now on, and the next one begins with the resume data.
         var isToBeRecorded = false
+
+        /// Whether a failed attempt leaves the server with what it had: it was not reached, or is busy.
+        var leavesUploadAlone: Bool {
+            guard error != nil else { return false }
+            guard let status = response?.statusCode else { return true }
+            return status >= 500 || status == 408 || status == 429
+        }
     }
 
     private struct State {
@@ -156,6 +163,14 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
             return false
         }
         if isSuccess { onBody(data) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+        // A response to a question about the upload is not the task's.
+        guard let last = metrics.transactionMetrics.last?.response as? HTTPURLResponse else { return }
+        state.withLock { $0.report.response = $0.report.response ?? last }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
