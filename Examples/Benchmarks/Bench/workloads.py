@@ -89,7 +89,9 @@ def chunked(clients, servers, folder):
 def upload(clients, servers, folder):
     web = servers.web
     url = f"{web.url}/put/big"
-    return clients.swift("upload", url, web.big_file) | {
+    words = ("upload", url, web.big_file)
+    return clients.swift(*words) | {
+        "Purl, resumable": ["env", "RESUMABLE=1", *clients.runner("PurlRunner", *words)],
         "curl": [*CURL, "-T", str(web.big_file), url],
         "sendfile": clients.raw("upload", web, "/put/big", web.big_file)}
 

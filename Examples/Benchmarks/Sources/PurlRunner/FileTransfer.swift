@@ -38,8 +38,14 @@ struct FileTransfer {
     func upload() {
         var request = URLRequest(url: url)
         request.httpMethod = "PUT"
+        let configuration = URLSessionConfiguration.default
+        #if PURL
+            // Whether the request says that the upload can be resumed.
+            let isResumable = ProcessInfo.processInfo.environment["RESUMABLE"] == "1"
+            configuration.resumableUploads = isResumable ? .always : .never
+        #endif
         let (request_, file) = (request, file)
-        transfer(URLSession(configuration: .default)) { session, _, done in
+        transfer(URLSession(configuration: configuration)) { session, _, done in
             session.uploadTask(with: request_, fromFile: file) { _, response, error in
                 if (response as? HTTPURLResponse)?.statusCode ?? 500 >= 300 { print("not taken: \(error as Any)") }
                 done()
