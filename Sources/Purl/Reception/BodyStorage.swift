@@ -158,7 +158,9 @@ final class BodyStorage {
         _ resume: ResumeData, then: @escaping @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
     ) {
         do throws(FileFailure) {
-            guard let file = try PartialFile(named: resume.partialName, in: calls.session.partials) else {
+            guard let file = try PartialFile(named: resume.partialName, in: calls.session.partials),
+                !resume.isOvertaken(by: try? file.length)
+            else {
                 return didExamine(.success(.nothing), then)
             }
             partial = file

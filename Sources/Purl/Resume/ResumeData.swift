@@ -43,6 +43,14 @@ struct ResumeData: Codable, Sendable, Equatable {
         static let strangeName = Refusal(description: "the partial file's name is not one that a download gives")
     }
 
+    /// Whether the file is complete, though the transfer had stopped before: another task has continued it from the same
+    /// data, and it belongs to that one's caller.
+    ///
+    /// - Parameter length: The file's length; `nil` when there is none.
+    func isOvertaken(by length: Int64?) -> Bool {
+        state == .stopped && !isComplete && length == totalBytes && length != nil
+    }
+
     /// Every byte the resource has is on disk.
     var isComplete: Bool { totalBytes == bytesReceived }
 

@@ -84,6 +84,22 @@ struct AsyncLoadingTests {
         #expect(sandbox.partialNames == [])
     }
 
+    @Test("Resume data that is used twice leaves the file of the first download alone")
+    func resumeDataUsedTwice() async throws {
+        let server = try makeServer()
+        let tagged = Reply.generated(content).entityTag("\"v1\"")
+        server.route("/big", .sequence([tagged.cut(afterBytes: 600_000), tagged, tagged.cut(afterBytes: 700_000)]))
+        let sandbox = try Sandbox()
+        let session = sandbox.session()
+        defer { session.invalidateAndCancel() }
+        let error = await #expect(throws: URLError.self) { try await session.download(from: server.url("/big")) }
+        let resumeData = try #require(error?.downloadTaskResumeData)
+        let (file, _) = try await session.download(resumeFrom: resumeData)
+        await #expect(throws: URLError.self) { try await session.download(resumeFrom: resumeData) }
+        #expect(try content.matches(fileAt: file))
+        #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=600000-", nil])
+    }
+
     @Test("download(resumeFrom:) throws for data that is no resume data")
     func badResumeData() async throws {
         let sandbox = try Sandbox()
