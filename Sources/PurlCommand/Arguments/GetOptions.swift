@@ -88,10 +88,10 @@ struct GetOptions: Equatable {
             case "--no-resume": resumes = false
             case "-N", "--timestamping": updates = true
             case "--max-filesize": try Self.set(&maximumLength, try Self.length(of: word, &words), word)
-            case "--proxy": try takeProxy(.named(try words.takeValue(of: word, .get)))
-            case "--no-proxy": try takeProxy(.none)
-            case "-q", "--quiet": try takeVerbosity(.quiet)
-            case "-v", "--verbose": try takeVerbosity(.verbose)
+            case "--proxy": try proxy.take(.named(try words.takeValue(of: word, .get)), .get)
+            case "--no-proxy": try proxy.take(.none, .get)
+            case "-q", "--quiet": try verbosity.take(.quiet, .get)
+            case "-v", "--verbose": try verbosity.take(.verbose, .get)
             case "--": onlyURLsFollow = true
             default: throw UsageError("There is no option “\(word)”.", .get)
             }
@@ -189,21 +189,6 @@ struct GetOptions: Equatable {
                 throw UsageError("“--sha256” needs 64 hexadecimal digits, not “\(text)”.", .get)
             }
             try Self.set(&checksum, value, "--sha256")
-        }
-
-        private mutating func takeVerbosity(_ wanted: Verbosity) throws(UsageError) {
-            guard verbosity == nil || verbosity == wanted else {
-                throw UsageError("“-q” and “-v” contradict each other.", .get)
-            }
-            verbosity = wanted
-        }
-
-        private mutating func takeProxy(_ wanted: ProxyChoice) throws(UsageError) {
-            if case .named("") = wanted { throw UsageError("“--proxy” needs a host or a URL.", .get) }
-            guard proxy == nil || proxy == wanted else {
-                throw UsageError("Give either “--proxy” or “--no-proxy”, and only once.", .get)
-            }
-            proxy = wanted
         }
     }
 }

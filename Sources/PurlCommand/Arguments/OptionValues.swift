@@ -87,3 +87,24 @@ extension ArraySlice<String> {
         return value
     }
 }
+
+extension Verbosity? {
+    /// Takes “-q” or “-v”, as often as it is given.
+    mutating func take(_ wanted: Verbosity, _ topic: Usage) throws(UsageError) {
+        guard self == nil || self == wanted else {
+            throw UsageError("“-q” and “-v” contradict each other.", topic)
+        }
+        self = wanted
+    }
+}
+
+extension ProxyChoice? {
+    /// Takes “--proxy” or “--no-proxy”.
+    mutating func take(_ wanted: ProxyChoice, _ topic: Usage) throws(UsageError) {
+        if case .named("") = wanted { throw UsageError("“--proxy” needs a host or a URL.", topic) }
+        guard self == nil || self == wanted else {
+            throw UsageError("Give either “--proxy” or “--no-proxy”, and only once.", topic)
+        }
+        self = wanted
+    }
+}

@@ -57,10 +57,10 @@ struct PutOptions: Equatable {
             case "--limit-rate": try takeLimit(try words.takeValue(of: word, .put))
             case "-H", "--header": headers.append(try HeaderOption(line: try words.takeValue(of: word, .put), .put))
             case "--no-resume": resumes = false
-            case "--proxy": try takeProxy(.named(try words.takeValue(of: word, .put)))
-            case "--no-proxy": try takeProxy(.none)
-            case "-q", "--quiet": try takeVerbosity(.quiet)
-            case "-v", "--verbose": try takeVerbosity(.verbose)
+            case "--proxy": try proxy.take(.named(try words.takeValue(of: word, .put)), .put)
+            case "--no-proxy": try proxy.take(.none, .put)
+            case "-q", "--quiet": try verbosity.take(.quiet, .put)
+            case "-v", "--verbose": try verbosity.take(.verbose, .put)
             case "--": onlyPlacesFollow = true
             default: throw UsageError("There is no option “\(word)”.", .put)
             }
@@ -105,21 +105,6 @@ struct PutOptions: Equatable {
                     "“--limit-rate” needs bytes a second such as 500000, 200K or 1.5M, not “\(text)”.", .put)
             }
             try Self.set(&limit, rate, "--limit-rate")
-        }
-
-        private mutating func takeVerbosity(_ wanted: Verbosity) throws(UsageError) {
-            guard verbosity == nil || verbosity == wanted else {
-                throw UsageError("“-q” and “-v” contradict each other.", .put)
-            }
-            verbosity = wanted
-        }
-
-        private mutating func takeProxy(_ wanted: ProxyChoice) throws(UsageError) {
-            if case .named("") = wanted { throw UsageError("“--proxy” needs a host or a URL.", .put) }
-            guard proxy == nil || proxy == wanted else {
-                throw UsageError("Give either “--proxy” or “--no-proxy”, and only once.", .put)
-            }
-            proxy = wanted
         }
 
         private static func set<Value>(
