@@ -8,7 +8,9 @@ let package = Package(
         .library(name: "Purl", targets: ["Purl"]),
         .library(name: "PurlDownloads", targets: ["PurlDownloads"]),
         .library(name: "PurlTesting", targets: ["PurlTesting"]),
-        .executable(name: "purl", targets: ["PurlCommand"]),
+        .library(name: "PurlTrace", targets: ["PurlTrace"]),
+        .library(name: "PurlCommand", targets: ["PurlCommand"]),
+        .executable(name: "purl", targets: ["PurlProgram"]),
     ],
     targets: [
         .target(name: "CLinux"),
@@ -17,8 +19,11 @@ let package = Package(
         .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
-        .executableTarget(
-            name: "PurlCommand", dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlHTTP", "PurlIO"]),
+        .target(name: "PurlTrace", dependencies: ["Purl"]),
+        .target(
+            name: "PurlCommand",
+            dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
+        .executableTarget(name: "PurlProgram", dependencies: ["PurlCommand"]),
         // All tests are one program; this tells it how many to run at a time.
         .target(name: "SomeAtATime", path: "Tests/SomeAtATime"),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "SomeAtATime"]),
@@ -27,6 +32,7 @@ let package = Package(
         .testTarget(name: "PurlTests", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
+        .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"], path: "Tests/Faults"),

@@ -28,9 +28,12 @@ IMPORTS = {
     "Purl": {"Foundation", "PurlHTTP", "PurlIO", "Synchronization"},
     "PurlTesting": {"Foundation", "PurlHTTP", "PurlIO", "Synchronization"},
     "PurlDownloads": {"Foundation", "Purl", "PurlHTTP", "Synchronization"},
+    "PurlTrace": {"Foundation", "Purl"},
     "PurlCommand": {
-        "Foundation", "Dispatch", "Purl", "PurlDownloads", "PurlTesting", "PurlHTTP", "PurlIO", "Synchronization",
+        "Foundation", "Dispatch", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO",
+        "Synchronization",
     },
+    "PurlProgram": {"Foundation", "PurlCommand"},
 }
 
 # The one type for calls that may block.

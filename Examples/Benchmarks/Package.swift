@@ -6,18 +6,27 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "purl", path: "../.."),
+        .package(name: "purl-tls", path: "../TLS"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.27.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.25.0"),
     ],
     targets: [
         .target(name: "Measuring"),
         // One source for both: what it measures is the import.
         .executableTarget(
-            name: "PurlRunner", dependencies: ["Measuring", .product(name: "Purl", package: "purl")],
+            name: "PurlRunner",
+            dependencies: [
+                "Measuring", .product(name: "Purl", package: "purl"),
+                .product(name: "PurlOpenSSL", package: "purl-tls"),
+            ],
             swiftSettings: [.define("PURL")]),
         .executableTarget(name: "FoundationRunner", dependencies: ["Measuring"]),
         .executableTarget(
             name: "AsyncHTTPClientRunner",
-            dependencies: ["Measuring", .product(name: "AsyncHTTPClient", package: "async-http-client")]),
+            dependencies: [
+                "Measuring", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
         .executableTarget(name: "RawLimit", cSettings: [.unsafeFlags(["-O2"])]),
         .executableTarget(name: "EchoServer", cSettings: [.unsafeFlags(["-O2"])]),
     ]

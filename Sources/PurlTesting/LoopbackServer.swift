@@ -1,8 +1,8 @@
 public import Foundation
-internal import PurlIO
+public import PurlIO
 import Synchronization
 
-/// An HTTP/1.1 server on this machine's loopback interface that sends scripted replies, and records the requests it
+/// An HTTP/1.1 server on this machine's loopback interface, or in memory, that sends scripted replies, and records the requests it
 /// receives.
 ///
 /// ```swift
@@ -23,6 +23,8 @@ public final class LoopbackServer: Sendable {
         case ipv6
         /// A Unix-domain socket at this path, which must not exist yet and is removed when the server stops.
         case unix(path: String)
+        /// Nothing: clients connect in memory, with ``LoopbackServer/connector``, and no socket is used.
+        case memory
     }
 
     /// Why a server could not start.
@@ -35,10 +37,11 @@ public final class LoopbackServer: Sendable {
 
     /// What the server listens on.
     public let transport: Transport
-    /// The TCP port; 0 for a Unix-domain socket.
+    /// The TCP port; 0 for a Unix-domain socket. A server in memory has a number of its own, so that it is an origin of its
+    /// own.
     public let port: UInt16
-    /// The server's root: `http://127.0.0.1:port/`, `http://[::1]:port/`, or `http+unix://PATH/` for a Unix-domain
-    /// socket, its path percent-encoded.
+    /// The server's root: `http://127.0.0.1:port/`, `http://[::1]:port/`, `http+unix://PATH/` for a Unix-domain socket, its
+    /// path percent-encoded, or `http://in-memory.test:port/`.
     public let url: URL
 
     private let recorder: Recorder
@@ -60,7 +63,7 @@ public final class LoopbackServer: Sendable {
     ) throws(StartError) {
         let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
         let result = LoopbackServer.onNetworkThread { Acceptor.listening(on: transport, port: port, context: context) }
-        try self.init(transport, context, result)
+        try self.init(transport, port, context, result)
     }
 
     /// Starts a server without blocking a thread.
@@ -78,11 +81,11 @@ public final class LoopbackServer: Sendable {
     ) async throws(StartError) -> LoopbackServer {
         let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
         return try LoopbackServer(
-            transport, context, await Acceptor.listening(on: transport, port: port, context: context))
+            transport, port, context, await Acceptor.listening(on: transport, port: port, context: context))
     }
 
     private init(
-        _ transport: Transport, _ context: ServerContext, _ result: Result<Acceptor, SystemError>
+        _ transport: Transport, _ port: UInt16, _ context: ServerContext, _ result: Result<Acceptor, SystemError>
     ) throws(StartError) {
         let acceptor: Acceptor
         switch result {
@@ -91,13 +94,14 @@ public final class LoopbackServer: Sendable {
         }
         self.transport = transport
         self.acceptor = acceptor
-        port = acceptor.address.port ?? 0
+        self.port = acceptor.address.map { $0.port ?? 0 } ?? (port > 0 ? port : MemoryPort.next())
         recorder = context.recorder
         routes = context.routes
         let root =
             switch transport {
-            case .ipv4: "http://127.0.0.1:\(port)/"
-            case .ipv6: "http://[::1]:\(port)/"
+            case .ipv4: "http://127.0.0.1:\(self.port)/"
+            case .ipv6: "http://[::1]:\(self.port)/"
+            case .memory: "http://in-memory.test:\(self.port)/"
             case .unix(let path):
                 "http+unix://\(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")/"
             }
@@ -133,10 +137,23 @@ public final class LoopbackServer: Sendable {
         return promise.wait()
     }
 
+    /// Calls `observer` with everything that happens from now on, in order, on the server's thread, which it must not block.
+    ///
+    /// With a `TransferTrace` of Purl both sides of the wire are in one trace:
+    ///
+    /// ```swift
+    /// server.observe { trace.note("\($0)", in: .server) }
+    /// ```
+    ///
+    /// - Parameter observer: What is called; `nil` ends it.
+    public func observe(_ observer: (@Sendable (Happening) -> Void)?) {
+        recorder.observe(observer)
+    }
+
     /// The path of the Unix-domain socket, when the server listens on one.
     public var unixSocketPath: String? {
         switch transport {
-        case .ipv4, .ipv6: nil
+        case .ipv4, .ipv6, .memory: nil
         case .unix(let path): path
         }
     }
@@ -147,6 +164,18 @@ public final class LoopbackServer: Sendable {
     public func url(_ path: String) -> URL {
         URL(string: path, relativeTo: url)?.absoluteURL ?? url.appendingPathComponent(path)
     }
+
+    /// Connects to this server in memory, without a socket, whatever the host and port of the request. Also when the server
+    /// listens on a socket.
+    ///
+    /// ```swift
+    /// let server = try LoopbackServer(.memory)
+    /// configuration.connector = server.connector
+    /// ```
+    ///
+    /// A connection holds 64 KiB in each direction that have not been read, and ends as one of TCP does. Once the server has
+    /// stopped it refuses connections.
+    public var connector: any Connector { MemoryConnector(acceptor: acceptor) }
 
     // MARK: Routes
 
@@ -298,9 +327,30 @@ extension Acceptor {
                 return try Acceptor(address, context: context)
             case .unix(let path):
                 return try Acceptor(SocketAddress(unixPath: path), context: context)
+            case .memory:
+                return Acceptor(context: context)
             }
         }
     }
+}
+
+/// Connects to a server of this process.
+private struct MemoryConnector: Connector {
+    let acceptor: Acceptor
+
+    func connect(_ request: ConnectionRequest) async throws -> ConnectedTransport {
+        guard let client = await acceptor.connect() else {
+            throw URLError(.cannotConnectToHost, userInfo: [NSUnderlyingErrorKey: POSIXError(.ECONNREFUSED)])
+        }
+        return .transport(client)
+    }
+}
+
+/// The port numbers of servers in memory.
+private enum MemoryPort {
+    private static let last = Atomic<UInt16>(10_000)
+
+    static func next() -> UInt16 { max(1, last.wrappingAdd(1, ordering: .relaxed).newValue) }
 }
 
 /// A value that one thread waits for and another provides.

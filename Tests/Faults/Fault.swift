@@ -49,6 +49,8 @@ package struct Fault: Sendable, CustomStringConvertible {
     var isPassing = false
     /// Time does so once the server has come to the gate, and not from the start.
     var waitsForGate = false
+    /// It happens to sockets alone.
+    var needsSockets = false
     /// It concerns the whole process, so nothing else may run beside it.
     package var isProcessWide = false
 

@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 import Testing
 
 @testable import PurlCommand
@@ -24,7 +25,7 @@ struct CommandLineTests {
             (["get", "http://a/b", "-h"], .help(.get)),
             (["demo", "--help"], .help(.demo)),
             (["--version"], .version),
-            (["demo"], .demo),
+            (["demo"], .demo(nil)),
         ] as [([String], Command)])
     func simpleCommands(words: [String], command: Command) throws {
         #expect(try Command(arguments: words) == command)
@@ -47,6 +48,16 @@ struct CommandLineTests {
         var proxy = ProxyChoice.environment
 
         var testDescription: String { words }
+    }
+
+    @Test("--proxy names the proxy for http and https, --no-proxy none for either")
+    func proxies() {
+        let configuration = URLSessionConfiguration.ephemeral
+        ProxyChoice.named("p:3128").apply(to: configuration)
+        let named = configuration.connectionProxyDictionary as? [String: AnyHashable]
+        #expect(named == ["HTTPEnable": 1, "HTTPProxy": "p:3128", "HTTPSEnable": 1, "HTTPSProxy": "p:3128"])
+        ProxyChoice.none.apply(to: configuration)
+        #expect(configuration.connectionProxyDictionary?.isEmpty == true)
     }
 
     static let aDigest = String(repeating: "a1", count: 32)
@@ -116,7 +127,7 @@ struct CommandLineTests {
         arguments: [
             ("fetch", "There is no command “fetch”."),
             ("help|fetch", "There is no command “fetch”."),
-            ("demo|now", "“demo” takes no arguments."),
+            ("demo|now", "“demo” takes no arguments but “--trace FILE”."),
             ("get", "The URL is missing."),
             ("get|--", "The URL is missing."),
             ("get|host/file", "“host/file” is not a URL such as http://host/file."),

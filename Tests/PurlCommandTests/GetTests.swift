@@ -210,7 +210,7 @@ struct GetTests {
             (["frobnicate"], 2, "purl: There is no command “frobnicate”."),
             (
                 ["get", "https://host/file"], 1,
-                "purl: “https” needs TLS, which Purl does not speak; it loads plain “http” and “ws”."
+                "purl: “https” needs TLS, and the session has no TLS provider."
             ),
             (["get", "http://127.0.0.1/x", "-o", "no/where"], 1, "purl: There is no folder “no”."),
             (["--version"], 0, "purl 1.0"),

@@ -20,6 +20,7 @@ final class RawClient: Sendable {
             case .ipv4: AF_INET
             case .ipv6: AF_INET6
             case .unix: AF_UNIX
+            case .memory: throw POSIXError(.EOPNOTSUPP)
             }
         descriptor = socket(family, Self.streamType, 0)
         Self.prepare(descriptor)
@@ -41,6 +42,8 @@ final class RawClient: Sendable {
             address.sin6_port = server.port.bigEndian
             address.sin6_addr = in6addr_loopback
             result = Self.connect(descriptor, &address)
+        case .memory:
+            throw POSIXError(.EOPNOTSUPP)
         case .unix(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)

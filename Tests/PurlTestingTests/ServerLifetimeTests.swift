@@ -16,6 +16,7 @@ struct ServerLifetimeTests {
         switch transport {
         case .ipv4: #expect(server.url("/a?b=c").absoluteString == "http://127.0.0.1:\(server.port)/a?b=c")
         case .ipv6: #expect(server.url.absoluteString == "http://[::1]:\(server.port)/")
+        case .memory: #expect(server.url.absoluteString == "http://in-memory.test:\(server.port)/")
         case .unix(let path):
             #expect(server.unixSocketPath == path)
             #expect(server.url.scheme == "http+unix")

@@ -493,6 +493,8 @@ struct UploadTargetTests {
         gate.open()
         #expect(await client.readHead().hasPrefix("HTTP/1.1 201 "))
         #expect(site.target.uploads.map(\.content) == [Self.content])
+        // The client may read the response before the server notes its end.
+        await site.server.wait { $0.requests.first?.ending != nil }
         #expect(site.server.requests.map(\.ending) == [.complete])
     }
 

@@ -32,6 +32,19 @@ class Report:
             print(f"  {row.client:34}{number(row.median):>12}{row.ratio_text(own):>10}   "
                   f"user {row.user:.2f} s, system {row.system:.2f} s, {row.memory:.0f} MiB", flush=True)
 
+    def write_sections(self, folder):
+        """Replaces what the report has of the workloads that were measured, and adds what it has not."""
+        file = folder / "Report.md"
+        sections = file.read_text().split("\n## ")
+        for new in self.markdown().split("\n## ")[1:]:
+            title = new.split("\n")[0].split(" (rounds")[0]
+            old = next((index for index, text in enumerate(sections) if text.split("\n")[0].startswith(title)), None)
+            if old is None:
+                sections.append(new.rstrip("\n") + "\n")
+            else:
+                sections[old] = new
+        file.write_text("\n## ".join(sections))
+
     def write(self, folder):
         (folder / "Report.md").write_text(self.markdown())
         (folder / "Report.svg").write_text(chart(self.results))

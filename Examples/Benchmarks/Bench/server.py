@@ -29,6 +29,10 @@ http {{
     default_type application/octet-stream;
     server {{
         listen 127.0.0.1:{port} backlog=20000;
+        listen 127.0.0.1:{secure_port} ssl;
+        ssl_certificate {folder}/server.pem;
+        ssl_certificate_key {folder}/server.pem;
+        ssl_protocols TLSv1.3;
         root {folder}/www;
         # A cache would otherwise answer in the place of the server.
         add_header Cache-Control no-store;
@@ -50,11 +54,15 @@ class WebServer:
     """nginx with one worker, a small file, a big one, one of a quarter of its bytes, and two of text."""
 
     port = 18199
+    secure_port = 18200
 
     def __init__(self, folder, size):
         self.folder = folder
         self.size = size
         self.url = f"http://127.0.0.1:{self.port}"
+        self.secure_url = f"https://localhost:{self.secure_port}"
+        # Its certificate is its own root.
+        self.root = folder / "root.pem"
         self.big_file = folder / "www" / "big"
 
     def __enter__(self):
@@ -72,13 +80,22 @@ class WebServer:
         (self.folder / "www" / "ascii").write_text("".join(f"{number}\n" for number in range(5_000_000)))
         mixed = "".join(f"{number}: Grüße aus 東京, Привет 🎉 and plain words\n" for number in range(1000))
         (self.folder / "www" / "mixed").write_text(mixed * (40_000_000 // len(mixed.encode())), encoding="utf-8")
+        self.make_certificate()
         configuration = self.folder / "nginx.conf"
         user = "root" if os.geteuid() == 0 else "nobody"
-        configuration.write_text(CONFIGURATION.format(folder=self.folder, port=self.port, user=user))
+        configuration.write_text(CONFIGURATION.format(folder=self.folder, port=self.port, secure_port=self.secure_port, user=user))
         program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         self.process = subprocess.Popen([program, "-c", configuration, "-p", self.folder], stderr=subprocess.DEVNULL)
         wait_for(f"{self.url}/small")
         return self
+
+    def make_certificate(self):
+        key = self.folder / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-keyout", key, "-out", self.root, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+            check=True, stderr=subprocess.DEVNULL)
+        (self.folder / "server.pem").write_text(key.read_text() + self.root.read_text())
 
     def __exit__(self, *_):
         self.process.terminate()

@@ -67,6 +67,32 @@ def download(clients, servers, folder):
     return clients.swift("download", f"{servers.web.url}/big", file) | download_by_system(clients, servers, file)
 
 
+def secure(commands, web):
+    """The same commands, where the runners know the server's root. FoundationNetworking cannot be told one."""
+    return {
+        client: command if client in ("curl", "wrk") else ["env", f"TLS_ROOT={web.root}", *command]
+        for client, command in commands.items() if client != "FoundationNetworking"}
+
+
+def secure_download(clients, servers, folder):
+    web, file = servers.web, folder / "out"
+    url = f"{web.secure_url}/big"
+    every = clients.swift("download", url, file) | {"curl": [*CURL, "--cacert", str(web.root), "-o", str(file), url]}
+    return secure(every, web)
+
+
+def secure_small(clients, servers, folder):
+    web = servers.web
+    url = f"{web.secure_url}/small"
+    every = {
+        "Purl": clients.runner("PurlRunner", "small", url, 30000, 64),
+        "AsyncHTTPClient": clients.runner("AsyncHTTPClientRunner", "small", url, 15000, 64),
+        "curl": [*CURL, "--cacert", str(web.root), "--parallel", "--parallel-max", "64", "-o", "/dev/null",
+                 f"{url}?[1-15000]"],
+        "wrk": ["wrk", "-t1", "-c64", "-d2s", url]}
+    return secure(every, web)
+
+
 def download_to_disk(clients, servers, folder):
     file = folder / "out"
     return {
@@ -151,6 +177,8 @@ WORKLOADS = [
     Workload("download-disk", "1 GiB to a file on the disk", "seconds", download_to_disk, on_disk=True),
     Workload("delegate", "1 GiB to a delegate", "seconds", pieces(0)),
     Workload("upload", "1 GiB from a file", "seconds", upload),
+    Workload("download-tls", "1 GiB to a file in memory, over TLS 1.3", "seconds", secure_download),
+    Workload("small-64-tls", "GET 1 KB, 64 at once, over TLS 1.3", "rate", secure_small),
     Workload("chunked", "1 GiB chunked to a file", "seconds", chunked),
     Workload("slow", "1 GiB to a delegate that takes 1 ms a call", "memory", pieces(0.001), rounds=1),
     Workload("bytes", "256 MiB, byte by byte, by where the loop is", "throughput", content_bytes, own="none"),

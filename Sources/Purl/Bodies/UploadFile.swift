@@ -125,20 +125,20 @@ final class FileRegion: Sendable {
 
     /// Sends bytes from `start` on, `limit` at most; returns how many the transport took, 0 when it takes none for now.
     @NetworkActor
-    func send(from start: Int, atMost limit: Int, through transport: any Transport) throws(SystemError) -> Sent {
-        guard let socket = transport.plainSocket else { return .cannotBeSentThisWay }
+    func send(from start: Int, atMost limit: Int, through transport: any LoopTransport) throws(SystemError) -> Sent {
         // Nothing asked for is nothing sent, which else would mean that the file has ended.
         guard limit > 0 else { return .bytes(0) }
         do throws(SystemError) {
-            let sent = try file.file.send(min(count - start, limit), from: offset + Int64(start), through: socket)
+            switch try file.file.send(min(count - start, limit), from: offset + Int64(start), through: transport) {
+            case .moved(let count): return .bytes(count)
+            case .notNow: return .bytes(0)
             // The file was cut while it was being sent.
-            return sent.map { .bytes($0) } ?? .failed(.fileChanged(file.url))
-        } catch {
-            switch error.code {
-            case EINVAL, ENOSYS, EOPNOTSUPP: return .cannotBeSentThisWay
-            case EIO: return .failed(.file(file.url, error))
-            default: throw error
+            case .end: return .failed(.fileChanged(file.url))
+            case .unsupported: return .cannotBeSentThisWay
             }
+        } catch {
+            if error.code == EIO { return .failed(.file(file.url, error)) }
+            throw error
         }
     }
 

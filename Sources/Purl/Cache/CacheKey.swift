@@ -23,16 +23,17 @@ struct CacheKey: Hashable, Sendable {
     // RFC 9110 §4.2.3: capitals in scheme and host, the scheme's default port and an empty path make no other URL.
     private static func normal(_ text: Substring) -> String {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://"),
-            text[..<colon].lowercased() == "http"
+            case let scheme = text[..<colon].lowercased(), scheme == "http" || scheme == "https"
         else { return String(text) }
         let start = text.utf8.index(colon, offsetBy: 3)
         let end =
             text.utf8[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? text.endIndex
         let host = text.utf8[start..<end].lastIndex(of: UInt8(ascii: "@")).map { text.utf8.index(after: $0) } ?? start
         var authority = text[start..<host] + text[host..<end].lowercased()
-        if authority.hasSuffix(":80") { authority.removeLast(3) }
+        let defaultPort = scheme == "http" ? ":80" : ":443"
+        if authority.hasSuffix(defaultPort) { authority.removeLast(defaultPort.count) }
         let hasPath = end < text.endIndex && text.utf8[end] == UInt8(ascii: "/")
-        return "http://\(authority)\(hasPath ? "" : "/")\(text[end...])"
+        return "\(scheme)://\(authority)\(hasPath ? "" : "/")\(text[end...])"
     }
 
     /// Whether normalising would change nothing; false when in doubt.

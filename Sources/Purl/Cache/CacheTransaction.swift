@@ -127,6 +127,7 @@ final class CacheTransaction {
     ///   - isFinal: It is the task's result, which the delegate is asked about.
     func offer(content: Data?, isFinal: Bool, _ calls: DelegateCalls) {
         guard let proposed = finish(content: content) else { return }
+        calls.trace?.record(.cache(.store))
         guard isFinal, case .delegate = calls.task.consumer else { return store(proposed, calls) }
         calls.askAboutCaching(proposed) { [cache, key] wanted, dataTask in
             cache.store(wanted, of: dataTask, for: key)

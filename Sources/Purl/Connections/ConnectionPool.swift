@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlHTTP
 internal import PurlIO
 
 /// The next hop of a request: its server, or a proxy.
@@ -6,11 +7,40 @@ enum NextHop: Hashable, Sendable {
     case server(Origin)
     /// The connections to it are shared by all servers behind it.
     case proxy(Endpoint)
+    /// A secure server behind a proxy, which connects to it alone.
+    case tunnel(Origin, through: Endpoint)
+    /// The server, over connections that a SOCKS proxy makes.
+    indirect case socks(SOCKSProxy, Origin)
 
     var endpoint: Endpoint {
         switch self {
         case .server(let origin): origin.endpoint
-        case .proxy(let endpoint): endpoint
+        case .proxy(let endpoint), .tunnel(_, let endpoint): endpoint
+        case .socks(_, let origin): origin.endpoint
+        }
+    }
+
+    /// The server; `nil` where there may be many.
+    var origin: Origin? {
+        switch self {
+        case .server(let origin), .tunnel(let origin, _), .socks(_, let origin): origin
+        case .proxy: nil
+        }
+    }
+
+    /// What makes connections to the hop, with what makes those of the session.
+    func dialler(over dialler: any Dialler) -> any Dialler {
+        switch self {
+        case .server, .proxy, .tunnel: dialler
+        case .socks(let proxy, _): SOCKSDialler(proxy, over: dialler)
+        }
+    }
+
+    /// What is spoken to the hop, for a connector.
+    var scheme: String {
+        switch self {
+        case .server(let origin), .socks(_, let origin): origin.scheme
+        case .proxy, .tunnel: "http"
         }
     }
 
@@ -19,10 +49,16 @@ enum NextHop: Hashable, Sendable {
     /// RFC 6455 §4.1 item 2: one WebSocket handshake at a time. Once it is over the connection is no longer in the pool,
     /// nor is that of a stream, of which there may be any number.
     func limit(perHost limit: Int) -> Int {
-        guard case .server(let origin) = self else { return limit }
+        guard let origin else { return limit }
         if origin.isStream { return .max }
         return origin.isWebSocket ? 1 : limit
     }
+}
+
+/// Why there is no connection.
+enum ConnectionFailure: Error {
+    case dial(DialError)
+    case tls(TLSFailure)
 }
 
 /// A session's connections: kept alive, reused, and never more to one hop than the configuration allows.
@@ -40,23 +76,33 @@ final class ConnectionPool {
         private(set) var dialTimes: DialTimes?
         private(set) var priority: Float
         let needsNewConnection: Bool
+        /// How long the request waits for a connection once dialling has begun; `nil` for no limit.
+        fileprivate let timeLimit: Duration?
         fileprivate let lane: Lane
-        private var answer: ((Result<HTTPConnection, DialError>) -> Void)?
-        private var dial: Dial?
+        private var answer: ((Result<HTTPConnection, ConnectionFailure>) -> Void)?
+        private var dial: (any Dial)?
+        private var securing: Securing?
+        private let calls: DelegateCalls
         private weak var pool: ConnectionPool?
 
         fileprivate init(
-            lane: Lane, pool: ConnectionPool, priority: Float, needsNewConnection: Bool,
-            answer: @escaping (Result<HTTPConnection, DialError>) -> Void
+            lane: Lane, pool: ConnectionPool, priority: Float, needsNewConnection: Bool, timeLimit: Duration?,
+            calls: DelegateCalls,
+            answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
         ) {
             self.lane = lane
+            self.calls = calls
             self.pool = pool
             self.priority = priority
             self.needsNewConnection = needsNewConnection
+            self.timeLimit = timeLimit
             self.answer = answer
         }
 
-        var isWaiting: Bool { answer != nil && dial == nil }
+        var isWaiting: Bool { answer != nil && dial == nil && securing == nil }
+
+        /// The server is not waited for, but the delegate, which has been asked whether to trust it.
+        var awaitsDelegate: Bool { securing?.isAsking == true }
 
         /// Waits from now on among those of another priority, behind those who have waited there.
         func move(to priority: Float) {
@@ -69,16 +115,23 @@ final class ConnectionPool {
         func cancel() {
             guard answer != nil else { return }
             answer = nil
-            guard let dial else { return }
-            dial.cancel()
-            dialTimes = dial.times
-            self.dial = nil
+            if let dial {
+                dial.cancel()
+                dialTimes = dial.times
+                self.dial = nil
+            } else if let securing {
+                securing.cancel()
+                self.securing = nil
+            } else {
+                return
+            }
             pool?.closed(lane)
         }
 
-        fileprivate func setDial(_ dial: Dial) {
+        fileprivate func setDial(_ dial: any Dial) {
             self.dial = dial
             dialStart = pool?.clock.now
+            calls.trace?.dials(lane.hop)
         }
 
         /// Dialling is over. Returns whether a connection is still wanted.
@@ -88,13 +141,24 @@ final class ConnectionPool {
             return answer != nil
         }
 
+        /// Makes the connection that was dialled secure.
+        fileprivate func secure(
+            _ transport: any LoopTransport, to origin: Origin, with settings: TLSSettings,
+            completion: @escaping Securing.Completion
+        ) {
+            securing = Securing(transport, to: SecureServer(origin), with: settings, asking: calls) { [weak self] in
+                self?.securing = nil
+                completion($0)
+            }
+        }
+
         /// No descriptor was left for it: it waits for a place again.
         fileprivate func waitAgain() {
             dialStart = nil
             lane.schedule.append(self)
         }
 
-        fileprivate func finish(_ result: Result<HTTPConnection, DialError>) {
+        fileprivate func finish(_ result: Result<HTTPConnection, ConnectionFailure>) {
             let answer = answer
             self.answer = nil
             answer?(result)
@@ -105,10 +169,13 @@ final class ConnectionPool {
     @NetworkActor
     final class Lane {
         let hop: NextHop
+        /// New connections lead to a proxy, which is asked for a tunnel.
+        let isTunnel: Bool
         fileprivate var schedule: ConnectionSchedule<Waiter, HTTPConnection>
 
         fileprivate init(_ hop: NextHop, limit: Int) {
             self.hop = hop
+            if case .tunnel = hop { isTunnel = true } else { isTunnel = false }
             schedule = ConnectionSchedule(limit: limit)
         }
     }
@@ -126,6 +193,13 @@ final class ConnectionPool {
     /// What all connections together may receive in a second, and send.
     let limits: RateLimits
 
+    /// What a response's head may be.
+    let headLimits: HeadLimits
+    /// How long a connection may leave what it is sent unacknowledged.
+    let unacknowledgedLimit: Duration?
+    /// How connections are made secure; `nil` where that is not possible.
+    let tls: TLSSettings?
+
     private let connectionsPerHost: Int
     private let dialler: any Dialler
     fileprivate private(set) var phase = Phase.open
@@ -140,13 +214,14 @@ final class ConnectionPool {
     nonisolated init(_ settings: URLSessionConfiguration.Values) {
         connectionsPerHost = max(1, settings.httpMaximumConnectionsPerHost)
         clock = settings.clock
+        headLimits = settings.limits.heads
+        unacknowledgedLimit = settings.limits.unacknowledgedLimit
         let rateClock = settings.rateClock ?? settings.clock
         limits = RateLimits(
             receiving: settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) },
             sending: settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) })
-        dialler =
-            settings.dialler
-            ?? NetworkDialler(resolver: settings.resolver, isMultipath: settings.multipathServiceType != .none)
+        dialler = settings.connectionDialler
+        tls = TLSSettings(settings)
     }
 
     /// The target URI of a request's URL, which is likely to begin like the last one's.
@@ -167,12 +242,16 @@ final class ConnectionPool {
     ///   - priority: The higher ones are served first, equal ones in the order in which they came.
     ///   - fresh: An idle connection has just proved dead: a new one is dialled, and the other idle ones to the hop are not
     ///     trusted.
+    ///   - timeLimit: How long the request waits for a connection once dialling has begun; `nil` for no limit.
+    ///   - calls: Asks whether the server of a new secure connection is trusted.
     func lease(
-        _ hop: NextHop, priority: Float, fresh: Bool,
-        answer: @escaping (Result<HTTPConnection, DialError>) -> Void
+        _ hop: NextHop, priority: Float, fresh: Bool, timeLimit: Duration?, calls: DelegateCalls,
+        answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
     ) -> Waiter {
         let lane = lane(to: hop)
-        let waiter = Waiter(lane: lane, pool: self, priority: priority, needsNewConnection: fresh, answer: answer)
+        let waiter = Waiter(
+            lane: lane, pool: self, priority: priority, needsNewConnection: fresh, timeLimit: timeLimit, calls: calls,
+            answer: answer)
         lane.schedule.append(waiter)
         if fresh { closeIdle(of: lane) }
         serve(lane)
@@ -201,7 +280,7 @@ final class ConnectionPool {
     }
 
     /// A connection over a transport that is connected to a hop through a tunnel.
-    func adopt(_ transport: any Transport, as hop: NextHop) -> HTTPConnection {
+    func adopt(_ transport: any LoopTransport, as hop: NextHop) -> HTTPConnection {
         let lane = lane(to: hop)
         lane.schedule.addOpen()
         return HTTPConnection(transport, lane: lane, pool: self, generation: generation)
@@ -252,11 +331,15 @@ final class ConnectionPool {
     private func dial(_ waiter: Waiter) {
         let lane = waiter.lane
         let generation = generation
-        let dial = dialler.dial(lane.hop.endpoint) { [weak self] result in
+        let purpose = DialPurpose(scheme: lane.hop.scheme, timeLimit: waiter.timeLimit)
+        let dial = lane.hop.dialler(over: dialler).dial(lane.hop.endpoint, for: purpose) { [weak self] result in
             guard let self else { return }
             let isWanted = waiter.endDial()
             switch result {
             case .success(let transport):
+                if !lane.isTunnel, let origin = lane.hop.origin, origin.isSecure, let tls = self.tls {
+                    return self.secure(transport, to: origin, with: tls, for: waiter, generation)
+                }
                 let connection = HTTPConnection(
                     transport, lane: lane, pool: self, generation: generation, dialTimes: waiter.dialTimes)
                 waiter.finish(.success(connection))
@@ -264,12 +347,30 @@ final class ConnectionPool {
                 if isWanted, error.isShortage, self.makesDo(in: lane) {
                     waiter.waitAgain()
                 } else {
-                    waiter.finish(.failure(error))
+                    waiter.finish(.failure(.dial(error)))
                 }
                 self.closed(lane)
             }
         }
         waiter.setDial(dial)
+    }
+
+    private func secure(
+        _ transport: any LoopTransport, to origin: Origin, with tls: TLSSettings, for waiter: Waiter, _ generation: Int
+    ) {
+        waiter.secure(transport, to: origin, with: tls) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success((let transport, let security)):
+                let connection = HTTPConnection(
+                    transport, lane: waiter.lane, pool: self, generation: generation, dialTimes: waiter.dialTimes,
+                    security: security)
+                waiter.finish(.success(connection))
+            case .failure(let failure):
+                waiter.finish(.failure(.tls(failure)))
+                self.closed(waiter.lane)
+            }
+        }
     }
 
     /// The process has no descriptor left for one more connection of the lane: those it has must do, or else one that
@@ -336,15 +437,5 @@ final class ConnectionPool {
             close(expired, of: lane)
         }
         if anyIdle { startSweeping() }
-    }
-}
-
-extension DialError {
-    /// The process, or the system, has as many descriptors open as it may.
-    fileprivate var isShortage: Bool {
-        switch self {
-        case .resolve: false
-        case .connect(let failures): failures.contains { [EMFILE, ENFILE].contains($0.error.code) }
-        }
     }
 }

@@ -8,13 +8,17 @@ enum ExchangeFailure: Error {
     case closedBeforeResponse(SystemError?)
     /// The connection ended in the middle of the response.
     case closedDuringResponse(SystemError?)
+    /// A secure connection ended in the middle of the response, and not in the way TLS asks for.
+    case truncated
+    /// The secure connection has failed.
+    case tls(TLSError)
     /// The request's body could not be sent to its end, for reasons of its own.
     case body(BodyFailure)
     /// The response breaks the grammar or a limit.
     case malformed(ParseError)
     /// A 101 that the request did not ask for (RFC 9110 §7.8).
     case unaskedUpgrade
-    /// More interim responses than `HeadLimits` allows.
+    /// More interim responses than the session allows.
     case tooManyInterimResponses
 }
 
@@ -50,6 +54,7 @@ final class Exchange {
     private let mayUpgrade: Bool
     /// Records how it goes; `nil` where no delegate could ask.
     private let metrics: TransactionMetricsCollector?
+    private let trace: ExchangeTrace?
     private var stage = Stage.awaitingHead
     private(set) var isPaused = false
 
@@ -58,7 +63,8 @@ final class Exchange {
     private var continueTimer: SessionTimer?
 
     // Receiving
-    private var parser = ResponseHeadParser()
+    private let limits: HeadLimits
+    private var parser: ResponseHeadParser
     private var decoder = BodyDecoder(.none)
     private var interimResponses = 0
     private var receivedAnything = false
@@ -75,12 +81,15 @@ final class Exchange {
     ///   - connection: Sends when the body's source has more, or need not wait for the server any longer.
     init(
         _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, metrics: TransactionMetricsCollector?,
-        mayUpgrade: Bool,
+        trace: ExchangeTrace?, mayUpgrade: Bool,
         client: any ExchangeClient, on connection: HTTPConnection
     ) {
         self.client = client
         self.metrics = metrics
+        self.trace = trace
         self.mayUpgrade = mayUpgrade
+        limits = connection.headLimits
+        parser = ResponseHeadParser(limits: limits)
         method = head.method
         requestFields = head.fields
         let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
@@ -110,6 +119,7 @@ final class Exchange {
             connection.paced.countSent(Int(clamping: output.bytesSent - before))
             if output.awaitsTransport { connection.paced.queueToSend() }
             metrics?.setSent(output, content: bodyBytes)
+            trace?.sent(output, content: bodyBytes)
             connection.updateInterest()
             if bodyBytes > 0 { client.exchange(connection, didSendBodyBytes: bodyBytes) }
             if let failure = output.failure { fail(.body(failure), on: connection) }
@@ -169,20 +179,27 @@ final class Exchange {
 
     /// Moves one portion of content into the pipe; false when there is none that could be moved.
     func movePortion(atMost limit: Int, on connection: HTTPConnection) -> Bool {
-        guard let pipe, case .receivingBody = stage, let remainder = decoder.plainRemainder,
-            let socket = connection.transport.plainSocket
+        guard let pipe, case .receivingBody = stage, let remainder = decoder.plainRemainder
         else { return false }
         do throws(SystemError) {
-            guard let count = try pipe.fill(from: socket, limit: min(limit, Int(clamping: remainder))) else {
+            let limit = min(limit, Int(clamping: remainder))
+            let count: Int
+            switch try pipe.fill(from: connection.transport, limit: limit) {
+            case .moved(let moved):
+                count = moved
+            case .notNow:
                 return true
-            }
-            guard count > 0 else {
+            case .end:
                 endOfStream(on: connection)
                 return true
+            case .unsupported:
+                self.pipe = nil
+                return false
             }
             connection.paced.countReceived(count)
             client.exchangeMadeProgress(connection)
             metrics?.addBodyBytes(count)
+            trace?.moved(count)
             decoder.skip(count)
             client.exchange(connection, didMoveContent: count)
             // That may have been the last of it.
@@ -235,6 +252,7 @@ final class Exchange {
         guard case .receivingBody = stage else {
             let head = try parser.parse(bytes.bytes, from: &offset)
             metrics?.addHeadBytes(offset - start)
+            trace?.addHeadBytes(offset - start)
             guard let head else { return false }
             try receive(head, on: connection)
             return true
@@ -244,6 +262,7 @@ final class Exchange {
         guard let event = next else { return false }
         switch event {
         case .bytes(let range):
+            trace?.received(offset - start, content: UnsafeRawBufferPointer(rebasing: bytes[range]))
             client.exchange(connection, didReceive: UnsafeRawBufferPointer(rebasing: bytes[range]))
         case .end:
             finish(surplus: offset < bytes.count, on: connection)
@@ -252,6 +271,7 @@ final class Exchange {
     }
 
     private func receive(_ head: ResponseHead, on connection: HTTPConnection) throws(ParseError) {
+        trace?.received(head)
         // A 101 is no tunnel, nor is a success a switch.
         let isSwitch = method == .connect ? Tunnel.isOpen(after: head.status) : head.status == 101
         if mayUpgrade, isSwitch {
@@ -261,7 +281,7 @@ final class Exchange {
         if head.status == 101 { return fail(.unaskedUpgrade, on: connection) }
         if head.isInterim {
             interimResponses += 1
-            if interimResponses > HeadLimits.standard.maximumInterimResponses {
+            if interimResponses > limits.maximumInterimResponses {
                 return fail(.tooManyInterimResponses, on: connection)
             }
             metrics?.restartResponse()
@@ -271,7 +291,7 @@ final class Exchange {
         }
         let framing = try BodyFraming.ofResponse(head, to: method)
         stage = .receivingBody(head, framing)
-        decoder = BodyDecoder(framing)
+        decoder = BodyDecoder(framing, limits: limits)
         // A server that has asked for nothing yet, or has found fault, does not want the rest (RFC 9112 §9.5). One that
         // is content may answer while it reads.
         if output.awaitsContinue || head.status >= 300 {
@@ -289,7 +309,8 @@ final class Exchange {
     ) {
         stage = .over
         metrics?.markEnd()
-        connection.leavePool()
+        trace?.switched(head.status)
+        connection.switchProtocols()
         client.exchange(connection, didSwitchTo: connection.transport, with: head, surplus: [UInt8](surplus))
     }
 
@@ -302,6 +323,7 @@ final class Exchange {
             !surplus && output.isSent
             && ConnectionReuse.isAllowed(after: response, framing: framing, requestFields: requestFields)
         stopSending()
+        trace?.finished(connectionStays: mayStay)
         connection.exchangeDidFinish(
             mayStay: mayStay, idleLimit: ConnectionReuse.idleTimeout(response).map { .seconds($0) })
         client.exchangeDidFinish(connection)
@@ -319,19 +341,30 @@ final class Exchange {
 
     /// Nothing can be received any more.
     func connectionLost(_ error: SystemError?, on connection: HTTPConnection) {
-        fail(receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error), on: connection)
+        switch connection.fault {
+        case .session(let error): fail(.tls(error), on: connection)
+        case .truncated where receivedAnything: fail(.truncated, on: connection)
+        case .truncated: fail(.closedBeforeResponse(nil), on: connection)
+        case nil: fail(receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error), on: connection)
+        }
     }
 
     private func fail(_ failure: ExchangeFailure, on connection: HTTPConnection) {
         if case .over = stage { return }
         stop()
         metrics?.markEnd()
+        trace?.failed(failure)
         connection.exchangeDidFail()
         client.exchange(connection, didFailWith: failure)
     }
 
-    /// Ends without a call to the client.
-    func stop() {
+    /// Ends without a call to the client, which wants no more.
+    func abandon() {
+        trace?.abandoned()
+        stop()
+    }
+
+    private func stop() {
         stopSending()
         stage = .over
     }

@@ -9,6 +9,8 @@ internal import PurlIO
 final class HTTPConnection: ResponseSource, TransportHandler {
     let lane: ConnectionPool.Lane
     let generation: Int
+    /// Unique in the process; traces tell connections apart by it.
+    let number: UInt64
     /// How the connection was dialled; `nil` for one through a tunnel.
     let dialTimes: DialTimes?
     /// An earlier exchange used this connection.
@@ -22,37 +24,73 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     /// Whether it may use several paths, which costs a system call, for the task metrics.
     private(set) lazy var isMultipath = transport.plainSocket?.isMultipath ?? false
 
+    /// What is known of the server of a secure connection; `nil` for any other.
+    private(set) var security: ConnectionSecurity?
+    /// The connection leads to a proxy, which has to be asked for a tunnel first.
+    private(set) var needsTunnel: Bool
+
     private(set) var paced: PacedTransport
+    private static var lastNumber: UInt64 = 0
     private unowned let pool: ConnectionPool
     private var exchange: Exchange?
     /// The turn of the loop in which it became idle.
     private var idleTurn: UInt64 = 0
 
     init(
-        _ transport: any Transport, lane: ConnectionPool.Lane, pool: ConnectionPool, generation: Int,
-        dialTimes: DialTimes? = nil
+        _ transport: any LoopTransport, lane: ConnectionPool.Lane, pool: ConnectionPool, generation: Int,
+        dialTimes: DialTimes? = nil, security: ConnectionSecurity? = nil
     ) {
         self.lane = lane
         self.pool = pool
         self.generation = generation
         self.dialTimes = dialTimes
+        self.security = security
+        needsTunnel = lane.isTunnel
+        Self.lastNumber += 1
+        number = Self.lastNumber
         paced = PacedTransport(transport)
+        attach()
+    }
+
+    private func attach() {
         transport.handler = self
         transport.interest = .read
+        if let limit = pool.unacknowledgedLimit { transport.fail(whenUnacknowledgedFor: limit) }
         paced.setLimits(
             pool.limits, onReceivingTurn: { [weak self] in self?.takeTurn(receiving: $0) },
             onSendingTurn: { [weak self] in self?.takeTurn(sending: $0) })
     }
 
     /// The transport itself; ``paced`` counts what the session limits.
-    var transport: any Transport { paced.transport }
+    var transport: any LoopTransport { paced.transport }
     var clock: SessionClock { pool.clock }
+    var headLimits: HeadLimits { pool.headLimits }
     var isOpen: Bool { transport.isOpen }
 
-    /// The other end is a proxy.
+    /// The other end is a proxy, or is reached through one.
     var leadsToProxy: Bool {
-        if case .proxy = lane.hop { return true }
-        return false
+        switch lane.hop {
+        case .proxy, .tunnel, .socks: true
+        case .server: false
+        }
+    }
+
+    /// Why nothing more can be received over a secure connection, where that is TLS's doing.
+    var fault: SecureTransport.Fault? {
+        security == nil ? nil : (transport as? SecureTransport)?.fault
+    }
+
+    /// The connection is about to carry an exchange, and is no longer watched as an idle one is: the delegate is asked first.
+    func hold() {
+        transport.interest = []
+    }
+
+    /// The server behind the tunnel has been reached, and the connection is secure from now on.
+    func becomeSecure(_ transport: SecureTransport, _ security: ConnectionSecurity) {
+        paced = PacedTransport(transport)
+        self.security = security
+        needsTunnel = false
+        attach()
     }
 
     // MARK: For the client
@@ -64,13 +102,15 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     ///   - body: What follows the head. If the head has `Expect: 100-continue` it waits for the server's response to
     ///     that, though not for ever.
     ///   - metrics: Records how it goes; `nil` where no delegate could ask.
+    ///   - trace: Records it, too.
     ///   - mayUpgrade: 101, and success of a CONNECT, take the connection out of the pool for the client.
     func start(
         _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, metrics: TransactionMetricsCollector? = nil,
-        mayUpgrade: Bool = false, client: any ExchangeClient
+        trace: ExchangeTrace? = nil, mayUpgrade: Bool = false, client: any ExchangeClient
     ) {
         exchange = Exchange(
-            head, encoded: bytes, body: body, metrics: metrics, mayUpgrade: mayUpgrade, client: client, on: self)
+            head, encoded: bytes, body: body, metrics: metrics, trace: trace, mayUpgrade: mayUpgrade, client: client,
+            on: self)
         flush()
     }
 
@@ -92,12 +132,12 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     /// The connection is not used again.
     func abandon() {
         guard let exchange else { return }
-        exchange.stop()
+        exchange.abandon()
         self.exchange = nil
         pool.release(self, mayStay: false)
     }
 
-    func surrender() -> (transport: any Transport, surplus: [UInt8])? {
+    func surrender() -> (transport: any LoopTransport, surplus: [UInt8])? {
         let surplus = exchange?.surrender() ?? []
         leavePool()
         return (transport, surplus)
@@ -115,13 +155,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     /// included, must never be taken for the response to the next request.
     func idleState(at now: MonotonicTime) -> IdleState {
         guard isOpen else { return .closed }
-        return idleDeadline > now && isQuiet ? .usable : .stale
-    }
-
-    /// Nothing has arrived. Mostly the loop has looked since, and reported no event; it does not look where the last
-    /// exchange was queued for the session's limit.
-    private var isQuiet: Bool {
-        transport.interest.contains(.read) && EventLoop.shared.hasDeliveredAll(since: idleTurn) || transport.isQuiet
+        return idleDeadline > now && transport.isQuiet(since: idleTurn) ? .usable : .stale
     }
 
     /// Closes an idle connection.
@@ -148,10 +182,20 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     /// The transport is used for something else from now on.
     func leavePool() {
+        release()
+        pool.detach(self)
+    }
+
+    /// The connection speaks another protocol from now on. It keeps its place where that is the one of the server behind
+    /// a tunnel.
+    func switchProtocols() {
+        needsTunnel ? release() : leavePool()
+    }
+
+    private func release() {
         exchange = nil
         transport.interest = []
         transport.handler = nil
-        pool.detach(self)
     }
 
     /// Sends what the session's limit allows.
@@ -169,11 +213,11 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     // MARK: TransportHandler
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         flush()
     }
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         let allowance = exchange == nil ? .max : paced.receivingAllowance()
         allowance > 0 ? receive(atMost: allowance) : updateInterest()
     }

@@ -9,19 +9,19 @@ internal import PurlIO
 final class LingeringTransport: TransportHandler {
     private static let limit = Duration.seconds(2)
 
-    private let transport: any Transport
+    private let transport: any LoopTransport
     private var rest: [UInt8]
     private var timer: LoopTimer?
 
     /// Takes over a transport, with bytes that are still to be sent.
-    static func keep(_ transport: any Transport, sending rest: [UInt8]) {
+    static func keep(_ transport: any LoopTransport, sending rest: [UInt8]) {
         let lingering = LingeringTransport(transport, rest)
         // Until then the timer keeps it.
         lingering.timer = EventLoop.shared.schedule(after: limit) { lingering.close() }
         lingering.send()
     }
 
-    private init(_ transport: any Transport, _ rest: [UInt8]) {
+    private init(_ transport: any LoopTransport, _ rest: [UInt8]) {
         self.transport = transport
         self.rest = rest
         transport.handler = self
@@ -50,7 +50,7 @@ final class LingeringTransport: TransportHandler {
         }
     }
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         do throws(SystemError) {
             guard let bytes = try transport.receive() else { return }
             if bytes.isEmpty { close() }
@@ -59,7 +59,7 @@ final class LingeringTransport: TransportHandler {
         }
     }
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         send()
     }
 }

@@ -8,8 +8,12 @@ struct Origin: Hashable, Sendable {
     /// With the scheme's port where the URL has none; the host in small letters, the path of a local socket as it is.
     let endpoint: Endpoint
 
+    /// It is reached over TLS. Asked several times a request, and so kept.
+    let isSecure: Bool
+
     init(scheme: String, endpoint: Endpoint) {
         self.scheme = scheme
+        isSecure = Self.isSecure(scheme)
         self.endpoint = endpoint
     }
 
@@ -19,6 +23,7 @@ struct Origin: Hashable, Sendable {
     init?(_ url: URL) {
         guard let parts = URLParts(url.absoluteString) else { return nil }
         scheme = parts.scheme
+        isSecure = Self.isSecure(scheme)
         if scheme == Self.localScheme {
             guard let path = parts.socketPath else { return nil }
             endpoint = .unix(path: path)
@@ -29,8 +34,10 @@ struct Origin: Hashable, Sendable {
         }
     }
 
-    var isWebSocket: Bool { scheme == "ws" }
+    var isWebSocket: Bool { scheme == "ws" || scheme == "wss" }
     var isStream: Bool { scheme == Self.streamScheme }
+
+    private static func isSecure(_ scheme: String) -> Bool { scheme == "https" || scheme == "wss" }
 
     /// HTTP over a socket of this machine, whose percent-encoded path is the URL's host.
     static let localScheme = "http+unix"
@@ -38,7 +45,8 @@ struct Origin: Hashable, Sendable {
     /// A stream task's server, which is a host and a port. No URL of this scheme is ever loaded.
     static let streamScheme = "tcp"
 
-    private static let defaultPorts: [String: UInt16] = ["http": 80, "ws": 80, "https": 443, "wss": 443]
+    /// The ports of schemes that have one of their own.
+    static let defaultPorts: [String: UInt16] = ["http": 80, "ws": 80, "https": 443, "wss": 443]
 }
 
 extension URL {

@@ -110,7 +110,7 @@ struct OutgoingMessage {
     }
 
     /// Sends what the transport takes, and no more than `limit` bytes; returns how many bytes of the body went out.
-    mutating func send(through transport: any Transport, atMost limit: Int = .max) throws(SystemError) -> Int {
+    mutating func send(through transport: any LoopTransport, atMost limit: Int = .max) throws(SystemError) -> Int {
         guard !isStopped else { return 0 }
         let (ceiling, overflow) = bytesSent.addingReportingOverflow(Int64(limit))
         self.ceiling = overflow ? .max : ceiling
@@ -132,11 +132,13 @@ struct OutgoingMessage {
         }
     }
 
-    private mutating func sendTogether(_ data: Data, through transport: any Transport) throws(SystemError) -> Int {
-        var message = head
-        message.append(contentsOf: data)
-        let count = try message.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
-            try put(bytes, from: 0, into: transport)
+    private mutating func sendTogether(_ data: Data, through transport: any LoopTransport) throws(SystemError) -> Int {
+        let length = min(data.count, allowance - head.count)
+        let count = try head.span.bytes.withUnsafeBytes { head throws(SystemError) in
+            guard length > 0 else { return try put(head, from: 0, into: transport) }
+            return try data.bytes.withUnsafeBytes { data throws(SystemError) in
+                try transport.send(head, UnsafeRawBufferPointer(rebasing: data[..<length]))
+            }
         }
         headSent = min(count, head.count)
         contentSent = count - headSent
@@ -144,7 +146,7 @@ struct OutgoingMessage {
         return contentSent
     }
 
-    private mutating func send(_ data: Data, through transport: any Transport) throws(SystemError) -> Int {
+    private mutating func send(_ data: Data, through transport: any LoopTransport) throws(SystemError) -> Int {
         let before = contentSent
         while contentSent < data.count {
             let count = try data.bytes.withUnsafeBytes { bytes throws(SystemError) in
@@ -157,7 +159,8 @@ struct OutgoingMessage {
         return contentSent - before
     }
 
-    private mutating func sendPieces(of feed: BodyFeed, through transport: any Transport) throws(SystemError) -> Int {
+    private mutating func sendPieces(of feed: BodyFeed, through transport: any LoopTransport) throws(SystemError) -> Int
+    {
         var sent = 0
         while !isContentSent {
             if contentSent == piece.length {
@@ -174,7 +177,7 @@ struct OutgoingMessage {
         return sent
     }
 
-    private mutating func sendPiece(through transport: any Transport) throws(SystemError) -> Int {
+    private mutating func sendPiece(through transport: any LoopTransport) throws(SystemError) -> Int {
         if let region = piece.region {
             switch try region.send(from: contentSent, atMost: allowance, through: transport) {
             case .bytes(let count):
@@ -193,7 +196,7 @@ struct OutgoingMessage {
 
     /// Sends the bytes from `start` on, as many of them as may go and the transport takes.
     private func put(
-        _ bytes: UnsafeRawBufferPointer, from start: Int, into transport: any Transport
+        _ bytes: UnsafeRawBufferPointer, from start: Int, into transport: any LoopTransport
     ) throws(SystemError) -> Int {
         let count = min(bytes.count - start, allowance)
         return try transport.send(UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))

@@ -12,11 +12,11 @@ struct RateLimits: Sendable {
 /// transport is not watched in that direction; the owner is called when its turn has come.
 @NetworkActor
 struct PacedTransport {
-    let transport: any Transport
+    let transport: any LoopTransport
     private var receiving: RateLimitMember?
     private var sending: RateLimitMember?
 
-    init(_ transport: any Transport) {
+    init(_ transport: any LoopTransport) {
         self.transport = transport
     }
 
@@ -38,7 +38,7 @@ struct PacedTransport {
     /// Has the owner's handler called for what the owner wants and the limits allow.
     func watch(reading: Bool, writing: Bool) {
         guard transport.isOpen else { return }
-        var interest: Interest = []
+        var interest: TransportInterest = []
         if reading, receiving?.isQueued != true { interest.insert(.read) }
         if writing, sending?.isQueued != true { interest.insert(.write) }
         if transport.interest != interest { transport.interest = interest }
@@ -49,7 +49,7 @@ struct PacedTransport {
     /// How many bytes may be received now. When there are none, the turn comes later.
     func receivingAllowance() -> Int { receiving?.ask() ?? .max }
 
-    /// Bytes that have arrived, as ``Transport/receive(atMost:)`` takes them, and counts them.
+    /// Bytes that have arrived, as ``LoopTransport/receive(atMost:)`` takes them, and counts them.
     func receive(atMost limit: Int) throws(SystemError) -> UnsafeRawBufferPointer? {
         let bytes = try transport.receive(atMost: limit)
         if let receiving, let bytes { receiving.take(bytes.count) }

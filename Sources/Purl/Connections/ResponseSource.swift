@@ -16,11 +16,11 @@ protocol ResponseSource: AnyObject {
     func abandon()
     /// Ends the exchange, and hands over the connection it used, with the bytes that have arrived and were not
     /// reported; `nil`, and nothing ends, when there is none.
-    func surrender() -> (transport: any Transport, surplus: [UInt8])?
+    func surrender() -> (transport: any LoopTransport, surplus: [UInt8])?
 }
 
 extension ResponseSource {
-    func surrender() -> (transport: any Transport, surplus: [UInt8])? { nil }
+    func surrender() -> (transport: any LoopTransport, surplus: [UInt8])? { nil }
 }
 
 /// Receives what an exchange reports, in this order: the response, its bytes, then exactly one of `didFinish` and
@@ -39,7 +39,8 @@ protocol ExchangeClient: AnyObject {
     /// The connection speaks another protocol from here on, and has left the pool. In place of any other call about the
     /// response.
     func exchange(
-        _ source: any ResponseSource, didSwitchTo transport: any Transport, with head: ResponseHead, surplus: [UInt8])
+        _ source: any ResponseSource, didSwitchTo transport: any LoopTransport, with head: ResponseHead,
+        surplus: [UInt8])
     func exchangeDidFinish(_ source: any ResponseSource)
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure)
 }

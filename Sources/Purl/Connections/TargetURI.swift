@@ -17,6 +17,7 @@ struct TargetURI: Sendable {
     enum Refusal: Error {
         case noURL
         case noHost
+        /// There is no TLS provider.
         case secureScheme(String)
         case unknownScheme(String)
         /// A scheme for another kind of task.
@@ -35,8 +36,7 @@ struct TargetURI: Sendable {
         }
         guard let parts = URLParts(text) else { throw .unknownScheme("") }
         switch parts.scheme {
-        case "http", "ws", Origin.localScheme, Origin.streamScheme: break
-        case "https", "wss": throw .secureScheme(parts.scheme)
+        case "http", "ws", "https", "wss", Origin.localScheme, Origin.streamScheme: break
         default: throw .unknownScheme(parts.scheme)
         }
         guard parts.hasAuthority else { throw .noHost }
@@ -49,9 +49,10 @@ struct TargetURI: Sendable {
         } else {
             guard let (host, explicitPort) = parts.hostAndPort else { throw .badAuthority }
             guard !host.isEmpty else { throw .noHost }
-            let port = explicitPort ?? 80
+            let defaultPort = Origin.defaultPorts[parts.scheme] ?? 80
+            let port = explicitPort ?? defaultPort
             origin = Origin(scheme: parts.scheme, endpoint: .host(host.lowercased(), port: port))
-            hostField = port == 80 ? Self.bracketed(host) : "\(Self.bracketed(host)):\(port)"
+            hostField = port == defaultPort ? Self.bracketed(host) : "\(Self.bracketed(host)):\(port)"
         }
     }
 

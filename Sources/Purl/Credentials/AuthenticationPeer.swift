@@ -16,8 +16,13 @@ struct AuthenticationPeer: Hashable, Sendable {
     /// The server of an origin.
     static func server(_ origin: Origin) -> AuthenticationPeer {
         // A WebSocket handshake is authenticated like any other request.
-        AuthenticationPeer(
-            role: .server, scheme: origin.isWebSocket ? "http" : origin.scheme, endpoint: origin.endpoint)
+        let scheme =
+            switch origin.scheme {
+            case "ws": NSURLProtectionSpaceHTTP
+            case "wss": NSURLProtectionSpaceHTTPS
+            default: origin.scheme
+            }
+        return AuthenticationPeer(role: .server, scheme: scheme, endpoint: origin.endpoint)
     }
 
     /// The HTTP proxy at an endpoint.

@@ -146,9 +146,18 @@ final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendabl
     typealias Decision = (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?)
 
     private let once: SingleAnswer<Decision>
+    private let askElsewhere: (@Sendable () -> Void)?
 
-    init(_ once: SingleAnswer<Decision>) {
+    /// - Parameter askElsewhere: Asks in another way, where the delegate does not have the method that was called.
+    init(_ once: SingleAnswer<Decision>, whenMethodIsMissing askElsewhere: (@Sendable () -> Void)? = nil) {
         self.once = once
+        self.askElsewhere = askElsewhere
+    }
+
+    /// The delegate does not have the method. False when that is its answer.
+    func methodIsMissing() -> Bool {
+        askElsewhere?()
+        return askElsewhere != nil
     }
 
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {

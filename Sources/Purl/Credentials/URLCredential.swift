@@ -1,6 +1,6 @@
 import Foundation
 
-/// A user and a password, and how long they are kept.
+/// A user and a password, and how long they are kept; or the acceptance of a server's certificates.
 ///
 /// `@unchecked Sendable` because the class is open; it is immutable.
 open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
@@ -18,7 +18,12 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
         case synchronizable
     }
 
-    private let contents: UserAndPassword
+    private enum Contents: Hashable {
+        case password(UserAndPassword)
+        case trust(TLSTrust)
+    }
+
+    private let contents: Contents
     /// How long the credential is kept.
     open private(set) var persistence: Persistence
 
@@ -29,8 +34,17 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     ///   - password: The password.
     ///   - persistence: How long it is kept.
     public init(user: String, password: String, persistence: URLCredential.Persistence) {
-        contents = UserAndPassword(user: user, password: password)
+        contents = .password(UserAndPassword(user: user, password: password))
         self.persistence = persistence
+    }
+
+    /// Makes a credential that accepts a server: the answer, with `.useCredential`, to a challenge of the method
+    /// ``NSURLAuthenticationMethodServerTrust``, for the same certificates.
+    ///
+    /// - Parameter trust: The challenge's ``URLProtectionSpace/serverTrust``.
+    public init(trust: TLSTrust) {
+        contents = .trust(trust)
+        persistence = .forSession
     }
 
     /// Reads a credential from an archive; `nil` when it holds none.
@@ -42,16 +56,16 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
             let number = aDecoder.decodeObject(of: NSNumber.self, forKey: "persistence"),
             let persistence = Persistence(rawValue: number.uintValue)
         else { return nil }
-        contents = UserAndPassword(user: "\(user)", password: "\(password)")
+        contents = .password(UserAndPassword(user: "\(user)", password: "\(password)"))
         self.persistence = persistence
     }
 
-    /// Writes the credential to an archive, the password as it is.
+    /// Writes the credential to an archive, the password as it is. One that accepts a server cannot be read again.
     ///
     /// - Parameter aCoder: The archive.
     open func encode(with aCoder: NSCoder) {
-        aCoder.encode(NSString(string: contents.user), forKey: "user")
-        aCoder.encode(NSString(string: contents.password), forKey: "password")
+        aCoder.encode(user.map { NSString(string: $0) }, forKey: "user")
+        aCoder.encode(password.map { NSString(string: $0) }, forKey: "password")
         aCoder.encode(NSNumber(value: persistence.rawValue), forKey: "persistence")
     }
 
@@ -65,16 +79,27 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
     /// - Parameter zone: Ignored.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// The user.
-    open var user: String? { contents.user }
+    private var named: UserAndPassword? {
+        if case .password(let named) = contents { return named }
+        return nil
+    }
 
-    /// The password.
-    open var password: String? { contents.password }
+    /// The server's certificates that the credential accepts.
+    var trust: TLSTrust? {
+        if case .trust(let trust) = contents { return trust }
+        return nil
+    }
 
-    /// Whether there is a password: always.
-    open var hasPassword: Bool { true }
+    /// The user; `nil` where a server is accepted.
+    open var user: String? { named?.user }
 
-    /// Equal credentials have the same user, password and persistence.
+    /// The password; `nil` where a server is accepted.
+    open var password: String? { named?.password }
+
+    /// Whether there is a password: not where a server is accepted.
+    open var hasPassword: Bool { named != nil }
+
+    /// Equal credentials have the same user and password, or certificates, and persistence.
     ///
     /// - Parameter object: Another object.
     open override func isEqual(_ object: Any?) -> Bool {
@@ -86,7 +111,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
     /// Without the password: descriptions end up in logs.
     open override var description: String {
-        "\(super.description) { user: \(contents.user), persistence: \(persistence) }"
+        "\(super.description) { \(trust.map { "trust: \($0.host)" } ?? "user: \(named?.user ?? "")"), persistence: \(persistence) }"
     }
 }
 

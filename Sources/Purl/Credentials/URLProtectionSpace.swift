@@ -11,6 +11,9 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     /// The host as it was written. Spaces whose hosts differ in the case of letters alone are equal.
     private let writtenHost: String
 
+    /// The server's certificates, where the question is whether they are trusted. They are not archived.
+    private let trust: TLSTrust?
+
     private struct Values: Hashable {
         let host: String
         let port: Int
@@ -32,6 +35,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     ///   - authenticationMethod: How a client authenticates; `nil` means ``NSURLAuthenticationMethodDefault``.
     public init(host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?) {
         writtenHost = host
+        trust = nil
         values = Values(
             // A server's path, at a socket of this machine, is no name.
             host: host.hasPrefix("/") ? host : host.lowercased(), port: port, scheme: `protocol`, proxyType: nil,
@@ -49,9 +53,19 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     ///   - authenticationMethod: How a client authenticates; `nil` means ``NSURLAuthenticationMethodDefault``.
     public init(proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?) {
         writtenHost = host
+        trust = nil
         values = Values(
             host: host.lowercased(), port: port, scheme: nil, proxyType: type, isProxy: true, realm: realm,
             method: authenticationMethod ?? NSURLAuthenticationMethodDefault)
+    }
+
+    /// The space of a server that has to be trusted.
+    init(host: String, port: Int, protocol: String?, _ trust: TLSTrust) {
+        writtenHost = host
+        self.trust = trust
+        values = Values(
+            host: host.lowercased(), port: port, scheme: `protocol`, proxyType: nil, isProxy: false, realm: nil,
+            method: NSURLAuthenticationMethodServerTrust)
     }
 
     public required init?(coder aDecoder: NSCoder) {
@@ -60,6 +74,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
         else { return nil }
         func text(_ key: String) -> String? { aDecoder.decodeObject(of: NSString.self, forKey: key).map { "\($0)" } }
         writtenHost = "\(host)"
+        trust = nil
         values = Values(
             host: writtenHost.lowercased(), port: aDecoder.decodeInteger(forKey: "port"), scheme: text("protocol"),
             proxyType: text("proxyType"), isProxy: aDecoder.decodeBool(forKey: "isProxy"), realm: text("realm"),
@@ -109,10 +124,14 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
     /// How a client authenticates.
     open var authenticationMethod: String { values.method }
 
+    /// The certificates of a server that has to be trusted, and what the TLS provider makes of them; `nil` for every other
+    /// authentication method than ``NSURLAuthenticationMethodServerTrust``. On Apple's systems it is a `SecTrust`.
+    open var serverTrust: TLSTrust? { trust }
+
     /// Whether this is the space of a proxy.
     open override func isProxy() -> Bool { values.isProxy }
 
-    /// Equal spaces agree in everything but the case of the host's letters.
+    /// Equal spaces agree in everything but the case of the host's letters and the server's certificates.
     ///
     /// - Parameter object: Another object.
     open override func isEqual(_ object: Any?) -> Bool {
@@ -133,7 +152,9 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
 extension URLProtectionSpace {
     /// Which certificate authorities a server accepts: always `nil`.
-    @available(*, deprecated, message: "There is no authentication by certificate without TLS.")
+    @available(
+        *, deprecated, message: "The TLS provider has the client's certificate; a delegate is not asked for one."
+    )
     public var distinguishedNames: [Data]? { nil }
 
     /// The same space with the default authentication method, under which a program may have stored a credential.
@@ -174,9 +195,10 @@ public let NSURLAuthenticationMethodHTMLForm = "NSURLAuthenticationMethodHTMLFor
 public let NSURLAuthenticationMethodNTLM = "NSURLAuthenticationMethodNTLM"
 /// Kerberos or NTLM, which Purl does not speak.
 public let NSURLAuthenticationMethodNegotiate = "NSURLAuthenticationMethodNegotiate"
-/// A certificate of the client's, which no server asks for without TLS.
+/// A certificate of the client's. It is the TLS provider's to have: no delegate is asked for one.
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
-/// The question whether a server's certificate is trusted, which is not asked without TLS.
+/// The question whether a server's certificate is trusted, which is asked for each secure connection; see
+/// ``URLProtectionSpace/serverTrust``.
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
 /// An option of ``URLCredentialStorage/remove(_:for:options:)`` that means something on Apple's systems only.

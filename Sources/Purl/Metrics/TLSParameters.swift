@@ -1,5 +1,5 @@
-/// The cipher suites of TLS, by their numbers in IANA's registry. There is no TLS here; the type is that of
-/// ``URLSessionTaskTransactionMetrics/negotiatedTLSCipherSuite``, which is `nil`.
+/// The cipher suites of TLS, by their numbers in IANA's registry: which one a ``TLSProvider`` has agreed upon with a server is in
+/// ``URLSessionTaskTransactionMetrics/negotiatedTLSCipherSuite``.
 // swift-format-ignore: TypeNamesShouldBeCapitalized, AlwaysUseLowerCamelCase
 public enum tls_ciphersuite_t: UInt16, Sendable {
     case AES_128_GCM_SHA256 = 0x1301
@@ -30,8 +30,8 @@ public enum tls_ciphersuite_t: UInt16, Sendable {
     case RSA_WITH_AES_256_GCM_SHA384 = 0x009D
 }
 
-/// The versions of TLS, by their numbers on the wire. There is no TLS here; the type is that of
-/// ``URLSessionTaskTransactionMetrics/negotiatedTLSProtocolVersion``, which is `nil`.
+/// The versions of TLS, by their numbers on the wire: which one a ``TLSProvider`` has agreed upon with a server is in
+/// ``URLSessionTaskTransactionMetrics/negotiatedTLSProtocolVersion``.
 // swift-format-ignore: TypeNamesShouldBeCapitalized, AlwaysUseLowerCamelCase
 public enum tls_protocol_version_t: UInt16, Sendable {
     case TLSv10 = 0x0301

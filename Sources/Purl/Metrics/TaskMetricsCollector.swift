@@ -53,6 +53,9 @@ final class TransactionMetricsCollector {
         var isReused = false
         var isProxied = false
         var isMultipath = false
+        var security: TLSHandshakeResult?
+        /// `nil` on a reused connection.
+        var handshake: (start: MonotonicTime, end: MonotonicTime)?
         var local: SocketAddress?
         var remote: SocketAddress?
         /// Whether it went over a connection.
@@ -82,6 +85,15 @@ final class TransactionMetricsCollector {
         values.isMultipath = connection.isMultipath
         values.dial = connection.isReused ? nil : connection.dialTimes
         (values.local, values.remote) = connection.ends
+        if let security = connection.security { setSecurity(security, isNew: !connection.isReused) }
+    }
+
+    /// The connection is secure.
+    ///
+    /// - Parameter isNew: It became so for this transaction.
+    func setSecurity(_ security: ConnectionSecurity, isNew: Bool) {
+        values.security = security.result
+        values.handshake = isNew ? (security.start, security.end) : nil
     }
 
     /// No connection was made.

@@ -80,11 +80,11 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     public let domainLookupEndDate: Date?
     /// The first attempt to connect began.
     public let connectStartDate: Date?
-    /// Always `nil`: there is no TLS.
+    /// The TLS handshake began; `nil` for a plain connection.
     public let secureConnectionStartDate: Date?
-    /// Always `nil`: there is no TLS.
+    /// The TLS handshake ended, before the delegate was asked whether the server is trusted; `nil` for a plain connection.
     public let secureConnectionEndDate: Date?
-    /// The connection was established.
+    /// The connection was established, for a secure one with its handshake.
     public let connectEndDate: Date?
     /// The first byte of the request was sent.
     public let requestStartDate: Date?
@@ -110,8 +110,12 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
         domainLookupStartDate = next(values.dial?.lookupStart)
         domainLookupEndDate = next(values.dial?.lookupEnd)
         connectStartDate = next(values.dial?.connectStart)
-        secureConnectionStartDate = nil
-        secureConnectionEndDate = nil
+        // A stream becomes secure after its connection was used.
+        let precedes = values.handshake.map { $0.start <= values.requestStart ?? $0.start } ?? false
+        let handshake = precedes ? values.handshake : nil
+        secureConnectionStartDate =
+            next(handshake?.start) ?? values.handshake.map { clock.date(of: max(created, $0.start)) }
+        secureConnectionEndDate = next(handshake?.end) ?? values.handshake.map { clock.date(of: max(created, $0.end)) }
         connectEndDate = next(values.dial?.connectEnd)
         requestStartDate = next(values.requestStart)
         let requestEnd = values.requestEnd ?? values.responseStart
@@ -146,10 +150,10 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     /// The port of ``localAddress``.
     public var localPort: String? { values.local?.port.map { "\($0)" } }
 
-    /// Always `nil`: there is no TLS.
-    public var negotiatedTLSCipherSuite: tls_ciphersuite_t? { nil }
-    /// Always `nil`: there is no TLS.
-    public var negotiatedTLSProtocolVersion: tls_protocol_version_t? { nil }
+    /// The cipher suite; `nil` for a plain connection, and for a suite that has no name here.
+    public var negotiatedTLSCipherSuite: tls_ciphersuite_t? { values.security?.cipherSuite }
+    /// The version of TLS; `nil` for a plain connection.
+    public var negotiatedTLSProtocolVersion: tls_protocol_version_t? { values.security?.version }
 
     /// Always false: a socket does not know what it runs over.
     public var isCellular: Bool { false }

@@ -31,15 +31,19 @@ struct HTTPProxy: Hashable, Sendable {
 
     private static func url(_ text: String) -> URL? {
         if text.contains("://") { return URL(string: text) }
-        // An IPv6 address without brackets, as a host is written where it cannot be mistaken.
-        if let address = SocketAddress(literal: text, port: 0), address.family == .ipv6, !text.hasPrefix("[") {
-            return URL(string: "http://[\(text)]")
+        return URL(string: "http://" + bracketed(text))
+    }
+
+    /// A host as a URL has it: an IPv6 address may be written without brackets where it cannot be mistaken.
+    static func bracketed(_ text: String) -> String {
+        guard let address = SocketAddress(literal: text, port: 0), address.family == .ipv6, !text.hasPrefix("[") else {
+            return text
         }
-        return URL(string: "http://" + text)
+        return "[\(text)]"
     }
 
     /// A text for an error, which ends in logs: without what may be a password.
-    private static func hidingUser(_ text: String) -> String {
+    static func hidingUser(_ text: String) -> String {
         text.lastIndex(of: "@").map { String(text[text.index(after: $0)...]) } ?? text
     }
 }
@@ -60,7 +64,8 @@ enum ProxyFault: Error, Hashable, CustomStringConvertible {
         case .unreadable(let text): "“\(text)” names no proxy"
         case .noHost: "it is enabled, but its host is missing"
         case .badPort(let port): "“\(port)” is no port"
-        case .unknownScheme(let scheme): "“\(scheme)” proxies are not supported; Purl speaks to “http” ones"
+        case .unknownScheme(let scheme):
+            "“\(scheme)” proxies are not supported; Purl speaks to “http” and “socks5” ones"
         case .badValue(let key, let value): "“\(value)” is no value for “\(key)”"
         case .unknownKind(let key): "“\(key)” asks for a kind of proxy that Purl does not speak to"
         }

@@ -6,6 +6,22 @@ public let kCFNetworkProxiesHTTPEnable = "HTTPEnable"
 public let kCFNetworkProxiesHTTPProxy = "HTTPProxy"
 /// The port of the proxy for HTTP: a number.
 public let kCFNetworkProxiesHTTPPort = "HTTPPort"
+/// Whether a proxy is used for HTTPS: a number, not zero for yes.
+public let kCFNetworkProxiesHTTPSEnable = "HTTPSEnable"
+/// The host of the proxy for HTTPS, as that for HTTP. It is spoken to in plain HTTP, and connects to the server.
+public let kCFNetworkProxiesHTTPSProxy = "HTTPSProxy"
+/// The port of the proxy for HTTPS: a number.
+public let kCFNetworkProxiesHTTPSPort = "HTTPSPort"
+/// Whether a SOCKS proxy is used: a number, not zero for yes. One for HTTP goes before it.
+public let kCFNetworkProxiesSOCKSEnable = "SOCKSEnable"
+/// The host of the SOCKS proxy: a name or an address, or a URL such as `socks5://user:password@host:port`.
+public let kCFNetworkProxiesSOCKSProxy = "SOCKSProxy"
+/// The port of the SOCKS proxy: a number; 1080 where it is missing.
+public let kCFNetworkProxiesSOCKSPort = "SOCKSPort"
+/// The user for the SOCKS proxy, as `SOCKSUser`: a text.
+public let kCFStreamPropertySOCKSUser = "kCFStreamPropertySOCKSUser"
+/// The password for the SOCKS proxy, as `SOCKSPassword`: a text.
+public let kCFStreamPropertySOCKSPassword = "kCFStreamPropertySOCKSPassword"
 /// The hosts that are reached without a proxy: a list of texts.
 public let kCFNetworkProxiesExceptionsList = "ExceptionsList"
 /// Whether hosts without a dot in their names are reached without a proxy: a number, not zero for yes.
@@ -82,30 +98,60 @@ struct ProxyDictionary: Sendable {
     }
 }
 
+extension ProxyDictionary {
+    /// The proxy for `HTTP` or `HTTPS`: the one of that kind before the one that speaks SOCKS; `nil` when none is enabled.
+    fileprivate func proxy(_ kind: String) -> Result<Proxy, ProxyFault>? {
+        do throws(ProxyFault) {
+            if let proxy = try httpProxy(kind) { return .success(proxy) }
+            if let proxy = try socksProxy() { return .success(proxy) }
+            try rejectOtherKinds()
+            return nil
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func httpProxy(_ kind: String) throws(ProxyFault) -> Proxy? {
+        guard try number("\(kind)Enable") ?? 0 != 0 else { return nil }
+        guard let host = try text("\(kind)Proxy"), !host.isEmpty else { throw .noHost }
+        return .http(
+            try HTTPProxy(
+                host, port: try number("\(kind)Port"), user: try text("\(kind)ProxyUsername", "kCFProxyUsernameKey"),
+                password: try text("\(kind)ProxyPassword", "kCFProxyPasswordKey")))
+    }
+
+    private func socksProxy() throws(ProxyFault) -> Proxy? {
+        guard try number(kCFNetworkProxiesSOCKSEnable) ?? 0 != 0 else { return nil }
+        guard let host = try text(kCFNetworkProxiesSOCKSProxy), !host.isEmpty else { throw .noHost }
+        return .socks(
+            try SOCKSProxy(
+                host, port: try number(kCFNetworkProxiesSOCKSPort),
+                user: try text("SOCKSUser", kCFStreamPropertySOCKSUser, "kCFProxyUsernameKey"),
+                password: try text("SOCKSPassword", kCFStreamPropertySOCKSPassword, "kCFProxyPasswordKey")))
+    }
+
+    /// A session that is to use a proxy of another kind must not load without one.
+    private func rejectOtherKinds() throws(ProxyFault) {
+        for key in ["ProxyAutoConfigEnable", "ProxyAutoDiscoveryEnable"] where try number(key) ?? 0 != 0 {
+            throw .unknownKind(key: key)
+        }
+    }
+}
+
 extension ProxyRules {
     init(_ dictionary: ProxyDictionary) {
+        let (plain, secure) = (dictionary.proxy("HTTP"), dictionary.proxy("HTTPS"))
+        guard plain != nil || secure != nil else {
+            self.init()
+            return
+        }
         do throws(ProxyFault) {
-            let isEnabled = try dictionary.number(kCFNetworkProxiesHTTPEnable) ?? 0 != 0
-            guard isEnabled else {
-                // A session that is to use a proxy of another kind must not load without one.
-                for key in ["SOCKSEnable", "ProxyAutoConfigEnable", "ProxyAutoDiscoveryEnable"]
-                where try dictionary.number(key) ?? 0 != 0 {
-                    throw .unknownKind(key: key)
-                }
-                self.init()
-                return
-            }
-            guard let host = try dictionary.text(kCFNetworkProxiesHTTPProxy), !host.isEmpty else { throw .noHost }
-            let proxy = try HTTPProxy(
-                host, port: try dictionary.number(kCFNetworkProxiesHTTPPort),
-                user: try dictionary.text("HTTPProxyUsername", "kCFProxyUsernameKey"),
-                password: try dictionary.text("HTTPProxyPassword", "kCFProxyPasswordKey"))
             self.init(
-                .success(proxy),
+                plain, secure: secure,
                 except: try dictionary.list(kCFNetworkProxiesExceptionsList).compactMap { HostPattern($0) },
                 simpleNames: try dictionary.number(kCFNetworkProxiesExcludeSimpleHostnames) ?? 0 != 0)
         } catch {
-            self.init(.failure(error))
+            self.init(.failure(error), secure: .failure(error))
         }
     }
 }

@@ -130,6 +130,7 @@ final class BodyReceiver {
                     if progress == .decodingRest { end() }
                     return
                 }
+                transfer.calls.trace?.decoded(content)
                 content.withUnsafeBytes { forward($0) }
             } catch {
                 return transfer.fail(.coding(error))
@@ -149,6 +150,11 @@ final class BodyReceiver {
     private func forward(_ bytes: UnsafeRawBufferPointer) {
         switch destination {
         case .memory(let copy):
+            if let maximum = transfer.session.settings.limits.collectedBytes,
+                max(Int64(collected.count + bytes.count), limit ?? 0) > maximum
+            {
+                return transfer.fail(.oversizedBody(limit: max(0, maximum)))
+            }
             collect(bytes)
             if let copy { put(bytes, into: copy) }
         case .delegate(let mailbox):

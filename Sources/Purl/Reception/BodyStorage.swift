@@ -237,6 +237,7 @@ final class BodyStorage {
         let validator = content.isWhole ? newValidator(original, response.head) : point?.validator
         let template = ResumeTemplate(
             originalRequest: original, currentRequest: request, validator: validator, total: content.total, boot: boot)
+        calls.trace?.stores(from: content.offset)
         guard !follows else { return writer.begin(template, .following) }
         checkpoint = .none
         writer.begin(template, content.isWhole ? .startingOver : found.map { .continuing($0) } ?? .startingOver)
@@ -286,13 +287,14 @@ final class BodyStorage {
     private func createPartialFile() -> SinkWriter {
         let file = PartialFile(creatingIn: calls.session.partials)
         partial = file
+        calls.trace?.file(.create)
         return open(file, checkpointPlace(of: file))
     }
 
     @discardableResult
     private func open(_ sink: any BodySink, _ checkpointPlace: SinkWriter.CheckpointPlace) -> SinkWriter {
         let writer = SinkWriter(
-            sink, checkpointPlace, limit: calls.session.settings.maximumBufferedBytesPerTask
+            sink, checkpointPlace, limit: calls.session.settings.maximumBufferedBytesPerTask, trace: calls.trace
         ) { [weak self] event in
             self?.receive(event)
         }
@@ -303,6 +305,7 @@ final class BodyStorage {
     private func receive(_ event: SinkWriter.Event) {
         switch event {
         case .wrote(let count, let resumesReading):
+            calls.trace?.fileWritten(count)
             calls.reportWritten(Int64(count))
             scheduleCheckpoint()
             if resumesReading { transfer.release(.full) }

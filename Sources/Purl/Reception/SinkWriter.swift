@@ -75,18 +75,20 @@ final class SinkWriter: Sendable {
     private let queue = DispatchQueue(label: "Purl.SinkWriter")
     private let mailbox: ByteMailbox
     private let report: @Sendable @NetworkActor (Event) -> Void
+    private let trace: TaskTrace?
     private let state = Mutex(State())
     /// Held while a checkpoint is made or written, not while the disk is waited for: none follows the end.
     private let checkpoints = Mutex(())
 
     init(
-        _ sink: any BodySink, _ checkpointPlace: CheckpointPlace, limit: Int,
+        _ sink: any BodySink, _ checkpointPlace: CheckpointPlace, limit: Int, trace: TaskTrace? = nil,
         report: @escaping @Sendable @NetworkActor (Event) -> Void
     ) {
         self.sink = sink
         self.checkpointPlace = checkpointPlace
         mailbox = ByteMailbox(limit: limit)
         self.report = report
+        self.trace = trace
     }
 
     // MARK: Writing
@@ -107,6 +109,7 @@ final class SinkWriter: Sendable {
             do {
                 // A user's stream may write to a pipe whose reader has closed it.
                 try BrokenPipe.withoutSignal { try sink.append(data) }
+                trace?.file(.write(data.count))
                 let hasRoom = mailbox.done(data.count)
                 post(.wrote(data.count, resumesReading: hasRoom && state.withLock { $0.piped == 0 }))
             } catch {
@@ -135,6 +138,7 @@ final class SinkWriter: Sendable {
                 if let failure = state.withLock({ $0.failure }) { throw failure }
                 guard let sink = sink as? any PipedSink else { return }
                 try sink.append(count, from: pipe)
+                trace?.file(.write(count))
                 let isEmpty = state.withLock { state in
                     state.piped -= count
                     return state.piped == 0
@@ -209,6 +213,7 @@ final class SinkWriter: Sendable {
         case .journal(let save): try save(.reset)
         }
         try sink.truncate(to: 0)
+        trace?.file(.truncate)
         // The template must not describe another version's bytes: so it is set after the truncation.
         state.withLock { state in
             state.template = template
@@ -240,6 +245,7 @@ final class SinkWriter: Sendable {
                 }
                 guard length == state.withLock({ $0.template?.total }) else { return length }
                 endCheckpoints()
+                trace?.file(.complete)
                 // A finished download stays locked until its delegate has it: no other task may continue it meanwhile.
                 switch checkpointPlace {
                 case .none:
@@ -248,6 +254,7 @@ final class SinkWriter: Sendable {
                     try completeRecord()
                 case .journal(let save):
                     try sink.synchronize()
+                    trace?.file(.sync)
                     try save(.complete(length))
                 }
                 return length
@@ -265,6 +272,7 @@ final class SinkWriter: Sendable {
             try close { _ in try sink.closeWithoutWaiting() }
         } else {
             try sink.synchronize()
+            trace?.file(.sync)
             if let resume { try write(resume) }
             try close { try $0.close() }
         }
@@ -275,6 +283,7 @@ final class SinkWriter: Sendable {
         queue.async { [self] in
             endCheckpoints()
             let resume = try? makeResumeData()
+            trace?.file(.stop)
             // Where no record can be written, for lack of room perhaps, the resume data still describes what is there.
             if let resume { try? write(resume) }
             try? close { try $0.close() }
@@ -340,6 +349,7 @@ final class SinkWriter: Sendable {
             diskDidFail(in: period)
             throw error
         }
+        trace?.file(.sync)
         try whileCurrent(period) {
             try write(resume)
             state.withLock {
@@ -380,9 +390,10 @@ final class SinkWriter: Sendable {
 
     private func write(_ resume: ResumeData) throws {
         switch checkpointPlace {
-        case .none: break
+        case .none: return
         case .sinkRecord: try sink.saveRecord(try resume.encoded())
         case .journal(let save): try save(.partial(resume))
         }
+        trace?.file(.record)
     }
 }

@@ -55,6 +55,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     let pool: ConnectionPool
     let proxies: ProxyRules
     let logins = LoginCache()
+    let secureHosts: SecureHosts
+    /// How connections are made secure; `nil` where that is not possible.
+    var tls: TLSSettings? { pool.tls }
     private let registry = TaskRegistry()
     private let restored = RestoredTasks()
     private let values: Mutex<Values>
@@ -71,6 +74,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         queue = DelegateQueue(nil)
         pool = ConnectionPool(settings)
+        secureHosts = SecureHosts(settings.clock)
         proxies = ProxyRules(settings)
         values = Mutex(Values())
         let store = BackgroundStore.open(settings)
@@ -94,6 +98,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(settings)
+        secureHosts = SecureHosts(settings.clock)
         proxies = ProxyRules(settings)
         values = Mutex(Values(delegate: delegate))
         let store = BackgroundStore.open(settings)
@@ -162,15 +167,18 @@ open class URLSession: NSObject, @unchecked Sendable {
         becomeInvalidIfDone()
     }
 
-    /// Removes all cookies, credentials and cached responses, and makes later requests use new connections; then calls
-    /// the handler on the delegate queue.
+    /// Removes all cookies, credentials, cached responses and what is known of hosts that want secure connections, and
+    /// makes later requests use new connections; then calls the handler on the delegate queue.
     ///
     /// - Parameter completionHandler: The handler.
     open func reset(completionHandler: @escaping @Sendable () -> Void) {
         settings.httpCookieStorage?.removeCookies(since: .distantPast)
         settings.urlCredentialStorage?.removeAll()
         settings.urlCache?.removeAllCachedResponses()
-        NetworkActor.post { self.logins.removeAll() }
+        NetworkActor.post {
+            self.logins.removeAll()
+            self.secureHosts.removeAll()
+        }
         flush(completionHandler: completionHandler)
     }
 

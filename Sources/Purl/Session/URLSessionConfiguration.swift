@@ -23,6 +23,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var enablesEarlyData = false
         var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
         var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
+        var tlsProvider: (any TLSProvider)?
         var additionalFields = AdditionalFields([:])
         var httpCookieStorage: HTTPCookieStorage? = .shared
         var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy = .onlyFromMainDocumentDomain
@@ -48,12 +49,18 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var backgroundSessionsDirectory: URL?
         var maximumBytesReceivedPerSecond: Int?
         var maximumBytesSentPerSecond: Int?
+        var limits = Limits()
         /// Tests have a clock of their own.
         var rateClock: (any RateClock)?
         var clock = SessionClock.system
+        var trace: TransferTrace?
         /// Tests have a file system of their own.
         var files: any FileLayer = SystemFiles()
-        var resolver: any Resolver = SystemResolver.shared
+        var connector: (any Connector)?
+        var resolver: (any HostResolver)?
+        var prepareSocket: SocketPreparation?
+        /// Tests have names of their own.
+        var nameResolver: any Resolver = SystemResolver.shared
         /// Where connections come from, in place of the network; for fuzzing.
         var dialler: (any Dialler)?
 
@@ -202,23 +209,30 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.usesClassicLoadingMode = newValue } }
     }
 
-    /// Whether safe requests are sent before a TLS handshake has ended. `false` by default. Kept without effect: there
-    /// is no TLS in Purl.
+    /// Whether safe requests are sent before a TLS handshake has ended. `false` by default. Kept without effect: an attacker
+    /// could send such a request again.
     open var enablesEarlyData: Bool {
         get { snapshot.enablesEarlyData }
         set { values.withLock { $0.enablesEarlyData = newValue } }
     }
 
-    /// The lowest version of TLS that is accepted. Kept without effect: there is no TLS in Purl.
+    /// The lowest version of TLS that is accepted: the ``tlsProvider`` is asked for it. TLS 1.2 by default.
     open var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { snapshot.tlsMinimumSupportedProtocolVersion }
         set { values.withLock { $0.tlsMinimumSupportedProtocolVersion = newValue } }
     }
 
-    /// The highest version of TLS that is offered. Kept without effect: there is no TLS in Purl.
+    /// The highest version of TLS that is offered: the ``tlsProvider`` is asked for it. TLS 1.3 by default.
     open var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
         get { snapshot.tlsMaximumSupportedProtocolVersion }
         set { values.withLock { $0.tlsMaximumSupportedProtocolVersion = newValue } }
+    }
+
+    /// The TLS library by which `https` and `wss` are loaded, and streams become secure. `nil`, the default: they fail with
+    /// `URLError.unsupportedURL`. See <doc:TLS>.
+    open var tlsProvider: (any TLSProvider)? {
+        get { snapshot.tlsProvider }
+        set { values.withLock { $0.tlsProvider = newValue } }
     }
 
     /// Whether connections stay open when the program goes to the background. Kept without effect on Linux.
@@ -357,6 +371,12 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.maximumBytesSentPerSecond = newValue.map { max(1, $0) } } }
     }
 
+    /// How much the session puts up with: sizes of what a server sends, redirects, silence, slowness.
+    open var limits: Limits {
+        get { snapshot.limits }
+        set { values.withLock { $0.limits = newValue } }
+    }
+
     /// The folder of unfinished downloads; made when it is first needed.
     ///
     /// `nil` (the default) means the user's cache directory under the program's name. Resume data names partial
@@ -439,6 +459,53 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         }
     }
 
+    // MARK: Connections of another kind
+
+    /// Makes every connection of the session; `nil`, the default, for the system's sockets.
+    ///
+    /// It is called for servers of every scheme, for streams and for proxies, each time that no connection can be used
+    /// again. HTTP, WebSocket, the proxy's protocol and TLS are spoken over what it returns. ``resolver``,
+    /// ``prepareSocket`` and ``multipathServiceType`` have no effect beside it; ``SystemConnector`` takes the first two.
+    /// See <doc:Connectors>.
+    open var connector: (any Connector)? {
+        get { snapshot.connector }
+        set { values.withLock { $0.connector = newValue } }
+    }
+
+    /// Looks up the addresses of hosts; `nil`, the default, for the system's resolver. Hosts in digits are not looked up.
+    open var resolver: (any HostResolver)? {
+        get { snapshot.resolver }
+        set { values.withLock { $0.resolver = newValue } }
+    }
+
+    /// Sees each socket before it connects to an address; `nil`, the default, for no one.
+    ///
+    /// It may set options (`SO_BINDTODEVICE`, `SO_MARK`, `SO_KEEPALIVE`) and bind the socket to an address of this machine.
+    /// It must not close, connect or replace it. It is called outside the network thread, once for each address that is
+    /// tried, and cancelled when the attempt is no longer wanted; its time counts as connecting. An error that it throws
+    /// fails the attempt, as an error of `connect` does, and is the underlying error of the task's.
+    ///
+    /// ```swift
+    /// configuration.prepareSocket = { socket, address in
+    ///     var isOn: Int32 = 1
+    ///     setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &isOn, socklen_t(MemoryLayout<Int32>.size))
+    /// }
+    /// ```
+    open var prepareSocket: (@Sendable (_ descriptor: Int32, _ address: TransportAddress) async throws -> Void)? {
+        get { snapshot.prepareSocket }
+        set { values.withLock { $0.prepareSocket = newValue } }
+    }
+
+    // MARK: Seeing what happens
+
+    /// Records what happens to the session's tasks; `nil`, the default, records nothing and costs nothing.
+    ///
+    /// One trace can be that of several sessions and tasks. See <doc:Traces>.
+    public var trace: TransferTrace? {
+        get { snapshot.trace }
+        set { values.withLock { $0.trace = newValue } }
+    }
+
     // MARK: For tests
 
     /// The file system of partial files and journals.
@@ -454,9 +521,9 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     }
 
     /// Looks up the hosts' addresses.
-    package var resolver: any Resolver {
-        get { snapshot.resolver }
-        set { values.withLock { $0.resolver = newValue } }
+    package var nameResolver: any Resolver {
+        get { snapshot.nameResolver }
+        set { values.withLock { $0.nameResolver = newValue } }
     }
 
     // MARK: Memory

@@ -15,10 +15,10 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     ///     its identifier is in use (`.backgroundSessionInUseByAnotherProcess`) or its folder unusable.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
 
-    /// A server asks for credentials that concern the whole session: a certificate, or those of a connection. Not
-    /// called today: that takes TLS, NTLM or Negotiate, which Purl does not support. A user and a password, for Basic
-    /// or Digest, are asked for with the task's method,
-    /// ``URLSessionTaskDelegate/urlSession(_:task:didReceive:completionHandler:)``.
+    /// A server has to be trusted (``NSURLAuthenticationMethodServerTrust``): called once for each secure connection, before
+    /// anything is sent over it; see <doc:TLS>. A delegate without this method is asked with the task's method,
+    /// ``URLSessionTaskDelegate/urlSession(_:task:didReceive:completionHandler:)``, which is also the one for a user and a
+    /// password.
     ///
     /// - Parameters:
     ///   - session: The session.
@@ -61,6 +61,7 @@ extension URLSessionDelegate {
         } to: {
             completionHandler($0.0, $0.1)
         } otherwise: {
+            if (challenge.sender as? ChallengeSender)?.methodIsMissing() == true { return }
             completionHandler(.performDefaultHandling, nil)
         }
     }

@@ -25,12 +25,12 @@ final class ReceiveToken: Sendable {
 /// connection is closed, unless it has been surrendered.
 @NetworkActor
 final class SwitchedConnection: ResponseSource {
-    private var transport: (any Transport)?
+    private var transport: (any LoopTransport)?
     private let surplus: [UInt8]
     private weak var client: (any ExchangeClient)?
     private var isHeld = false
 
-    init(_ transport: any Transport, _ surplus: [UInt8], client: any ExchangeClient) {
+    init(_ transport: any LoopTransport, _ surplus: [UInt8], client: any ExchangeClient) {
         self.transport = transport
         self.surplus = surplus
         self.client = client
@@ -60,7 +60,7 @@ final class SwitchedConnection: ResponseSource {
         transport = nil
     }
 
-    func surrender() -> (transport: any Transport, surplus: [UInt8])? {
+    func surrender() -> (transport: any LoopTransport, surplus: [UInt8])? {
         guard let transport else { return nil }
         self.transport = nil
         return (transport, surplus)

@@ -13,6 +13,14 @@ protocol StreamConversationClient: AnyObject {
     /// Both directions are closed.
     func streamDidEnd()
     func streamDidFail(_ failure: StreamFailure)
+    /// Makes the connection secure. `completion` is called later, unless the result is cancelled.
+    ///
+    /// - Parameter bytes: What came over it and no read has taken.
+    /// - Returns: `nil` when that is not possible.
+    func secureStream(
+        _ transport: any LoopTransport, received bytes: [UInt8],
+        completion: @escaping @NetworkActor (Result<SecureTransport, TLSFailure>) -> Void
+    ) -> Securing?
     /// The connection is the delegate's from now on.
     ///
     /// - Parameters:
@@ -55,6 +63,9 @@ final class StreamConversation: Conversation, TransportHandler {
     private var isHeld = true
     /// Gone once the connection is the delegate's, or closed.
     private var paced: PacedTransport?
+    /// The connection, while it becomes secure. Reads and writes wait.
+    private var securing: Securing?
+    private var limits = RateLimits()
     /// The delegate has the streams.
     private var hasBeenCaptured = false
     /// From the opening to the conclusion; it keeps the conversation, too.
@@ -70,8 +81,8 @@ final class StreamConversation: Conversation, TransportHandler {
 
     var isRemote: Bool { true }
     var isReused: Bool { false }
-    /// No bytes have to come for a long time.
-    var mayBeIdle: Bool { true }
+    /// No bytes have to come for a long time, but those of a handshake.
+    var mayBeIdle: Bool { securing?.isAsking ?? true }
 
     /// Nothing is read or written, and no time passes.
     var isPaused: Bool {
@@ -88,6 +99,8 @@ final class StreamConversation: Conversation, TransportHandler {
     func abandon() {
         paced?.transport.close()
         paced = nil
+        securing?.cancel()
+        securing = nil
     }
 
     // MARK: Its life
@@ -101,20 +114,25 @@ final class StreamConversation: Conversation, TransportHandler {
     ///
     /// - Parameter bytes: What has come over it already.
     func open(
-        _ transport: any Transport, received bytes: [UInt8], limits: RateLimits,
+        _ transport: any LoopTransport, received bytes: [UInt8], limits: RateLimits,
         for client: any StreamConversationClient
     ) {
         guard case .waiting = stage else { return transport.close() }
         stage = .open
         self.client = client
+        self.limits = limits
+        attach(transport)
+        if input.receive(bytes), !bytes.isEmpty { client.streamDidReceive(bytes.count) }
+        serve()
+    }
+
+    private func attach(_ transport: any LoopTransport) {
         transport.handler = self
         var paced = PacedTransport(transport)
         paced.setLimits(
             limits, onReceivingTurn: { [weak self] in self?.takeTurn(receiving: $0) },
             onSendingTurn: { [weak self] in self?.takeTurn(sending: $0) })
         self.paced = paced
-        if input.receive(bytes), !bytes.isEmpty { client.streamDidReceive(bytes.count) }
-        serve()
     }
 
     /// The task is over: answers everything that waits, and all later calls.
@@ -222,12 +240,47 @@ final class StreamConversation: Conversation, TransportHandler {
         switch barrier {
         case .captureStreams:
             guard let transport = paced?.transport else { return }
-            guard let socket = transport.plainSocket else { return client.streamDidFail(.noConnection) }
+            guard let socket = transport.plainSocket else {
+                return client.streamDidFail(transport is SecureTransport ? .secureStreams : .noSocket)
+            }
             paced = nil
             hasBeenCaptured = true
             client.streamsCaptured(socket, input.takeAll(), isReadClosed: input.isClosed)
         case .secureConnection:
-            client.streamDidFail(.secureConnection)
+            input.first?.pass()
+            secure(for: client)
+        }
+    }
+
+    /// What has arrived and was not read came in the open: it must not pass for content of the secure connection.
+    private func secure(for client: any StreamConversationClient) {
+        guard let transport = paced?.transport else { return }
+        transport.interest = []
+        transport.handler = nil
+        let securing = client.secureStream(transport, received: input.takeAll()) { [weak self] result in
+            self?.secured(result)
+        }
+        guard let securing else { return client.streamDidFail(.noTLSProvider) }
+        paced = nil
+        self.securing = securing
+    }
+
+    private func secured(_ result: Result<SecureTransport, TLSFailure>) {
+        securing = nil
+        switch result {
+        case .success(let transport):
+            attach(transport)
+            serve()
+        case .failure(let failure): client?.streamDidFail(.tls(failure))
+        }
+    }
+
+    /// Why the connection is lost, where it was secure.
+    private func reason(_ error: SystemError) -> StreamFailure {
+        switch (paced?.transport as? SecureTransport)?.fault {
+        case .session(let error): .tls(.session(error))
+        case .truncated: .truncated
+        case nil: .lost(error)
         }
     }
 
@@ -253,7 +306,7 @@ final class StreamConversation: Conversation, TransportHandler {
 
     private var takesMore: Bool { isOpen && !isHeld && input.takesMore }
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         guard takesMore, let paced else { return updateInterest() }
         let allowance = paced.receivingAllowance()
         if allowance > 0 { receive(atMost: allowance) }
@@ -279,7 +332,7 @@ final class StreamConversation: Conversation, TransportHandler {
             }
             serve()
         } catch {
-            client?.streamDidFail(.lost(error))
+            client?.streamDidFail(reason(error))
         }
     }
 
@@ -287,7 +340,7 @@ final class StreamConversation: Conversation, TransportHandler {
 
     private var mayWrite: Bool { isOpen && !isHeld }
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         serve()
     }
 
@@ -319,7 +372,7 @@ final class StreamConversation: Conversation, TransportHandler {
                 client?.streamDidCloseWrite()
             case .failed(let error):
                 // What the server sent before is read first. If there is nothing, reading ends in the same error.
-                loseOutput(.lost(error))
+                loseOutput(reason(error))
             }
         }
     }

@@ -144,7 +144,7 @@ final class StreamEvents: Sendable {
     @NetworkActor
     private final class Watch: TransportHandler {
         private let socket: StreamSocket
-        private let interest: Interest
+        private let interest: TransportInterest
         private var onReady: (() -> Void)?
 
         init(_ connection: BlockingSocket, _ direction: CapturedSide.Direction) throws(SystemError) {
@@ -158,8 +158,8 @@ final class StreamEvents: Sendable {
             socket.interest = interest
         }
 
-        func transportIsReadable(_ transport: any Transport) { fire() }
-        func transportIsWritable(_ transport: any Transport) { fire() }
+        func transportIsReadable(_ transport: any LoopTransport) { fire() }
+        func transportIsWritable(_ transport: any LoopTransport) { fire() }
 
         private func fire() {
             socket.interest = []

@@ -9,8 +9,16 @@ enum StreamFailure: Error {
     case tunnelRefused(status: Int)
     /// The response did not come over a connection, or not over one of its own.
     case noConnection
-    /// TLS was asked for.
-    case secureConnection
+    /// The streams of a connection were asked for that has no socket of its own.
+    case noSocket
+    /// TLS was asked for, and there is no provider.
+    case noTLSProvider
+    /// The connection could not be made secure, or has failed since.
+    case tls(TLSFailure)
+    /// The streams of a secure connection were asked for, which has none of the system's.
+    case secureStreams
+    /// A secure connection ended without the sign of its end.
+    case truncated
     /// A read or a write did not finish in the time it had.
     case timedOut(reading: Bool)
     /// Nothing is read any more, or nothing written.
@@ -32,8 +40,21 @@ enum StreamFailure: Error {
             (.cannotConnectToHost, "The proxy refused a connection to the server with the status \(status).", nil)
         case .noConnection:
             (.resourceUnavailable, "The response has no connection that could become a stream.", nil)
-        case .secureConnection:
-            (.unsupportedURL, "A secure connection needs TLS, which Purl does not speak.", nil)
+        case .noSocket:
+            (
+                .resourceUnavailable,
+                "The connection's streams cannot be captured: it is carried by a transport that is no socket.", nil
+            )
+        case .noTLSProvider:
+            (.unsupportedURL, "A secure connection needs TLS, and the session has no TLS provider.", nil)
+        case .tls(let failure): failure.explanation
+        case .secureStreams:
+            (.resourceUnavailable, "A secure connection cannot become streams of Foundation's.", nil)
+        case .truncated:
+            (
+                .networkConnectionLost, "The connection ended without TLS's close_notify; bytes may be missing.",
+                POSIXError(.ECONNRESET)
+            )
         case .timedOut(let reading):
             (.timedOut, "The \(reading ? "read" : "write") took more than the time it had.", nil)
         case .closed(let reading):

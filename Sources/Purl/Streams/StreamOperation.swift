@@ -61,6 +61,11 @@ final class StreamOperation {
         receiver(.success((bytes, isLast)))
     }
 
+    /// A barrier has been passed.
+    func pass() {
+        _ = end()
+    }
+
     func finish() {
         guard end(), case .write(_, let handler) = kind else { return }
         handler(nil)

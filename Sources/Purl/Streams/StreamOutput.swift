@@ -54,7 +54,7 @@ final class StreamOutput {
 
     /// Serves writes until the transport has taken some bytes, no more than `budget`, or nothing is left to do.
     func flush(
-        atMost budget: Int, through transport: any Transport, _ error: @NetworkActor (StreamFailure) -> URLError
+        atMost budget: Int, through transport: any LoopTransport, _ error: @NetworkActor (StreamFailure) -> URLError
     ) -> Progress {
         while let operation = first {
             switch operation.kind {
@@ -92,7 +92,7 @@ final class StreamOutput {
     }
 
     /// Sends from the first write on.
-    private func send(atMost budget: Int, through transport: any Transport) -> Progress {
+    private func send(atMost budget: Int, through transport: any LoopTransport) -> Progress {
         guard let first, case .write(let data, _) = first.kind else { return .done }
         do throws(SystemError) {
             let count: Int

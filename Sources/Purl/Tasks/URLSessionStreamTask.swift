@@ -155,14 +155,18 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
         NetworkActor.post { conversation.append(.captureStreams) }
     }
 
-    /// Ends the task with an error that names TLS, which Purl does not speak, once all reads and writes that were asked
-    /// for before are done.
+    /// Makes the connection secure, once all reads and writes that were asked for before are done. Those that are asked for
+    /// later wait until it is.
+    ///
+    /// It takes a ``URLSessionConfiguration/tlsProvider``, and the server has to be trusted; see <doc:TLS>. Otherwise the task
+    /// ends with an error. What the server had sent before and no read has taken is given to TLS, which fails then: it is
+    /// not taken for what a secure connection has brought. The connection cannot be captured any more.
     open func startSecureConnection() {
         let conversation = conversation
         NetworkActor.post { conversation.append(.secureConnection) }
     }
 
-    /// Does nothing: no connection is ever secure.
+    /// Does nothing: a connection that is secure stays so. On Apple's systems it does nothing, either.
     open func stopSecureConnection() {}
 
     // MARK: For the conversation

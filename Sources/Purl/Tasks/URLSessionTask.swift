@@ -56,6 +56,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var expectsToReceive = NSURLSessionTransferSizeUnknown
         /// `nil` until the program has set it.
         var prefersIncrementalDelivery: Bool?
+        var trace: TaskTrace?
     }
 
     /// The byte counts of a task's current exchange.
@@ -94,6 +95,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         work = .waiting(source)
         self.consumer = consumer
         values = Mutex(Values(currentRequest: request))
+        super.init()
+        if let trace = session.settings.trace { self.trace = trace }
     }
 
     /// A task of no session: resuming it does nothing.
@@ -126,6 +129,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             values.suspensions -= 1
             if values.suspensions == 0 {
                 values.state = .running
+                values.trace?.call(.resume)
                 keep { $0.isRunning = true }
                 send { $0?.resume() }
             }
@@ -143,6 +147,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             case .running:
                 values.state = .suspended
                 values.suspensions += 1
+                values.trace?.call(.suspend)
                 keep { $0.isRunning = false }
                 send { $0?.suspend() }
             case .suspended:
@@ -175,6 +180,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             guard values.state == .running || values.state == .suspended else { return false }
             values.state = .canceling
             values.isCancelled = outright
+            values.trace?.call(outright ? .cancel : .cancelByProducingResumeData)
             keep { $0.ending = outright ? .cancelled : .stopped }
             send(message)
             return true
@@ -338,7 +344,23 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         try? session?.background?.update(taskIdentifier, change)
     }
 
+    /// Records what happens to the task; that of the session's ``URLSessionConfiguration/trace`` from the start. A change
+    /// after the task was first resumed, or cancelled, has no effect on what follows.
+    public var trace: TransferTrace? {
+        get { taskTrace?.trace }
+        set {
+            let trace = newValue.map { trace in
+                TaskTrace(trace, task: taskIdentifier, clock: session?.settings.clock ?? .system)
+            }
+            trace?.made(originalRequest)
+            values.withLock { $0.trace = trace }
+        }
+    }
+
     // MARK: For the session
+
+    /// Writes the task's events into its trace.
+    var taskTrace: TaskTrace? { values.withLock { $0.trace } }
 
     /// When the task was made.
     var created: MonotonicTime { values.withLock { $0.created } }
@@ -473,6 +495,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         updateCounts { $0 = ByteCounts(expectedToSend: NSURLSessionTransferSizeUnknown) }
     }
 
+    /// How many bytes of content have been received and sent.
+    var movedBytes: Int64 { values.withLock { $0.counts.received + $0.counts.sent } }
+
     /// Changes the byte counts, and the progress that shows them.
     func updateCounts(_ change: (inout ByteCounts) -> Void) {
         update { change(&$0.counts) }
@@ -529,7 +554,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     func moveValues(to next: URLSessionTask) {
         let progress = values.withLock { values in
             // Within the lock: a call that finds the successor finds it with these values.
-            next.values.withLock { $0 = values }
+            let trace = values.trace?.replaced(by: next.taskIdentifier)
+            next.values.withLock { next in
+                next = values
+                next.trace = trace
+            }
             let progress = values.progress
             values.state = .completed
             values.progress = nil
@@ -598,20 +627,28 @@ extension URLSessionTask {
     }
 
     /// The last calls of a task that reports to its delegate: the file, if there is one, then the completion.
-    func callDelegateLast(_ failure: (any Error)?, file: PartialFile?, metrics: DelegateQueue.Call? = nil) {
+    ///
+    /// - Parameter traced: Records the calls.
+    func callDelegateLast(
+        _ failure: (any Error)?, file: PartialFile?, metrics: DelegateQueue.Call? = nil, traced: TracedLastCalls? = nil
+    ) {
         guard let session else { return }
         let wasCancelled = isCancelled
         if failure == nil, let file, let download = self as? URLSessionDownloadTask {
             if !wasCancelled {
                 try? session.background?.update(taskIdentifier) { $0.finished?.isHandedOver = true }
+                traced?.file?.begin()
                 downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
+                traced?.file?.end()
             }
             // A delegate that wants the file has moved or opened it.
             file.remove()
         }
         let final = conclude(failure)
         metrics?()
+        traced?.completion.begin()
         taskDelegate?.urlSession(session, task: self, didCompleteWithError: final)
+        traced?.completion.end()
         finish()
     }
 

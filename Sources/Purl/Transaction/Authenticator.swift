@@ -27,7 +27,8 @@ struct Authenticator {
             switch (peer.role, route) {
             case (.server, _): url?.user(percentEncoded: false).map { ($0, url?.password(percentEncoded: false)) }
             case (.proxy, .proxy(let proxy)): proxy.user.map { ($0, proxy.password) }
-            case (.proxy, .direct): nil
+            // A SOCKS proxy asks in its own handshake.
+            case (.proxy, .direct), (.proxy, .socks): nil
             }
         }
 

@@ -74,7 +74,9 @@ struct CacheLoader: TransactionLoader {
     ) -> Bool {
         // Most requests carry no directives for caches; then their fields need not be composed.
         let fields = composed ?? (stored == nil && !hasDirectives(owner.request) ? [:] : owner.fieldsToSend)
-        switch CacheDecision(transaction.policy, stored, for: fields, at: transaction.now) {
+        let decision = CacheDecision(transaction.policy, stored, for: fields, at: transaction.now)
+        transfer.calls.trace?.cache(decision)
+        switch decision {
         case .use(let stored, let age):
             owner.deliver(stored, age: age)
             return true

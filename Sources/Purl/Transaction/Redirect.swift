@@ -3,9 +3,6 @@ internal import PurlHTTP
 
 /// What a 3xx response asks for (RFC 9110 §15.4).
 enum Redirect {
-    /// How many a transfer follows.
-    static let limit = 20
-
     /// The request that follows `request` according to `head`; `nil` when the response is not a redirect that is
     /// followed by itself (300, 304, 305, or no `Location`).
     static func next(
@@ -17,7 +14,7 @@ enum Redirect {
         guard var target = resolve(location, against: url) else {
             throw .redirectToNowhere(location)
         }
-        if url.scheme?.lowercased() == "ws" { target = target.webSocketForm }
+        if url.isWebSocketURL { target = target.webSocketForm }
         // A server of the network must not choose a socket of this machine: daemons trust every peer there.
         guard !leadsToLocalSocket(from: url, to: target) else { throw .redirectToLocalSocket(target) }
         var next = self.request(request, movedFrom: url, to: target)
@@ -30,6 +27,10 @@ enum Redirect {
         var next = request
         next.url = target
         if !url.isSameOrigin(as: target) { removeCredentials(from: &next) }
+        // RFC 9110 §10.1.3: what was loaded securely is not named in the open.
+        if Origin(url)?.isSecure == true, Origin(target)?.isSecure != true {
+            next.setValue(nil, forHTTPHeaderField: "Referer")
+        }
         // A Host of the user's own named the first server.
         next.setValue(nil, forHTTPHeaderField: "Host")
         return next
@@ -41,9 +42,11 @@ enum Redirect {
     }
 
     /// The upload resource that a `Location` names; `nil` for what could not be loaded, or may not be by a redirect.
+    /// A secure one is for secure servers to name: where a plain one does, there may be no TLS provider.
     static func uploadResource(_ location: String, from url: URL) -> URL? {
         guard let target = resolve(location, against: url), !leadsToLocalSocket(from: url, to: target),
-            let origin = try? TargetURI(target).origin, !origin.isWebSocket, !origin.isStream
+            let origin = try? TargetURI(target).origin, !origin.isWebSocket, !origin.isStream,
+            !origin.isSecure || Origin(url)?.isSecure == true
         else { return nil }
         return target
     }
@@ -100,6 +103,8 @@ enum Redirect {
 }
 
 extension URL {
+    fileprivate var isWebSocketURL: Bool { ["ws", "wss"].contains(scheme?.lowercased()) }
+
     /// The URL of a WebSocket server that is given as that of an HTTP server; any other URL as it is.
     var webSocketForm: URL {
         let scheme: String? =

@@ -67,6 +67,8 @@ enum ResponseDecision {
         var canSendBodyAgain = true
         /// How many redirects have led to the request.
         var redirects = 0
+        /// How many are followed.
+        var maximumRedirects = URLSessionConfiguration.Limits().redirects
         var cache = CacheJudgement.irrelevant
         /// What the response means for a resumable upload, where it belongs to one.
         var upload: ResumableUpload.Turn?
@@ -180,7 +182,8 @@ enum ResponseDecision {
             if let url = circumstances.request.url,
                 let next = try Redirect.next(after: circumstances.request, at: url, response: head)
             {
-                return circumstances.redirects < Redirect.limit ? .redirect(next) : .fail(.tooManyRedirects)
+                return circumstances.redirects < circumstances.maximumRedirects
+                    ? .redirect(next) : .fail(.tooManyRedirects(limit: circumstances.maximumRedirects))
             }
         } catch {
             return .fail(error)

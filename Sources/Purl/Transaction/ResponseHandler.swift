@@ -21,7 +21,8 @@ struct ResponseHandler {
 
     private var calls: DelegateCalls { transfer.calls }
     private var task: URLSessionTask { transfer.calls.task }
-    private var isInBackground: Bool { transfer.session.settings.isBackground }
+    // Not `isBackground`, which would copy all settings to be computed.
+    private var isInBackground: Bool { transfer.session.settings.identifier != nil }
 
     func carryOut(_ decision: ResponseDecision) {
         switch decision {
@@ -107,6 +108,7 @@ struct ResponseHandler {
     /// result.
     private func authenticate(to peer: AuthenticationPeer) {
         let offers = SupportedChallenge.all(in: response.head.fields, from: peer)
+        calls.trace?.challenge(from: peer, offers)
         guard let storage = transfer.session.settings.urlCredentialStorage else {
             return authenticate(to: peer, offers, Authenticator.StoredCredentials())
         }
@@ -200,8 +202,8 @@ struct ResponseHandler {
     }
 
     private var mailbox: ByteMailbox {
-        let limit = transfer.session.settings.maximumBufferedBytesPerTask
-        return ByteMailbox(limit: limit, gathers: !task.prefersIncrementalDelivery)
+        return ByteMailbox(
+            limit: transfer.session.settings.maximumBufferedBytesPerTask, gathers: !task.prefersIncrementalDelivery)
     }
 
     /// The body is the rest of what the storage holds, or a part of it. The delegate has accepted the first part; those that

@@ -38,6 +38,8 @@ final class Transaction: ExchangeClient {
         /// The pool is asked for a connection, and may provide it within the call.
         case leasing
         case waiting(ConnectionPool.Waiter)
+        /// A connection becomes secure, or the delegate is asked about one that is.
+        case securing(Securing, HTTPConnection)
         case exchanging(any ResponseSource)
         /// The response is not wanted. Its body is read to its end so that the connection can be used again.
         indirect case leaving(any ResponseSource, Successor)
@@ -64,6 +66,8 @@ final class Transaction: ExchangeClient {
     }
 
     let request: URLRequest
+    /// The host wants secure connections, and the URL was not for one.
+    private let isUpgraded: Bool
     private let transfer: Transfer
     private let calls: DelegateCalls
     private let history: TransactionHistory
@@ -84,6 +88,14 @@ final class Transaction: ExchangeClient {
     init(_ request: URLRequest, of transfer: Transfer, history: TransactionHistory) {
         var request = request
         if case .webSocket = transfer.purpose { request.url = request.url?.webSocketForm }
+        if transfer.session.tls != nil, let url = request.url,
+            let secure = transfer.session.secureHosts.secureForm(of: url)
+        {
+            request.url = secure
+            isUpgraded = true
+        } else {
+            isUpgraded = false
+        }
         self.request = request
         self.transfer = transfer
         calls = transfer.calls
@@ -110,7 +122,9 @@ final class Transaction: ExchangeClient {
         case .parked, .preparing, .leasing, .received, .ended: .nothing
         case .exchanging(let source), .leaving(let source, _): isHeld || source.mayBeIdle ? .nothing : .progress
         case .conversing(let conversation): isHeld || conversation.mayBeIdle ? .nothing : .progress
-        case .waiting(let waiter): waiter.dialStart.map { .progressSince($0) } ?? .nothing
+        case .waiting(let waiter):
+            waiter.awaitsDelegate ? .nothing : waiter.dialStart.map { .progressSince($0) } ?? .nothing
+        case .securing(let securing, _): securing.isAsking ? .nothing : .progress
         }
     }
 
@@ -131,7 +145,7 @@ final class Transaction: ExchangeClient {
     var hasResponse: Bool {
         switch phase {
         case .exchanging, .received: true
-        case .parked, .preparing, .leasing, .waiting, .leaving, .conversing, .ended: false
+        case .parked, .preparing, .leasing, .waiting, .securing, .leaving, .conversing, .ended: false
         }
     }
 
@@ -152,7 +166,7 @@ final class Transaction: ExchangeClient {
         switch phase {
         case .exchanging(let source), .leaving(let source, _): source.isPaused = isPaused
         case .conversing(let conversation): conversation.isPaused = isPaused
-        case .parked, .preparing, .leasing, .waiting, .received, .ended: break
+        case .parked, .preparing, .leasing, .waiting, .securing, .received, .ended: break
         }
     }
 
@@ -167,6 +181,10 @@ final class Transaction: ExchangeClient {
         switch old {
         case .parked, .preparing, .leasing, .received, .ended: break
         case .waiting(let waiter): waiter.cancel()
+        case .securing(let securing, let connection):
+            securing.cancel()
+            // One that is secure already is another task's to use.
+            release(connection, mayStay: connection.security != nil)
         case .exchanging(let source), .leaving(let source, _): source.abandon()
         case .conversing(let conversation): conversation.abandon()
         }
@@ -220,6 +238,8 @@ final class Transaction: ExchangeClient {
         do throws(TargetURI.Refusal) {
             let target = try session.pool.target(of: request.url)
             guard transfer.purpose.accepts(target.origin) else { throw .wrongTask(target.origin.scheme) }
+            if target.origin.isSecure, session.tls == nil { throw .secureScheme(target.origin.scheme) }
+            if isUpgraded { task.setCurrentRequest(request) }
             return target
         } catch {
             fail(.url(error))
@@ -229,7 +249,7 @@ final class Transaction: ExchangeClient {
 
     private func findRoute(to target: TargetURI) -> Bool {
         do throws(ProxyFault) {
-            route = try session.proxies.proxy(for: target).map { .proxy($0) } ?? .direct
+            route = try session.proxies.proxy(for: target)?.route ?? .direct
             return true
         } catch {
             fail(.proxy(error))
@@ -265,6 +285,7 @@ final class Transaction: ExchangeClient {
         // The entry for an earlier response is not for this one.
         cacheTransaction = nil
         phase = .exchanging(exchange)
+        calls.trace?.record(.localResponse)
         transfer.deadlines.watchProgress(of: request)
         exchange.isPaused = transfer.isHeld
     }
@@ -346,18 +367,29 @@ final class Transaction: ExchangeClient {
             return begin(body, on: connection, target)
         }
         phase = .leasing
-        let waiter = session.pool.lease(hop, priority: task.priority, fresh: isRetry) { [weak self] result in
-            self?.leased(result, body, target)
+        calls.trace?.waits(for: hop)
+        let limit = transfer.deadlines.dialLimit(of: request)
+        let waiter = session.pool.lease(hop, priority: task.priority, fresh: isRetry, timeLimit: limit, calls: calls) {
+            [weak self] result in self?.leased(result, body, target)
         }
         // The connection may have been provided already.
         if case .leasing = phase { phase = .waiting(waiter) }
     }
 
-    private func leased(_ result: Result<HTTPConnection, DialError>, _ body: OutgoingBody, _ target: TargetURI) {
+    private func leased(
+        _ result: Result<HTTPConnection, ConnectionFailure>, _ body: OutgoingBody, _ target: TargetURI
+    ) {
         switch result {
         case .failure(let error):
             if case .waiting(let waiter) = phase { calls.currentMetrics?.markFailedDial(waiter.dialTimes) }
-            noConnection(error)
+            switch error {
+            case .dial(let error):
+                calls.trace?.record(.dialFailed(reason: error.description))
+                noConnection(error)
+            case .tls(let failure):
+                calls.trace?.record(.dialFailed(reason: failure.explanation.sentence))
+                fail(.tls(failure))
+            }
         case .success(let connection):
             begin(body, on: connection, target)
         }
@@ -372,15 +404,26 @@ final class Transaction: ExchangeClient {
         }
         phase = .parked
         if !settings.isBackground, transfer.deadlines.hasNeverRedialled { calls.reportWaitingForConnectivity() }
+        calls.trace?.record(.redial)
         transfer.deadlines.redial { [weak self] in self?.resume() }
     }
 
     private func begin(_ body: OutgoingBody, on connection: HTTPConnection, _ target: TargetURI) {
+        if let security = connection.security {
+            guard security.isApproved(for: calls) else { return askAbout(security, of: connection) }
+            // The proxy has done its part.
+            route = .direct
+        }
         phase = .exchanging(connection)
+        calls.trace?.connected(connection)
         transfer.deadlines.markProgress()
         switch transfer.purpose {
         case .response:
-            send(body, on: connection, target)
+            if connection.needsTunnel, case .proxy(let proxy) = route {
+                connect(to: target, through: proxy, on: connection)
+            } else {
+                send(body, on: connection, target)
+            }
         case .webSocket:
             if case .proxy(let proxy) = route {
                 connect(to: target, through: proxy, on: connection)
@@ -435,7 +478,9 @@ final class Transaction: ExchangeClient {
         let metrics = calls.currentMetrics
         metrics?.markRequestStart(on: connection, fields: head.fields)
         connection.start(
-            head, encoded: bytes, body: body, metrics: metrics, mayUpgrade: mayUpgrade, client: self)
+            head, encoded: bytes, body: body, metrics: metrics,
+            trace: calls.trace?.exchange(head, byteCount: bytes.count, body, to: request.url, on: connection),
+            mayUpgrade: mayUpgrade, client: self)
     }
 
     /// The head as it goes onto the wire; `nil` when it cannot, and then the transfer has failed.
@@ -544,6 +589,9 @@ final class Transaction: ExchangeClient {
         guard let url = request.url else { return }
         let response = ReceivedResponse(
             response: makeResponse(head, from: url), head: head, framing: framing, source: source)
+        // A proxy that refuses a tunnel does not speak for the server.
+        guard !isConnecting else { return decideOnTunnel(response) }
+        learnSecurity(of: head, from: url, source)
         guard let storing = storeCookies(of: head, from: url) else { return decide(response) }
         transfer.hold(.deciding)
         Worker.shared.run(on: .userCode, storing) { [weak self] _ in
@@ -562,6 +610,7 @@ final class Transaction: ExchangeClient {
         if peer == nil {
             CacheLoader.invalidate(head, to: request, in: session)
             if let cacheTransaction { circumstances.cache = cacheTransaction.judge(head) }
+            calls.trace?.cache(circumstances.cache)
             circumstances.upload = turnOfUpload(after: head)
         }
         let decision = ResponseDecision(head, framing: response.framing, in: circumstances)
@@ -597,11 +646,13 @@ final class Transaction: ExchangeClient {
             return proceed(to: next)
         }
         phase = .parked
-        if case .closedBeforeResponse = failure, source.isReused, !isRetry, request.method.isIdempotent,
-            bodyPreparer.canPrepareAgain
+        if case .closedBeforeResponse(let error) = failure, source.isReused, !isRetry, request.method.isIdempotent,
+            bodyPreparer.canPrepareAgain, error.map({ [ECONNRESET, EPIPE].contains($0.code) }) ?? true
         {
-            // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again.
+            // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again. One that has timed out or
+            // has no route any more was not closed: the network is gone, and a new connection would only wait again.
             isRetry = true
+            calls.trace?.record(.retry(.idleConnectionClosed))
             return proceed()
         }
         fail(.exchange(failure))
@@ -615,6 +666,7 @@ final class Transaction: ExchangeClient {
         guard head.fields.contains(.setCookie), request.httpShouldHandleCookies, head.status != 407,
             let storage = session.settings.httpCookieStorage
         else { return nil }
+        calls.trace?.cookies(in: head.fields)
         let policy = session.settings.httpCookieAcceptPolicy
         let store: @Sendable () -> Void = { [document = request.mainDocumentURL] in
             storage.storeCookies(in: head.fields, from: url, mainDocumentURL: document, policy: policy)
@@ -635,12 +687,16 @@ final class Transaction: ExchangeClient {
     private func circumstances(of origin: ResponseDecision.Provenance) -> ResponseDecision.Circumstances {
         ResponseDecision.Circumstances(
             request: request, origin: origin, proxy: route.challenger, redirects: history.redirects,
+            maximumRedirects: maximumRedirects,
             storage: transfer.storageState, refusal: refusal)
     }
+
+    private var maximumRedirects: Int { max(0, session.settings.limits.redirects) }
 
     /// Why a response is a failure where another protocol was asked for.
     private var refusal: ((_ status: Int) -> TransferFailure)? {
         switch (transfer.purpose, message) {
+        case (.response, .connect): { .tls(.tunnelRefused(status: $0)) }
         case (.response, _): nil
         case (.stream, _): { .stream(.tunnelRefused(status: $0)) }
         case (.webSocket, .handshake): { .webSocket(.refused(status: $0)) }
@@ -657,7 +713,8 @@ final class Transaction: ExchangeClient {
 
     /// A protocol's response redirects to another request.
     func receiveRedirect(_ response: ReceivedResponse, to next: URLRequest) {
-        guard history.redirects < Redirect.limit else { return fail(.tooManyRedirects) }
+        let limit = maximumRedirects
+        guard history.redirects < limit else { return fail(.tooManyRedirects(limit: limit)) }
         ResponseHandler(response, to: self, of: transfer).carryOut(.redirect(next))
     }
 
@@ -705,6 +762,7 @@ final class Transaction: ExchangeClient {
     func sendWithoutExpectation(after response: ReceivedResponse) {
         var next = request
         next.setValue(nil, forHTTPHeaderField: "Expect")
+        calls.trace?.record(.retry(.expectationFailed))
         leave(response, for: next, history)
     }
 
@@ -716,12 +774,14 @@ final class Transaction: ExchangeClient {
     /// The request that the response redirects to follows.
     func follow(_ next: URLRequest, after response: ReceivedResponse) {
         calls.countRedirect()
+        calls.trace?.redirect(to: next)
         leave(response, for: next, history.redirected)
     }
 
     /// The same request follows, with these credentials.
     func authenticate(_ login: Login, to peer: AuthenticationPeer, after response: ReceivedResponse) {
         authenticator.prepare(login, for: peer)
+        calls.trace?.login(to: peer)
         leave(response, for: request, history)
     }
 
@@ -788,12 +848,14 @@ final class Transaction: ExchangeClient {
     /// the request the server cannot send a wrong one.
     func requestWhole() {
         transfer.storage?.forgetPoint()
+        calls.trace?.record(.retry(.wholeResource))
         repeatRequest()
     }
 
     /// The rest is requested once more, on condition that it is of the version there is.
     func requestRestOfSame() {
         transfer.storage?.requireMatch()
+        calls.trace?.record(.retry(.restOfSameVersion))
         repeatRequest()
     }
 
@@ -814,6 +876,7 @@ final class Transaction: ExchangeClient {
     /// The same request follows, for what the response did not bring.
     func requestRest() {
         phase = .ended
+        calls.trace?.record(.retry(.nextPart))
         transfer.load(request, history.followed(from: request, to: request, authenticator))
     }
 
@@ -908,7 +971,7 @@ final class Transaction: ExchangeClient {
     // MARK: The connection becomes a stream
 
     /// Gives the response's connection to a stream task. False when there is none.
-    func surrender(_ response: ReceivedResponse) -> (transport: any Transport, surplus: [UInt8])? {
+    func surrender(_ response: ReceivedResponse) -> (transport: any LoopTransport, surplus: [UInt8])? {
         guard let surrendered = response.source.surrender() else { return nil }
         cacheTransaction = nil
         phase = .parked
@@ -951,14 +1014,19 @@ final class Transaction: ExchangeClient {
     }
 
     func exchange(
-        _ source: any ResponseSource, didSwitchTo transport: any Transport, with head: ResponseHead, surplus: [UInt8]
+        _ source: any ResponseSource, didSwitchTo transport: any LoopTransport, with head: ResponseHead,
+        surplus: [UInt8]
     ) {
+        if let connection = source as? HTTPConnection, connection.needsTunnel {
+            return secure(connection, received: surplus)
+        }
         switch (transfer.purpose, message) {
         case (.response, _):
             receiveSwitch(to: transport, head, surplus)
         case (.stream(let stream), _):
             open(stream, over: transport, received: surplus)
         case (.webSocket(let webSocket), .handshake(let handshake)):
+            if let url = request.url { learnSecurity(of: head, from: url, source) }
             guard let url = request.url, let storing = storeCookies(of: head, from: url) else {
                 return finish(handshake, of: webSocket, over: transport, head, surplus)
             }
@@ -973,15 +1041,94 @@ final class Transaction: ExchangeClient {
 
     /// The server speaks the protocol that the request asked for. That is a response without a body, unless the delegate
     /// wants the connection.
-    private func receiveSwitch(to transport: any Transport, _ head: ResponseHead, _ surplus: [UInt8]) {
+    private func receiveSwitch(to transport: any LoopTransport, _ head: ResponseHead, _ surplus: [UInt8]) {
         let source = SwitchedConnection(transport, surplus, client: self)
         phase = .exchanging(source)
         exchange(source, didReceive: head, framing: .none)
         source.endUnlessPaused()
     }
 
+    // MARK: Secure connections
+
+    /// Whether the response is that of a proxy, to the request for a tunnel.
+    private var isConnecting: Bool {
+        if case .connect = message { return true }
+        return false
+    }
+
+    /// A proxy has not opened a tunnel: it may want credentials.
+    private func decideOnTunnel(_ response: ReceivedResponse) {
+        if response.head.status == 407 { return decide(response) }
+        authenticator.concludeRound(response.head, asking: nil, in: session)
+        guard let refusal else { return }
+        ResponseHandler(response, to: self, of: transfer).carryOut(.fail(refusal(response.head.status)))
+    }
+
+    /// RFC 6797 §8.1: a server may ask to be reached over secure connections alone.
+    private func learnSecurity(of head: ResponseHead, from url: URL, _ source: any ResponseSource) {
+        guard session.tls != nil, let connection = source as? HTTPConnection, connection.security?.isTrusted == true,
+            let field = StrictTransportSecurity(head.fields)
+        else { return }
+        session.secureHosts.take(field, from: url)
+    }
+
+    /// The proxy has connected to the server, which has to prove who it is.
+    private func secure(_ connection: HTTPConnection, received surplus: [UInt8]) {
+        guard let target = try? TargetURI(request.url), let tls = session.tls else {
+            phase = .parked
+            return session.pool.release(connection, mayStay: false)
+        }
+        transfer.deadlines.markProgress()
+        let securing = Securing(
+            connection.transport, received: surplus, to: SecureServer(target.origin), with: tls, asking: calls
+        ) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success((let transport, let security)):
+                connection.becomeSecure(transport, security)
+                self.calls.beginMetrics(of: self.request)
+                self.secured(connection)
+            case .failure(let failure):
+                self.phase = .parked
+                self.session.pool.release(connection, mayStay: false)
+                self.fail(.tls(failure))
+            }
+        }
+        phase = .securing(securing, connection)
+    }
+
+    /// A connection that other tasks have used: the delegate of this one may not have been asked about its server.
+    private func askAbout(_ security: ConnectionSecurity, of connection: HTTPConnection) {
+        phase = .preparing
+        connection.hold()
+        let securing = Securing(asking: calls, about: security) { [weak self] failure in
+            guard let self else { return }
+            guard let failure else { return self.secured(connection) }
+            self.phase = .parked
+            self.release(connection, mayStay: true)
+            self.fail(.tls(failure))
+        }
+        // The answer may have come already.
+        if case .preparing = phase, securing.isAsking { phase = .securing(securing, connection) }
+    }
+
+    /// The connection may carry the request now, unless the task is suspended: then another connection will.
+    private func secured(_ connection: HTTPConnection) {
+        guard !transfer.isSuspended, let target = try? TargetURI(request.url), let body = preparedBody() else {
+            phase = .parked
+            return release(connection, mayStay: true)
+        }
+        begin(body, on: connection, target)
+    }
+
+    /// Gives up a connection that was to carry the request.
+    private func release(_ connection: HTTPConnection, mayStay: Bool) {
+        connection.updateInterest()
+        session.pool.release(connection, mayStay: mayStay)
+    }
+
     /// The proxy has connected: the handshake goes the same way.
-    private func sendHandshake(throughTunnel transport: any Transport) {
+    private func sendHandshake(throughTunnel transport: any LoopTransport) {
         guard let target = try? TargetURI(request.url) else { return transport.close() }
         route = .direct
         let connection = session.pool.adopt(transport, as: .server(target.origin))
@@ -991,7 +1138,7 @@ final class Transaction: ExchangeClient {
     }
 
     private func finish(
-        _ handshake: WebSocketHandshake, of webSocket: WebSocketConversation, over transport: any Transport,
+        _ handshake: WebSocketHandshake, of webSocket: WebSocketConversation, over transport: any LoopTransport,
         _ head: ResponseHead, _ surplus: [UInt8]
     ) {
         guard let url = request.url else { return transport.close() }
@@ -1016,27 +1163,10 @@ final class Transaction: ExchangeClient {
         }
     }
 
-    func open(_ stream: StreamConversation, over transport: any Transport, received bytes: [UInt8]) {
+    func open(_ stream: StreamConversation, over transport: any LoopTransport, received bytes: [UInt8]) {
         phase = .conversing(stream)
         task.startCountingStream()
         stream.isPaused = transfer.isHeld
         stream.open(transport, received: bytes, limits: session.pool.limits, for: StreamUpgrade(transfer))
-    }
-}
-
-extension DialError {
-    /// Whether the reason may pass: there is no network, no route to the host, no response from the resolver, or no listener.
-    /// What this process lacks (descriptors, permission) is another matter.
-    var isTransient: Bool {
-        switch self {
-        case .resolve:
-            return true
-        case .connect(let failures):
-            let passing: Set<Int32> = [
-                ENETUNREACH, ENETDOWN, EHOSTUNREACH, EHOSTDOWN, ECONNREFUSED, ECONNRESET, ETIMEDOUT, EADDRNOTAVAIL,
-                ENOENT,
-            ]
-            return failures.allSatisfy { passing.contains($0.error.code) }
-        }
     }
 }

@@ -81,10 +81,13 @@ struct TransactionHistory {
 enum Route {
     case direct
     case proxy(HTTPProxy)
+    /// The server, over a connection that the proxy has made.
+    case socks(SOCKSProxy)
 
+    /// Whether the request is sent to a proxy, and not to its server.
     var isProxy: Bool {
         switch self {
-        case .direct: false
+        case .direct, .socks: false
         case .proxy: true
         }
     }
@@ -93,14 +96,16 @@ enum Route {
     func nextHop(to target: TargetURI) -> NextHop {
         switch self {
         case .direct: .server(target.origin)
+        case .proxy(let proxy) where target.origin.isSecure: .tunnel(target.origin, through: proxy.endpoint)
         case .proxy(let proxy): .proxy(proxy.endpoint)
+        case .socks(let proxy): .socks(proxy, target.origin)
         }
     }
 
     /// The peer that may ask for credentials before the server does.
     var challenger: AuthenticationPeer? {
         switch self {
-        case .direct: nil
+        case .direct, .socks: nil
         case .proxy(let proxy): .proxy(proxy.endpoint)
         }
     }
@@ -109,6 +114,7 @@ enum Route {
         switch self {
         case .direct: .dial(error)
         case .proxy(let proxy): .proxyDial(proxy.endpoint, error)
+        case .socks(let proxy): .proxyDial(proxy.endpoint, error)
         }
     }
 }

@@ -85,6 +85,24 @@ final class StreamUpgrade: StreamConversationClient {
         transfer.fail(.stream(failure))
     }
 
+    func secureStream(
+        _ transport: any LoopTransport, received bytes: [UInt8],
+        completion: @escaping @NetworkActor (Result<SecureTransport, TLSFailure>) -> Void
+    ) -> Securing? {
+        guard let tls = transfer.session.tls, let url = transfer.request.url, let origin = Origin(url) else {
+            return nil
+        }
+        transfer.deadlines.markProgress()
+        return Securing(
+            transport, received: bytes, to: SecureServer(streamTo: origin.endpoint), with: tls, asking: transfer.calls
+        ) { [transfer] result in
+            if case .success((_, let security)) = result {
+                transfer.calls.currentMetrics?.setSecurity(security, isNew: true)
+            }
+            completion(result.map(\.0))
+        }
+    }
+
     /// The connection is the delegate's from now on.
     ///
     /// - Parameter bytes: What has arrived and was not read.

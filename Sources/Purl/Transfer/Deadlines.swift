@@ -32,10 +32,13 @@ final class Deadlines {
     /// Fires when dialling is tried again, or the next request follows.
     private var redial: SessionTimer?
     private var redials = 0
+    /// `nil` where the session allows any rate.
+    private let rateFloor: RateFloor?
 
     init(_ session: URLSession) {
         self.session = session
         clock = session.settings.clock
+        rateFloor = session.settings.limits.lowestRate.map { RateFloor($0, clock: session.settings.clock) }
         lastProgress = clock.now
     }
 
@@ -97,6 +100,7 @@ final class Deadlines {
     func begin(_ request: URLRequest) {
         end = clock.now + Self.duration(session.settings.timeoutIntervalForResource)
         watchProgress(of: request)
+        if let transfer { rateFloor?.start(transfer) }
     }
 
     /// From now on progress is expected.
@@ -114,6 +118,15 @@ final class Deadlines {
     func progressLimit(of request: URLRequest) -> TimeInterval {
         request.timeoutInterval == URLRequest.defaultTimeoutInterval
             ? session.settings.timeoutIntervalForRequest : request.timeoutInterval
+    }
+
+    /// How long a connection for a request that is dialled now may take; `nil` without a limit, and where a test's clock
+    /// measures it.
+    func dialLimit(of request: URLRequest) -> Duration? {
+        guard clock.custom == nil else { return nil }
+        var limit = Self.duration(progressLimit(of: request))
+        if let end { limit = min(limit, end - clock.now) }
+        return limit < Self.noLimit ? limit : nil
     }
 
     private func startWatch(after delay: Duration) {
@@ -149,12 +162,15 @@ final class Deadlines {
         stopRedialling()
         watch?.cancel()
         watch = nil
+        rateFloor?.stop()
         transfer = nil
     }
 
     /// Seconds as users give them, which may be anything: infinite, not a number, or zero and less for "no limit".
     nonisolated static func duration(_ seconds: TimeInterval) -> Duration {
-        guard seconds > 0, seconds < 1_000_000_000 else { return .seconds(1_000_000_000) }
+        guard seconds > 0, seconds < 1_000_000_000 else { return noLimit }
         return .milliseconds(Int64((seconds * 1000).rounded(.up)))
     }
+
+    private nonisolated static let noLimit = Duration.seconds(1_000_000_000)
 }

@@ -15,6 +15,8 @@ final class DelegateCalls {
     let session: URLSession
     /// The task that users know the transfer by.
     private(set) var task: URLSessionTask
+    /// Records the transfer, if anything does.
+    private(set) var trace: TaskTrace?
     /// The requests so far; `nil` while there is no delegate that could receive them.
     private var metrics: TaskMetricsCollector?
     private var redirectsFollowed = 0
@@ -24,6 +26,21 @@ final class DelegateCalls {
     init(_ task: URLSessionTask, _ session: URLSession) {
         self.task = task
         self.session = session
+        trace = task.taskTrace
+    }
+
+    /// Puts a call into the delegate queue.
+    private func enqueue(_ method: TransferTrace.DelegateMethod, _ call: @escaping DelegateQueue.Call) {
+        if let trace { return session.queue.enqueue(trace.tracing(method, call)) }
+        session.queue.enqueue(call)
+    }
+
+    /// The one answer to a question.
+    private func single<Answer>(
+        _ method: TransferTrace.DelegateMethod, _ answer: @escaping @Sendable @NetworkActor (Answer) -> Void
+    ) -> SingleAnswer<Answer> {
+        if let trace { return SingleAnswer(trace.tracingAnswer(of: method, answer)) }
+        return SingleAnswer(answer)
     }
 
     // MARK: Which delegates there are
@@ -52,8 +69,8 @@ final class DelegateCalls {
         _ response: HTTPURLResponse, _ next: URLRequest,
         answer: @escaping @Sendable @NetworkActor (URLRequest?) -> Void
     ) {
-        let once = SingleAnswer(answer)
-        session.queue.enqueue { [task, session] in
+        let once = single(.willPerformHTTPRedirection, answer)
+        enqueue(.willPerformHTTPRedirection) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give(next) }
             delegate.urlSession(
                 session, task: task, willPerformHTTPRedirection: response, newRequest: next,
@@ -70,8 +87,8 @@ final class DelegateCalls {
         _ response: URLResponse,
         answer: @escaping @Sendable @NetworkActor (URLSession.ResponseDisposition) -> Void
     ) {
-        let once = SingleAnswer(answer)
-        session.queue.enqueue { [task, session] in
+        let once = single(.didReceiveResponse, answer)
+        enqueue(.didReceiveResponse) { [task, session] in
             guard let delegate = task.dataDelegate, let dataTask = task as? URLSessionDataTask else {
                 return once.give(.allow)
             }
@@ -90,7 +107,9 @@ final class DelegateCalls {
         _ space: URLProtectionSpace, refused: URLCredential?, failures: Int, _ response: URLResponse,
         answer: @escaping ChallengeAnswer
     ) {
-        let once = SingleAnswer<ChallengeSender.Decision> { answer($0.disposition, $0.credential) }
+        let once = single(.didReceiveChallenge) { (decision: ChallengeSender.Decision) in
+            answer(decision.disposition, decision.credential)
+        }
         let challenge = URLAuthenticationChallenge(
             protectionSpace: space, proposedCredential: refused, previousFailureCount: failures,
             failureResponse: response, error: nil, sender: ChallengeSender(once))
@@ -99,11 +118,14 @@ final class DelegateCalls {
 
     /// Asks about a challenge that a `URLProtocol` has made.
     func ask(_ challenge: URLAuthenticationChallenge, answer: @escaping ChallengeAnswer) {
-        ask(challenge, SingleAnswer<ChallengeSender.Decision> { answer($0.disposition, $0.credential) })
+        let once = single(.didReceiveChallenge) { (decision: ChallengeSender.Decision) in
+            answer(decision.disposition, decision.credential)
+        }
+        ask(challenge, once)
     }
 
     private func ask(_ challenge: URLAuthenticationChallenge, _ once: SingleAnswer<ChallengeSender.Decision>) {
-        session.queue.enqueue { [task, session] in
+        enqueue(.didReceiveChallenge) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give((.performDefaultHandling, nil)) }
             delegate.urlSession(
                 session, task: task, didReceive: challenge, completionHandler: { once.give(($0, $1)) })
@@ -111,8 +133,8 @@ final class DelegateCalls {
     }
 
     func askForBodyStream(answer: @escaping @Sendable @NetworkActor (BodyStream?) -> Void) {
-        let once = SingleAnswer(answer)
-        session.queue.enqueue { [task, session] in
+        let once = single(.needNewBodyStream, answer)
+        enqueue(.needNewBodyStream) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give(nil) }
             delegate.urlSession(
                 session, task: task, needNewBodyStream: { stream in once.give(stream.map { BodyStream($0) }) })
@@ -121,8 +143,8 @@ final class DelegateCalls {
 
     /// Asks for a stream of a body's bytes from an offset on.
     func askForBodyStream(from offset: Int64, answer: @escaping @Sendable @NetworkActor (BodyStream?) -> Void) {
-        let once = SingleAnswer(answer)
-        session.queue.enqueue { [task, session] in
+        let once = single(.needNewBodyStreamFrom, answer)
+        enqueue(.needNewBodyStreamFrom) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give(nil) }
             delegate.urlSession(
                 session, task: task, needNewBodyStreamFrom: offset,
@@ -134,8 +156,10 @@ final class DelegateCalls {
         _ request: URLRequest,
         answer: @escaping @Sendable @NetworkActor (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     ) {
-        let once = SingleAnswer<(URLSession.DelayedRequestDisposition, URLRequest?)> { answer($0.0, $0.1) }
-        session.queue.enqueue { [task, session] in
+        let once = single(.willBeginDelayedRequest) { (value: (URLSession.DelayedRequestDisposition, URLRequest?)) in
+            answer(value.0, value.1)
+        }
+        enqueue(.willBeginDelayedRequest) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give((.continueLoading, nil)) }
             delegate.urlSession(
                 session, task: task, willBeginDelayedRequest: request, completionHandler: { once.give(($0, $1)) })
@@ -146,7 +170,7 @@ final class DelegateCalls {
     func askAboutCaching(
         _ proposed: CachedURLResponse, store: @escaping @Sendable (CachedURLResponse, URLSessionDataTask) -> Void
     ) {
-        session.queue.enqueue { [task, session] in
+        enqueue(.willCacheResponse) { [task, session] in
             guard let dataTask = task as? URLSessionDataTask else { return }
             guard let delegate = task.dataDelegate else { return store(proposed, dataTask) }
             let isAnswered = Mutex(false)
@@ -166,20 +190,20 @@ final class DelegateCalls {
     /// Reports that the transfer waits for connectivity.
     func reportWaitingForConnectivity() {
         guard hasTaskDelegate else { return }
-        session.queue.enqueue { [task, session] in
+        enqueue(.taskIsWaitingForConnectivity) { [task, session] in
             task.taskDelegate?.urlSession(session, taskIsWaitingForConnectivity: task)
         }
     }
 
     /// Reports that an upload starts over, and why it could not be resumed.
     func reportRestart(_ reason: any Error) {
-        session.queue.enqueue { [task, session] in
+        enqueue(.willRestartUpload) { [task, session] in
             task.taskDelegate?.urlSession(session, task: task, willRestartUploadBecause: reason)
         }
     }
 
     func reportInterim(_ response: HTTPURLResponse) {
-        session.queue.enqueue { [task, session] in
+        enqueue(.didReceiveInformationalResponse) { [task, session] in
             task.taskDelegate?.urlSession(session, task: task, didReceiveInformationalResponse: response)
         }
     }
@@ -188,7 +212,7 @@ final class DelegateCalls {
     ///
     /// - Parameter drained: There is room again after the mailbox was full.
     func deliverData(from mailbox: ByteMailbox, drained: @escaping @Sendable @NetworkActor () -> Void) {
-        session.queue.enqueue { [task, session] in
+        enqueue(.didReceiveData) { [task, session] in
             guard let data = mailbox.takeAndSleep() else { return }
             if let dataTask = task as? URLSessionDataTask {
                 task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
@@ -209,7 +233,7 @@ final class DelegateCalls {
         task.updateCounts { $0.sent += count }
         guard reportsProgress, bytesSent.add(count) else { return }
         let expected = task.countOfBytesExpectedToSend
-        session.queue.enqueue { [task, session, bytesSent] in
+        enqueue(.didSendBodyData) { [task, session, bytesSent] in
             let (bytes, total) = bytesSent.take()
             task.taskDelegate?.urlSession(
                 session, task: task, didSendBodyData: bytes, totalBytesSent: total, totalBytesExpectedToSend: expected)
@@ -218,7 +242,7 @@ final class DelegateCalls {
 
     func reportWritten(_ count: Int64) {
         guard reportsProgress, let download = downloadTask, bytesWritten.add(count) else { return }
-        session.queue.enqueue { [session, bytesWritten] in
+        enqueue(.didWriteData) { [session, bytesWritten] in
             let (bytes, total) = bytesWritten.take()
             download.downloadDelegate?.urlSession(
                 session, downloadTask: download, didWriteData: bytes, totalBytesWritten: total,
@@ -233,7 +257,7 @@ final class DelegateCalls {
 
     func reportResumed(at offset: Int64, expected: Int64) {
         guard reportsProgress, let download = downloadTask else { return }
-        session.queue.enqueue { [session] in
+        enqueue(.didResumeAtOffset) { [session] in
             download.downloadDelegate?.urlSession(
                 session, downloadTask: download, didResumeAtOffset: offset, expectedTotalBytes: expected)
         }
@@ -243,7 +267,7 @@ final class DelegateCalls {
     func callWebSocketDelegate(
         _ call: @escaping @Sendable (any URLSessionWebSocketDelegate, URLSession, URLSessionWebSocketTask) -> Void
     ) {
-        session.queue.enqueue { [task, session] in
+        enqueue(.webSocket) { [task, session] in
             guard let task = task as? URLSessionWebSocketTask, let delegate = task.webSocketDelegate else { return }
             call(delegate, session, task)
         }
@@ -253,7 +277,7 @@ final class DelegateCalls {
     func callStreamDelegate(
         _ call: @escaping @Sendable (any URLSessionStreamDelegate, URLSession, URLSessionStreamTask) -> Void
     ) {
-        session.queue.enqueue { [task, session] in
+        enqueue(.stream) { [task, session] in
             guard let task = task as? URLSessionStreamTask, let delegate = task.streamDelegate else { return }
             call(delegate, session, task)
         }
@@ -267,6 +291,7 @@ final class DelegateCalls {
     func replaceTask(by new: URLSessionTask) -> Bool {
         task.handTransfer(to: new)
         task = new
+        trace = new.taskTrace
         return new.isCancelled
     }
 
@@ -277,7 +302,7 @@ final class DelegateCalls {
         of old: URLSessionTask,
         _ call: @escaping @Sendable (any URLSessionDataDelegate, URLSession, URLSessionDataTask) -> Void
     ) {
-        session.queue.enqueue { [session] in
+        enqueue(.didBecome) { [session] in
             old.forgetSuccessor()
             if let dataTask = old as? URLSessionDataTask, let delegate = old.dataDelegate {
                 call(delegate, session, dataTask)
@@ -318,18 +343,21 @@ final class DelegateCalls {
         let created = task.created
         let ended = EventLoop.shared.now
         let records = metrics?.finish() ?? []
-        return { [task, session, redirectsFollowed] in
+        let call: DelegateQueue.Call = { [task, session, redirectsFollowed] in
             guard let delegate = task.taskDelegate else { return }
             let metrics = URLSessionTaskMetrics(records, created: created, ended: ended, redirects: redirectsFollowed)
             delegate.urlSession(session, task: task, didFinishCollecting: metrics)
         }
+        // Not with `??`: that would wrap the call twice where there is no trace.
+        guard let trace else { return call }
+        return trace.tracing(.didFinishCollecting, call)
     }
 
     // MARK: The last calls
 
     /// Calls the handler that waits for resume data.
     func deliverResumeData(_ data: Data?, to handler: @escaping @Sendable (Data?) -> Void) {
-        session.queue.enqueue { handler(data) }
+        enqueue(.resumeDataHandler) { handler(data) }
     }
 
     /// The last calls of the task: its result, or its failure.
@@ -342,7 +370,10 @@ final class DelegateCalls {
         let deliverMetrics = metricsCall()
         switch task.consumer {
         case .delegate:
-            session.queue.enqueue { [task] in task.callDelegateLast(failure, file: file, metrics: deliverMetrics) }
+            let traced = trace.map { TracedLastCalls($0, hasFile: failure == nil && file != nil) }
+            session.queue.enqueue { [task] in
+                task.callDelegateLast(failure, file: file, metrics: deliverMetrics, traced: traced)
+            }
         case .bytes(let stream):
             deliver(.inline, after: deliverMetrics) { [task] in
                 stream.close(task.conclude(failure))
@@ -356,7 +387,7 @@ final class DelegateCalls {
             }
         case .file(let handler, let delivery):
             if failure == nil, let file, let download = downloadTask, download.downloadDelegate != nil {
-                session.queue.enqueue { [session] in
+                enqueue(.didFinishDownloading) { [session] in
                     guard !download.isCancelled else { return }
                     download.downloadDelegate?
                         .urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
@@ -389,8 +420,11 @@ final class DelegateCalls {
     ) {
         if let first { session.queue.enqueue(first) }
         switch delivery {
-        case .inline where first == nil || task.delegate == nil: NetworkActor.afterTurn(call)
-        case .queue, .inline: session.queue.enqueue(call)
+        case .inline where first == nil || task.delegate == nil:
+            guard let trace else { return NetworkActor.afterTurn(call) }
+            NetworkActor.afterTurn(trace.tracing(.continuation, on: .caller, call))
+        case .inline: enqueue(.continuation, call)
+        case .queue: enqueue(.completionHandler, call)
         }
     }
 }

@@ -61,9 +61,11 @@ extension SystemError {
 
 extension Error {
     /// The error as `NSUnderlyingErrorKey` carries it: a failed system call becomes its POSIX error, every other stays
-    /// itself, so that a sink's owner finds what the sink threw.
+    /// itself, so that the owner of a sink or a connector finds what it threw.
     var asUnderlying: any Error {
+        if let thrown = self as? ThrownError { return thrown.error }
         guard let system = self as? SystemError else { return self }
+        if let cause = system.cause { return cause.error }
         return NSError(
             domain: NSPOSIXErrorDomain, code: Int(system.code),
             userInfo: [NSLocalizedDescriptionKey: system.description])

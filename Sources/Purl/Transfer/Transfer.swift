@@ -159,7 +159,8 @@ final class Transfer {
     // MARK: Messages from the task
 
     func resume() {
-        holds.remove(.suspended)
+        calls.trace?.message(.resume)
+        if holds.remove(.suspended) != nil { calls.trace?.release(.suspended) }
         conversation?.isPaused = isHeld
         deadlines.markProgress()
         switch phase {
@@ -172,7 +173,8 @@ final class Transfer {
     }
 
     func suspend() {
-        holds.insert(.suspended)
+        calls.trace?.message(.suspend)
+        if holds.insert(.suspended).inserted { calls.trace?.hold(.suspended) }
         conversation?.isPaused = true
         deadlines.stopRedialling()
         guard case .loading = phase else { return }
@@ -189,12 +191,14 @@ final class Transfer {
     }
 
     func cancel() {
+        calls.trace?.message(.cancel)
         fail(.cancelled)
     }
 
     /// Cancels; the handler receives the resume data before the completion is delivered. A transfer that has the whole
     /// body already is not cancelled any more: its file is delivered.
     func cancelProducingResumeData(_ handler: @escaping @Sendable (Data?) -> Void) {
+        calls.trace?.message(.cancelByProducingResumeData)
         if phase.after(.fail) == nil {
             calls.deliverResumeData(nil, to: handler)
         } else {
@@ -292,6 +296,7 @@ final class Transfer {
             upload?.isBegun != true, let next = transaction.repeated()
         else { return false }
         calls.currentMetrics?.markEnd()
+        calls.trace?.record(.retry(.timedOut))
         transaction.abandon()
         self.transaction = next
         if let storage, receiver != nil {
@@ -419,12 +424,12 @@ final class Transfer {
 
     /// Reads no more until the hold is released.
     func hold(_ hold: ReadHolds) {
-        holds.insert(hold)
+        if holds.insert(hold).inserted { calls.trace?.hold(hold) }
         updateFlow()
     }
 
     func release(_ hold: ReadHolds) {
-        holds.remove(hold)
+        if holds.remove(hold) != nil { calls.trace?.release(hold) }
         updateFlow()
     }
 
@@ -438,7 +443,7 @@ final class Transfer {
     ///
     /// - Parameter effect: What follows from the answer; bytes are read again after it, unless it asks another question.
     func continueAfterDecision(_ effect: () -> Void) {
-        holds.remove(.deciding)
+        if holds.remove(.deciding) != nil { calls.trace?.release(.deciding) }
         effect()
         updateFlow()
     }
@@ -577,6 +582,7 @@ final class Transfer {
     /// The one end of every transfer, but that of a stream whose connection goes to the delegate.
     private func conclude(_ failure: (any Error)?) {
         guard advance(.conclude) else { return }
+        calls.trace?.completed(failure)
         receiver?.conclude()
         detach()
         conversation?.conclude(failure)
@@ -589,6 +595,7 @@ final class Transfer {
     /// - Parameter bytes: What has arrived and was not read.
     func conclude(capturing connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
         guard advance(.finish), advance(.conclude) else { return }
+        calls.trace?.completed(nil)
         calls.currentMetrics?.markEnd()
         detach()
         conversation?.conclude(nil)

@@ -40,7 +40,11 @@ enum TransferFailure: Error {
     case stalled(seconds: TimeInterval)
     /// All of `timeoutIntervalForResource` is used.
     case tookTooLong(seconds: TimeInterval)
-    case tooManyRedirects
+    /// The transfer was slower than the session allows.
+    case tooSlow(URLSessionConfiguration.LowestRate)
+    /// The body is too large to be collected in memory.
+    case oversizedBody(limit: Int)
+    case tooManyRedirects(limit: Int)
     case redirectToNowhere(String)
     /// From a host, or another socket, to a Unix-domain socket.
     case redirectToLocalSocket(URL)
@@ -60,6 +64,8 @@ enum TransferFailure: Error {
     case dataURL(DataURL.Fault)
     case webSocket(WebSocketFailure)
     case stream(StreamFailure)
+    /// There is no secure connection, or none that may be used.
+    case tls(TLSFailure)
     /// A resumable upload cannot continue.
     case upload(UploadFault)
     /// A protocol of the user's own has failed with this error.
@@ -97,7 +103,9 @@ enum TransferFailure: Error {
     /// Whether the server could not be reached, or did not respond.
     var isUnreachability: Bool {
         switch self {
-        case .dial, .proxyDial, .stalled, .exchange(.closedBeforeResponse), .exchange(.closedDuringResponse): true
+        case .dial, .proxyDial, .stalled, .exchange(.closedBeforeResponse), .exchange(.closedDuringResponse),
+            .exchange(.truncated):
+            true
         default: false
         }
     }
@@ -109,7 +117,7 @@ enum TransferFailure: Error {
     ///   - resumeData: What it takes to resume, where that is possible.
     func urlError(for url: URL?, resumeData: ErrorResumeData? = nil) -> URLError {
         let (code, sentence, underlying) = explanation
-        var info: [String: Any] = [:]
+        var info = thrownByConnector?.userInfo ?? [:]
         if let url = refusedURL ?? url {
             info[NSURLErrorFailingURLErrorKey] = url
             // The value of NSURLErrorFailingURLStringErrorKey, which is deprecated and still read by `failureURLString`. It
@@ -121,6 +129,9 @@ enum TransferFailure: Error {
             let reason = URLError.BackgroundTaskCancelledReason.userForceQuitApplication
             info[NSURLErrorBackgroundTaskCancelledReasonKey] = reason.rawValue
         }
+        if case .tls(let failure) = self, let trust = failure.trust {
+            info[NSURLErrorFailingURLPeerTrustErrorKey] = trust
+        }
         if let entry = resumeData?.entry { info[entry.key] = entry.value }
         // A sentence may quote what the server sent.
         return URLError(code, reason: URLPassword.hidden(in: sentence), userInfo: info)
@@ -130,6 +141,14 @@ enum TransferFailure: Error {
     private var refusedURL: URL? {
         if case .redirectToLocalSocket(let url) = self { return url }
         return nil
+    }
+
+    /// The error of a connector or a resolver, where it is the transfer's own.
+    private var thrownByConnector: URLError? {
+        switch self {
+        case .dial(let error), .proxyDial(_, let error): error.thrown as? URLError
+        default: nil
+        }
     }
 
     private typealias Explanation = (code: URLError.Code, sentence: String, underlying: (any Error)?)
@@ -166,6 +185,7 @@ enum TransferFailure: Error {
         case .dial(let error): Self.explain(error)
         case .proxy(let fault):
             (.cannotConnectToHost, "The proxy cannot be used: \(fault).", fault)
+        case .proxyDial(_, let error) where thrownByConnector != nil: Self.explain(error)
         case .proxyDial(let endpoint, let error):
             (
                 .cannotConnectToHost,
@@ -178,8 +198,19 @@ enum TransferFailure: Error {
             (.timedOut, "The transfer made no progress for \(Self.text(seconds)).", nil)
         case .tookTooLong(let seconds):
             (.timedOut, "The transfer took more than the \(Self.text(seconds)) it had in all.", nil)
-        case .tooManyRedirects:
-            (.httpTooManyRedirects, "The server redirected more than \(Redirect.limit) times.", nil)
+        case .tooSlow(let rate):
+            (
+                .timedOut,
+                "The transfer moved fewer than \(rate.bytesPerSecond) bytes a second for \(Self.text(rate.interval)).",
+                nil
+            )
+        case .oversizedBody(let limit):
+            (
+                .dataLengthExceedsMaximum, "The body has more than the \(limit) bytes that may be collected in memory.",
+                nil
+            )
+        case .tooManyRedirects(let limit):
+            (.httpTooManyRedirects, "The server redirected more than \(limit) times.", nil)
         case .redirectToNowhere(let location):
             (.redirectToNonExistentLocation, "The server redirected to “\(location)”, which is no URL.", nil)
         case .redirectToLocalSocket:
@@ -209,6 +240,7 @@ enum TransferFailure: Error {
             (.badURL, "The content of the data: URL is not valid Base64.", nil)
         case .webSocket(let failure): failure.explanation
         case .stream(let failure): failure.explanation
+        case .tls(let failure): failure.explanation
         case .upload(let fault): Self.explain(fault)
         case .ofProtocol(let error):
             ((error as? URLError)?.code ?? .unknown, "The protocol that loaded the request failed: \(error)", error)
@@ -242,9 +274,9 @@ enum TransferFailure: Error {
         case .noHost: (.badURL, "The URL names no host.", nil)
         case .badAuthority: (.badURL, "The URL's host or port cannot be read.", nil)
         case .secureScheme(let scheme):
-            (.unsupportedURL, "“\(scheme)” needs TLS, which Purl does not speak; it loads plain “http” and “ws”.", nil)
-        case .wrongTask("ws"):
-            (.unsupportedURL, "“ws” is for WebSocket tasks.", nil)
+            (.unsupportedURL, "“\(scheme)” needs TLS, and the session has no TLS provider.", nil)
+        case .wrongTask(let scheme) where scheme == "ws" || scheme == "wss":
+            (.unsupportedURL, "“\(scheme)” is for WebSocket tasks.", nil)
         case .wrongTask(Origin.streamScheme):
             (
                 .unsupportedURL, "“\(Origin.streamScheme)” stands for streams, which are opened to a host and a port.",
@@ -253,7 +285,10 @@ enum TransferFailure: Error {
         case .wrongTask(let scheme):
             (.unsupportedURL, "“\(scheme)” is not for WebSocket tasks, which open “ws” URLs.", nil)
         case .unknownScheme(let scheme):
-            (.unsupportedURL, "The scheme “\(scheme)” is not supported; Purl loads plain “http”, without TLS.", nil)
+            (
+                .unsupportedURL,
+                "The scheme “\(scheme)” is not supported; Purl loads “http”, and “https” with a TLS provider.", nil
+            )
         }
     }
 
@@ -263,6 +298,16 @@ enum TransferFailure: Error {
             return (.cannotFindHost, "No host is named “\(host)”.", nil)
         case .resolve(.failed(let host, _, let reason)):
             return (.dnsLookupFailed, "The name “\(host)” could not be looked up: \(reason).", nil)
+        case .resolve(.thrown(let host, let thrown)):
+            return explain(thrown, .dnsLookupFailed, "The name “\(host)” could not be looked up")
+        case .resolve(.notAnAddress(let host, let text)):
+            return (
+                .dnsLookupFailed, "The resolver gave “\(text)” for “\(host)”, which is no address in digits.", nil
+            )
+        case .connector(let thrown):
+            return explain(thrown, .cannotConnectToHost, "The connector made no connection")
+        case .unusable(let reason):
+            return (.cannotConnectToHost, "What the connector returned is no connection: \(reason).", nil)
         case .connect(let failures):
             let noRoute: Set<Int32> = [ENETUNREACH, ENETDOWN]
             let isOffline = !failures.isEmpty && failures.allSatisfy { noRoute.contains($0.error.code) }
@@ -271,6 +316,16 @@ enum TransferFailure: Error {
                 "No connection could be made: \(error).", failures.last?.error
             )
         }
+    }
+
+    /// What a connector or a resolver has thrown: a `URLError` as it is, with a sentence where it has none.
+    private static func explain(_ thrown: ThrownError, _ code: URLError.Code, _ failure: String) -> Explanation {
+        guard let error = thrown.error as? URLError else {
+            return (code, "\(failure): \(thrown.error.reason).", thrown)
+        }
+        let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error
+        let reason = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String
+        return (error.code, reason ?? underlying.map { "\(failure): \($0.reason)." } ?? "\(failure).", underlying)
     }
 
     private static func explain(_ failure: BodyFailure) -> Explanation {
@@ -284,6 +339,12 @@ enum TransferFailure: Error {
         case .body(let failure): explain(failure)
         case .closedDuringResponse(let error):
             (.networkConnectionLost, "The connection was lost in the middle of the response.", error)
+        case .truncated:
+            (
+                .networkConnectionLost, "The connection ended without TLS's close_notify; the response may be cut off.",
+                nil
+            )
+        case .tls(let error): TLSFailure.session(error).explanation
         case .unaskedUpgrade:
             (.badServerResponse, "The server switched to a protocol that the request had not asked for.", nil)
         case .tooManyInterimResponses:

@@ -155,7 +155,8 @@ final class WebSocketConversation: Conversation, TransportHandler {
     ///   - bytes: What the server has sent after it.
     ///   - url: The request's.
     func open(
-        _ transport: any Transport, _ agreement: WebSocketHandshake.Agreement, received bytes: [UInt8], at url: URL?,
+        _ transport: any LoopTransport, _ agreement: WebSocketHandshake.Agreement, received bytes: [UInt8],
+        at url: URL?,
         limits: RateLimits, for client: any WebSocketConversationClient
     ) {
         guard case .waiting = stage else { return transport.close() }
@@ -285,7 +286,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
         return !isHeld && inbox.hasRoom
     }
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         let allowance = paced?.receivingAllowance() ?? 0
         if allowance > 0 { receive(atMost: allowance) } else { updateInterest() }
     }
@@ -359,7 +360,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
 
     // MARK: Writing
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         flush()
     }
 

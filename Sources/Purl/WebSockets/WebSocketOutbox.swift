@@ -130,7 +130,7 @@ struct WebSocketOutbox {
     private static func makeKey() -> UInt32 { .random(in: .min ... .max) }
 
     /// Hands the buffer, and no more than `limit` bytes of it, to the transport; returns how many bytes it took.
-    mutating func send(through transport: any Transport, atMost limit: Int) throws(SystemError) -> Int {
+    mutating func send(through transport: any LoopTransport, atMost limit: Int) throws(SystemError) -> Int {
         let count = try transport.send(buffer, sent..<sent + min(limit, buffer.count - sent))
         sent += count
         if sent == buffer.count {

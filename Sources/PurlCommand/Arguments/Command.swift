@@ -2,13 +2,14 @@
 enum Command: Equatable {
     case help(Usage)
     case version
-    case demo
+    case demo(TraceFile?)
     case get(GetOptions)
     case put(PutOptions)
     case list(FolderOptions)
     case clean(FolderOptions)
     case ws(WebSocketOptions)
     case serve(ServeOptions)
+    case trace(TraceOptions)
 
     /// - Parameter arguments: The words after the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -40,6 +41,8 @@ enum Command: Equatable {
             self = rest.contains(where: Self.isHelp) ? .help(.ws) : .ws(try WebSocketOptions(arguments: rest))
         case "serve":
             self = rest.contains(where: Self.isHelp) ? .help(.serve) : .serve(try ServeOptions(arguments: rest))
+        case "trace":
+            self = rest.contains(where: Self.isHelp) ? .help(.trace) : .trace(try TraceOptions(arguments: rest))
         default:
             throw UsageError("There is no command “\(first)”.", .all)
         }
@@ -55,14 +58,22 @@ enum Command: Equatable {
         case "ws": .ws
         case "serve": .serve
         case "demo": .demo
+        case "trace": .trace
         case let other?: throw UsageError("There is no command “\(other)”.", .all)
         }
     }
 
     private static func demo(_ words: [String]) throws(UsageError) -> Command {
         if words.contains(where: isHelp) { return .help(.demo) }
-        guard words.isEmpty else { throw UsageError("“demo” takes no arguments.", .demo) }
-        return .demo
+        var trace: TraceFile?
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            guard word == "--trace", trace == nil else {
+                throw UsageError("“demo” takes no arguments but “--trace FILE”.", .demo)
+            }
+            trace = try TraceFile(try rest.takeValue(of: word, .demo), .demo)
+        }
+        return .demo(trace)
     }
 
     private static func isHelp(_ word: String) -> Bool {

@@ -24,6 +24,8 @@ struct GetOptions: Equatable {
     let maximumLength: Int64?
     let verbosity: Verbosity
     let proxy: ProxyChoice
+    /// Where what happens is recorded.
+    let trace: TraceFile?
 
     /// - Parameter arguments: The words after `get`.
     init(arguments: [String]) throws(UsageError) {
@@ -50,6 +52,7 @@ struct GetOptions: Equatable {
         }
         verbosity = draft.verbosity ?? .normal
         proxy = draft.proxy ?? .environment
+        trace = draft.trace
     }
 
     /// The options while they are being read.
@@ -69,6 +72,7 @@ struct GetOptions: Equatable {
         var maximumLength: ByteRate?
         var verbosity: Verbosity?
         var proxy: ProxyChoice?
+        var trace: TraceFile?
         private var onlyURLsFollow = false
 
         /// Takes one word, and its value from `words`.
@@ -92,6 +96,7 @@ struct GetOptions: Equatable {
             case "--no-proxy": try proxy.take(.none, .get)
             case "-q", "--quiet": try verbosity.take(.quiet, .get)
             case "-v", "--verbose": try verbosity.take(.verbose, .get)
+            case "--trace": try Self.set(&trace, try TraceFile(try words.takeValue(of: word, .get), .get), word)
             case "--": onlyURLsFollow = true
             default: throw UsageError("There is no option “\(word)”.", .get)
             }

@@ -51,6 +51,7 @@ enum ProxyChoice: Equatable {
         case .named(let proxy):
             configuration.connectionProxyDictionary = [
                 kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: proxy,
+                kCFNetworkProxiesHTTPSEnable: 1, kCFNetworkProxiesHTTPSProxy: proxy,
             ]
         }
     }

@@ -8,6 +8,7 @@ enum Usage: Equatable {
     case ws
     case serve
     case demo
+    case trace
 
     /// The version that `--version` prints.
     static let version = "1.0"
@@ -23,7 +24,8 @@ enum Usage: Equatable {
                    purl clean [--all] [--dry-run] [FOLDER]…
                    purl ws URL [--protocol NAME]… [-H 'NAME: VALUE']…
                    purl serve SCRIPT [--port N] [--log FILE]
-                   purl demo
+                   purl demo [--trace FILE]
+                   purl trace FILE
                    purl help [COMMAND]
                    purl --version
 
@@ -37,12 +39,13 @@ enum Usage: Equatable {
               ws     send lines as WebSocket messages, and print received messages
               serve  serve files as a script says, with faults, to test any client
               demo   show how a download is cut off and resumed, without a network
+              trace  show what --trace has recorded
             """
         case .get:
             """
             usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX | --check FILE] [--mirror URL]… [--retry N]
                         [--input-file FILE] [--limit-rate RATE] [--max-filesize BYTES] [-H 'NAME: VALUE']…
-                        [--proxy URL | --no-proxy] [--no-resume | -N] [-q | -v]
+                        [--proxy URL | --no-proxy] [--no-resume | -N] [--trace FILE] [-q | -v]
 
             Downloads each URL into a FILE. Until FILE is complete, its bytes are in FILE.part, and the
             record needed to resume is in FILE.resume. After an interruption the same command resumes. With
@@ -78,6 +81,10 @@ enum Usage: Equatable {
                                     and FILE.resume stays beside it: it holds the tag
                   --max-filesize B  refuse a file of more than B bytes, at the latest when more arrive; with
                                     the suffixes of --limit-rate
+                  --trace FILE      record what happens, and write it to FILE at the end: as a timeline
+                                    (.txt), a sequence diagram (.svg), an HTTP Archive (.har), packets
+                                    (.pcapng), or for purl trace (.json, .trace). Passwords and cookies
+                                    are left out
               -q, --quiet           print errors only
               -v, --verbose         print requests, responses and delegate calls
 
@@ -202,10 +209,25 @@ enum Usage: Equatable {
             """
         case .demo:
             """
-            usage: purl demo
+            usage: purl demo [--trace FILE]
 
             Starts a server on this machine, downloads 64 MiB from it, is cut off, resumes, is paused,
             resumes, and compares the file's SHA-256 with the server's. Uses no network.
+
+              --trace FILE   record what happens, as purl get does: --trace film.svg
+            """
+        case .trace:
+            """
+            usage: purl trace FILE [--fields] [-o FILE]
+
+            Shows a FILE that --trace has saved as .json or .trace: a timeline of what the program, its
+            delegate, the network thread and the file worker have done.
+
+                  --fields        also print the fields of requests and responses
+              -o, --output FILE   write it in another form instead, by the extension: .txt, .svg, .har or
+                                  .pcapng
+
+            exit status: 0 shown or written, 1 FILE cannot be read or is no trace, 2 usage
             """
         }
     }

@@ -15,10 +15,16 @@ struct Demo {
     private static let path = "/film.bin"
 
     private let console: Console
+    private let traceFile: TraceFile?
+    private let trace: TransferTrace?
 
-    /// - Parameter console: Where the demo is printed.
-    init(console: Console) {
+    /// - Parameters:
+    ///   - console: Where the demo is printed.
+    ///   - trace: Where what happens is recorded.
+    init(console: Console, trace: TraceFile? = nil) {
         self.console = console
+        traceFile = trace
+        self.trace = trace?.makeTrace()
     }
 
     func run() async -> ExitCode {
@@ -32,8 +38,14 @@ struct Demo {
             exit(ExitCode.interrupted.rawValue)
         }
         do {
+            try traceFile?.check()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            return try await run(in: folder)
+            let code = try await run(in: folder)
+            if let trace, let traceFile {
+                try traceFile.write(trace.recording)
+                console.print("What has happened is in \(traceFile.path).")
+            }
+            return code
         } catch let failure as CommandFailure {
             console.print("purl: \(failure.sentence)")
         } catch {
@@ -55,6 +67,7 @@ struct Demo {
         let delegate = DemoDelegate(place: folder.appendingPathComponent("film.bin"), console: console)
         let configuration = URLSessionConfiguration.default
         configuration.partialDownloadsDirectory = folder.appendingPathComponent("partials", isDirectory: true)
+        configuration.trace = trace
         let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
 
         console.print("A server on this machine has \(Self.path), \(ByteText.count(Int64(content.size))).")

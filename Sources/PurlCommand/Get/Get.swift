@@ -6,18 +6,24 @@ struct Get {
     private let options: GetOptions
     private let console: Console
     private let folder: URL
+    private let makeConfiguration: @Sendable () -> URLSessionConfiguration
     private let messages: MessagePrinter
+    private let trace: TransferTrace?
 
     /// - Parameters:
     ///   - console: Where messages and progress are printed.
     ///   - folder: Where files without a path are saved.
+    ///   - configuration: Makes the configuration to which the options are applied.
     init(
         _ options: GetOptions, console: Console,
-        in folder: URL = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+        in folder: URL = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true),
+        configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
     ) {
         self.options = options
+        makeConfiguration = configuration
         self.console = console
         self.folder = folder
+        trace = options.trace?.makeTrace()
         messages = MessagePrinter(console: console, isQuiet: options.verbosity == .quiet, subject: nil)
     }
 
@@ -25,6 +31,7 @@ struct Get {
         let requests: [DownloadRequest]
         let checksums: ChecksumList?
         do throws(CommandFailure) {
+            try options.trace?.check()
             requests = try allRequests()
             checksums = try checksumList()
         } catch {
@@ -34,7 +41,20 @@ struct Get {
         let downloads = Task { await download(requests, checksums) }
         let interrupts = Interrupts(console)
         interrupts.onInterrupt { downloads.cancel() }
-        return ExitCode(await downloads.value)
+        let code = ExitCode(await downloads.value)
+        return saveTrace() ? code : .failure
+    }
+
+    /// Writes what was recorded. False when it cannot be written.
+    private func saveTrace() -> Bool {
+        guard let trace, let file = options.trace else { return true }
+        do throws(CommandFailure) {
+            try file.write(trace.recording)
+            return true
+        } catch {
+            messages.error(error.sentence)
+            return false
+        }
     }
 
     private func allRequests() throws(CommandFailure) -> [DownloadRequest] {
@@ -73,11 +93,12 @@ struct Get {
     }
 
     private var configuration: URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.default
+        let configuration = makeConfiguration()
         configuration.httpMaximumConnectionsPerHost = max(
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
         configuration.maximumBytesReceivedPerSecond = options.limit?.bytesPerSecond
         options.proxy.apply(to: configuration)
+        configuration.trace = trace
         return configuration
     }
 

@@ -7,6 +7,7 @@ import Synchronization
 struct Put {
     private let options: PutOptions
     private let file: URL
+    private let makeConfiguration: @Sendable () -> URLSessionConfiguration
     private let output: Console
     private let errors: Console
     private let messages: MessagePrinter
@@ -15,11 +16,14 @@ struct Put {
     ///   - output: Where the response's body is printed.
     ///   - errors: Where messages and progress are printed.
     ///   - folder: Where a file without a path is.
+    ///   - configuration: Makes the configuration to which the options are applied.
     init(
         _ options: PutOptions, output: Console, errors: Console,
-        in folder: URL = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+        in folder: URL = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true),
+        configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
     ) {
         self.options = options
+        makeConfiguration = configuration
         self.output = output
         self.errors = errors
         file = URL(fileURLWithPath: options.file, relativeTo: folder).absoluteURL
@@ -71,7 +75,7 @@ struct Put {
     }
 
     private var configuration: URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.default
+        let configuration = makeConfiguration()
         configuration.resumableUploads = options.resumes ? .always : .never
         configuration.maximumBytesSentPerSecond = options.limit?.bytesPerSecond
         options.proxy.apply(to: configuration)

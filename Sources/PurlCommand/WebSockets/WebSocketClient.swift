@@ -6,8 +6,13 @@ struct WebSocketClient {
     private let options: WebSocketOptions
     private let output: Console
     private let errors: Console
+    private let makeConfiguration: @Sendable () -> URLSessionConfiguration
 
-    init(_ options: WebSocketOptions, output: Console, errors: Console) {
+    init(
+        _ options: WebSocketOptions, output: Console, errors: Console,
+        configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
+    ) {
+        makeConfiguration = configuration
         self.options = options
         self.output = output
         self.errors = errors
@@ -30,7 +35,7 @@ struct WebSocketClient {
     }
 
     private var configuration: URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.default
+        let configuration = makeConfiguration()
         options.proxy.apply(to: configuration)
         return configuration
     }

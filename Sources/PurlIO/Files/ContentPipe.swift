@@ -1,4 +1,4 @@
-/// A pipe through which the system moves content from a socket into a file, past this process's memory.
+/// A pipe through which the system moves content from a connection into a file, past this process's memory.
 ///
 /// It is filled on the network thread, and emptied on the thread that writes the file. Bytes that the system cannot move
 /// into a file are copied, so emptying works with every file.
@@ -16,19 +16,11 @@ package final class ContentPipe: Sendable {
         entrance = Descriptor(owning: ends.entrance)
     }
 
-    /// Moves bytes that have arrived into the pipe, at most `limit`.
-    ///
-    /// - Returns: The count; 0 at the end of the stream; `nil` when nothing has arrived, or the pipe is full.
-    @NetworkActor package func fill(from socket: StreamSocket, limit: Int) throws(SystemError) -> Int? {
-        while true {
-            let count = Platform.splice(socket.channel.descriptor.rawValue, to: entrance.rawValue, count: limit)
-            if count >= 0 { return count }
-            switch errno {
-            case EINTR: continue
-            case EAGAIN, EWOULDBLOCK: return nil
-            default: throw SystemError.last("splice")
-            }
-        }
+    /// Moves bytes that have arrived into the pipe, at most `limit`. Nothing is moved either when the pipe is full.
+    @NetworkActor package func fill(
+        from transport: any LoopTransport, limit: Int
+    ) throws(SystemError) -> TransportMove {
+        try transport.receive(limit, intoPipe: entrance.rawValue)
     }
 
     /// Moves `count` bytes, which are in the pipe, to `offset` of a file. Blocks.

@@ -123,11 +123,11 @@ package struct RegularFile: ~Copyable, Sendable {
         try pipe.empty(count, into: descriptor.rawValue, at: offset)
     }
 
-    /// Sends bytes from `offset` on; returns how many the socket took, 0 when it has no room, `nil` at the file's end.
-    @NetworkActor package func send(_ count: Int, from offset: Int64, through socket: StreamSocket) throws(SystemError)
-        -> Int?
-    {
-        try socket.send(count, of: descriptor.rawValue, from: offset)
+    /// Sends at most `count` bytes, one at least, from `offset` on. The move ends where the file does.
+    @NetworkActor package func send(
+        _ count: Int, from offset: Int64, through transport: any LoopTransport
+    ) throws(SystemError) -> TransportMove {
+        try transport.send(count, ofFile: descriptor.rawValue, from: offset)
     }
 
     /// Has the system read these bytes into memory ahead of their use.

@@ -6,11 +6,11 @@
     private(set) var descriptor: Descriptor
 
     private let loop: EventLoop
-    private var onReady: (@NetworkActor (Interest) -> Void)?
+    private var onReady: (@NetworkActor (TransportInterest) -> Void)?
     private var token: PollToken?
-    private var wanted: Interest = []
+    private var wanted: TransportInterest = []
     /// The interest that the poller was last given.
-    private var watched: Interest = []
+    private var watched: TransportInterest = []
 
     /// Takes over a non-blocking descriptor. Nothing is watched yet.
     init(_ descriptor: consuming Descriptor, loop: EventLoop) {
@@ -23,7 +23,7 @@
     var isOpen: Bool { token != nil }
 
     /// The events that the handler is called for. Stays empty once the channel is closed.
-    var interest: Interest {
+    var interest: TransportInterest {
         get { wanted }
         set {
             guard isOpen else { return }
@@ -34,7 +34,7 @@
 
     /// Has `handler` called with those of the events in ``interest`` that happen, in place of an earlier handler. The
     /// channel releases it when it is closed.
-    func setHandler(_ handler: @escaping @NetworkActor (Interest) -> Void) {
+    func setHandler(_ handler: @escaping @NetworkActor (TransportInterest) -> Void) {
         onReady = handler
     }
 
@@ -59,7 +59,7 @@
     }
 
     /// Handles the poller's event: the descriptor is ready.
-    func deliver(_ readiness: Interest) {
+    func deliver(_ readiness: TransportInterest) {
         let events = readiness.intersection(wanted)
         if !events.isEmpty { onReady?(events) }
     }

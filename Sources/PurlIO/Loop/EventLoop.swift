@@ -119,7 +119,7 @@
     }
 
     /// Changes the poller's interest in a descriptor. False, and nothing has changed, when the system had no memory for it.
-    func change(_ descriptor: Int32, token: PollToken, from old: Interest, to new: Interest) -> Bool {
+    func change(_ descriptor: Int32, token: PollToken, from old: TransportInterest, to new: TransportInterest) -> Bool {
         (try? poller.change(descriptor, token: token, from: old, to: new)) != nil
     }
 

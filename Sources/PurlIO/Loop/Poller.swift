@@ -6,7 +6,8 @@ package protocol Poller: AnyObject {
     /// Changes the interest in `descriptor` from `old` to `new`; its events carry `token`.
     ///
     /// A descriptor without interest is removed, so that one that has hung up cannot make the loop spin.
-    func change(_ descriptor: Int32, token: PollToken, from old: Interest, to new: Interest) throws(SystemError)
+    func change(_ descriptor: Int32, token: PollToken, from old: TransportInterest, to new: TransportInterest)
+        throws(SystemError)
 
     /// Waits at most `milliseconds` (negative: without a limit) and replaces `events` with those that happened. An
     /// interrupted wait reports none.
@@ -41,21 +42,21 @@ package struct PollToken: Hashable, Sendable {
 /// One descriptor found ready.
 package struct PollEvent: Hashable, Sendable {
     package let token: PollToken
-    package let readiness: Interest
+    package let readiness: TransportInterest
 }
 
 /// The events that an owner wants of a descriptor, and those that the poller reports.
-package struct Interest: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt8
+public struct TransportInterest: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
 
-    package init(rawValue: UInt8) {
+    public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// Bytes, a connection, the end of the stream or an error can be read.
-    package static let read = Interest(rawValue: 1)
+    public static let read = TransportInterest(rawValue: 1)
     /// There is room to write, a connection attempt has ended, or the next write will report an error.
-    package static let write = Interest(rawValue: 2)
+    public static let write = TransportInterest(rawValue: 2)
 }
 
 /// The poller for any POSIX system, over `poll(2)`.
@@ -67,7 +68,7 @@ package final class PollPoller: Poller {
     package init() {}
 
     package func change(
-        _ descriptor: Int32, token: PollToken, from old: Interest, to new: Interest
+        _ descriptor: Int32, token: PollToken, from old: TransportInterest, to new: TransportInterest
     ) throws(SystemError) {
         if let position = positions[descriptor] {
             if new.isEmpty {
@@ -109,16 +110,16 @@ package final class PollPoller: Poller {
         }
     }
 
-    private static func flags(for interest: Interest) -> Int16 {
+    private static func flags(for interest: TransportInterest) -> Int16 {
         var flags: Int16 = 0
         if interest.contains(.read) { flags |= Int16(POLLIN) }
         if interest.contains(.write) { flags |= Int16(POLLOUT) }
         return flags
     }
 
-    private static func readiness(from flags: Int16) -> Interest {
+    private static func readiness(from flags: Int16) -> TransportInterest {
         if flags & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 { return [.read, .write] }
-        var readiness: Interest = []
+        var readiness: TransportInterest = []
         if flags & Int16(POLLIN) != 0 { readiness.insert(.read) }
         if flags & Int16(POLLOUT) != 0 { readiness.insert(.write) }
         return readiness

@@ -2,15 +2,17 @@
 ///
 /// The address families alternate. The next address is tried when `attemptDelay` has passed, or at once when an attempt
 /// fails; attempts under way continue. The first to connect wins, and the others are closed.
-@NetworkActor package final class Dial {
+@NetworkActor package final class NetworkDial: Dial {
     /// When each step so far happened.
     package private(set) var times = DialTimes()
 
     private let loop: EventLoop
     private let attemptDelay: Duration
-    private let isMultipath: Bool
+    private let sockets: SocketOptions
+    /// The look-up, where it can be cancelled.
+    private var lookup: Task<Void, Never>?
     /// `nil` when the dial is over.
-    private var completion: (@NetworkActor (Result<any Transport, DialError>) -> Void)?
+    private var completion: (@NetworkActor (Result<any LoopTransport, DialError>) -> Void)?
     private var untried: ArraySlice<SocketAddress> = []
     private var started = 0
     private var attempts: [Int: ConnectAttempt] = [:]
@@ -20,16 +22,16 @@
     /// Starts dialling. `completion` is called once, on the network thread, never within this call, and never after
     /// `cancel`. The dial keeps itself alive until then.
     ///
-    /// - Parameter isMultipath: Whether the connection may use several paths (RFC 8684), where the kernel and the server
-    ///   can.
+    /// - Parameter sockets: What becomes of each socket before it connects.
     package init(
         to endpoint: Endpoint, resolver: any Resolver = SystemResolver.shared,
-        attemptDelay: Duration = .milliseconds(250), isMultipath: Bool = false, loop: EventLoop = .shared,
-        completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
+        attemptDelay: Duration = .milliseconds(250), sockets: SocketOptions = SocketOptions(),
+        loop: EventLoop = .shared,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, DialError>) -> Void
     ) {
         self.loop = loop
         self.attemptDelay = attemptDelay
-        self.isMultipath = isMultipath
+        self.sockets = sockets
         self.completion = completion
         loop.schedule(after: .zero) { self.begin(endpoint, resolver) }
     }
@@ -37,12 +39,12 @@
     /// A dial whose result is that of `connect`, without look-up and without a network. `completion` is called as by any
     /// other dial.
     package init(
-        loop: EventLoop = .shared, connect: @escaping @NetworkActor () -> Result<any Transport, DialError>,
-        completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
+        loop: EventLoop = .shared, connect: @escaping @NetworkActor () -> Result<any LoopTransport, DialError>,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, DialError>) -> Void
     ) {
         self.loop = loop
         attemptDelay = .zero
-        isMultipath = false
+        sockets = SocketOptions()
         self.completion = completion
         loop.schedule(after: .zero) {
             guard self.completion != nil else { return }
@@ -70,7 +72,7 @@
             if let address = SocketAddress(literal: host, port: port) {
                 connect(to: [address])
             } else {
-                resolver.resolve(host, port: port) { result in
+                lookup = resolver.resolve(host, port: port) { result in
                     NetworkActor.post { self.resolved(host, result) }
                 }
             }
@@ -79,6 +81,7 @@
 
     private func resolved(_ host: String, _ result: Result<[SocketAddress], ResolveError>) {
         guard completion != nil else { return }
+        lookup = nil
         times.lookupEnd = loop.now
         switch result {
         case .success(let addresses) where addresses.isEmpty:
@@ -105,7 +108,7 @@
             let number = started
             started += 1
             do throws(SystemError) {
-                attempts[number] = try ConnectAttempt(address, isMultipath: isMultipath, loop: loop) {
+                attempts[number] = try ConnectAttempt(address, sockets, loop: loop) {
                     self.attempt(number, ended: $0)
                 }
             } catch {
@@ -136,7 +139,7 @@
         finish(.failure(.connect(failures.map(\.failure))))
     }
 
-    private func finish(_ result: Result<any Transport, DialError>) {
+    private func finish(_ result: Result<any LoopTransport, DialError>) {
         let completion = completion
         self.completion = nil
         stop()
@@ -144,6 +147,8 @@
     }
 
     private func stop() {
+        lookup?.cancel()
+        lookup = nil
         nextAttempt?.cancel()
         nextAttempt = nil
         untried = []
@@ -185,30 +190,76 @@ enum AddressOrder {
     }
 }
 
+/// What becomes of the sockets of a session before they connect.
+package struct SocketOptions: Sendable {
+    /// Sees a socket before it connects, and may set options of it, or bind it. It neither closes nor replaces it.
+    package typealias Preparation = @Sendable (Int32, SocketAddress) async throws(SystemError) -> Void
+
+    /// Connections may use several paths (RFC 8684), where the kernel and the server can.
+    package var isMultipath = false
+    package var prepare: Preparation?
+
+    package init(isMultipath: Bool = false, prepare: Preparation? = nil) {
+        self.isMultipath = isMultipath
+        self.prepare = prepare
+    }
+}
+
 /// One socket that is connecting to one address.
 @NetworkActor final class ConnectAttempt {
     private let address: SocketAddress
     private let channel: Channel
+    /// A program's code has the socket.
+    private var preparation: Task<Void, Never>?
     private var completion: (@NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void)?
 
     /// Starts to connect. `completion` is called once, from the loop, and never after `cancel`; nor when this throws
     /// because connecting fails at once.
     init(
-        _ address: SocketAddress, isMultipath: Bool, loop: EventLoop,
+        _ address: SocketAddress, _ options: SocketOptions, loop: EventLoop,
         completion: @escaping @NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void
     ) throws(SystemError) {
-        let descriptor = try Self.socket(address.family, isMultipath: isMultipath)
+        let descriptor = try Self.socket(address.family, isMultipath: options.isMultipath)
         if address.family != .unix { descriptor.disableNagle() }
-        if address.withSystemAddress({ connect(descriptor.rawValue, $0, $1) }) != 0 {
-            // An interrupted connect continues in the background, as one in progress does.
-            if errno != EINPROGRESS && errno != EINTR { throw SystemError.last("connect") }
-        }
+        if options.prepare == nil { try Self.connect(descriptor.rawValue, to: address) }
         self.address = address
         self.completion = completion
         channel = Channel(descriptor, loop: loop)
         // A connected socket is writable, and so is one that failed.
         channel.setHandler { _ in self.conclude() }
-        channel.interest = .write
+        if let prepare = options.prepare { self.prepare(by: prepare) } else { channel.interest = .write }
+    }
+
+    private static func connect(_ descriptor: Int32, to address: SocketAddress) throws(SystemError) {
+        if address.withSystemAddress({ PurlIO.connect(descriptor, $0, $1) }) != 0 {
+            // An interrupted connect continues in the background, as one in progress does.
+            if errno != EINPROGRESS && errno != EINTR { throw SystemError.last("connect") }
+        }
+    }
+
+    private func prepare(by prepare: @escaping SocketOptions.Preparation) {
+        let number = channel.descriptor.rawValue
+        preparation = Task.detached { [address] in
+            do throws(SystemError) {
+                try await prepare(number, address)
+                NetworkActor.post { self.prepared(.success(())) }
+            } catch {
+                NetworkActor.post { self.prepared(.failure(error)) }
+            }
+        }
+    }
+
+    private func prepared(_ result: Result<Void, SystemError>) {
+        preparation = nil
+        guard completion != nil else { return channel.close() }
+        do throws(SystemError) {
+            try result.get()
+            try Self.connect(channel.descriptor.rawValue, to: address)
+            channel.interest = .write
+        } catch {
+            channel.close()
+            finish(.failure(ConnectFailure(address: address, error: error)))
+        }
     }
 
     /// How many of the process's descriptors connections leave free: for the files that content is written to, and for
@@ -227,22 +278,27 @@ enum AddressOrder {
         return descriptor
     }
 
-    /// Closes the socket and drops the completion.
+    /// Closes the socket and drops the completion. The number of a socket that a program's code has is not free before that
+    /// code returns.
     func cancel() {
         completion = nil
-        channel.close()
+        if let preparation { preparation.cancel() } else { channel.close() }
+    }
+
+    private func finish(_ result: Result<StreamSocket, ConnectFailure>) {
+        let completion = completion
+        self.completion = nil
+        completion?(result)
     }
 
     private func conclude() {
-        let completion = completion
-        self.completion = nil
         let code = channel.descriptor.takePendingError()
         if code == 0, !isConnectedToItself {
-            completion?(.success(StreamSocket(channel: channel)))
+            finish(.success(StreamSocket(channel: channel)))
         } else {
             channel.close()
             let error = SystemError(code: code == 0 ? ECONNREFUSED : code, operation: "connect")
-            completion?(.failure(ConnectFailure(address: address, error: error)))
+            finish(.failure(ConnectFailure(address: address, error: error)))
         }
     }
 

@@ -3,25 +3,48 @@ package protocol Dialler: Sendable {
     /// Makes a connection to `endpoint`; `completion` is called once, on the network thread, never within this call, and
     /// never after the dial was cancelled.
     @NetworkActor func dial(
-        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
-    ) -> Dial
+        _ endpoint: Endpoint, for purpose: DialPurpose,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, DialError>) -> Void
+    ) -> any Dial
+}
+
+/// A connection that is being made.
+@NetworkActor package protocol Dial: AnyObject, Sendable {
+    /// When each step so far happened.
+    var times: DialTimes { get }
+
+    /// Ends it, and drops the completion. Has no effect when the dial is over.
+    func cancel()
+}
+
+/// What a connection is for.
+package struct DialPurpose: Sendable, Hashable {
+    /// What will be spoken; see ``ConnectionRequest/scheme``.
+    package let scheme: String
+    /// How long the one who asks is going to wait; `nil` for no limit that is known.
+    package let timeLimit: Duration?
+
+    package init(scheme: String, timeLimit: Duration? = nil) {
+        self.scheme = scheme
+        self.timeLimit = timeLimit
+    }
 }
 
 /// The live dialler: connects over the network, or to a socket of this machine.
 package struct NetworkDialler: Dialler {
     private let resolver: any Resolver
-    private let isMultipath: Bool
+    private let sockets: SocketOptions
 
-    /// - Parameter isMultipath: Whether connections may use several paths; see ``Dial``.
-    package init(resolver: any Resolver, isMultipath: Bool = false) {
+    package init(resolver: any Resolver, sockets: SocketOptions = SocketOptions()) {
         self.resolver = resolver
-        self.isMultipath = isMultipath
+        self.sockets = sockets
     }
 
     package func dial(
-        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
-    ) -> Dial {
-        Dial(to: endpoint, resolver: resolver, isMultipath: isMultipath, completion: completion)
+        _ endpoint: Endpoint, for purpose: DialPurpose,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, DialError>) -> Void
+    ) -> any Dial {
+        NetworkDial(to: endpoint, resolver: resolver, sockets: sockets, completion: completion)
     }
 }
 
@@ -48,11 +71,17 @@ package enum DialError: Error, Sendable, Hashable, CustomStringConvertible {
     case resolve(ResolveError)
     /// No address accepted the connection: each with its error, in the order in which they were tried.
     case connect([ConnectFailure])
+    /// The program's connector has failed with this error.
+    case connector(ThrownError)
+    /// What the program's connector has connected is no connection.
+    case unusable(UnusableDescriptor)
 
     package var description: String {
         switch self {
         case .resolve(let error): error.description
         case .connect(let failures): failures.map(\.description).joined(separator: "; ")
+        case .connector(let error): error.description
+        case .unusable(let reason): reason.description
         }
     }
 }

@@ -3,8 +3,12 @@ import Synchronization
 /// Turns names into addresses.
 package protocol Resolver: Sendable {
     /// Looks up `host` and calls `then` once, on any thread, with its addresses in the order in which to try them.
+    ///
+    /// - Returns: What to cancel when the addresses are no longer wanted; `nil` where that spares nothing.
+    @discardableResult
     func resolve(
-        _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void)
+        _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+    ) -> Task<Void, Never>?
 }
 
 /// Why a name has no address.
@@ -13,11 +17,17 @@ package enum ResolveError: Error, Sendable, Hashable, CustomStringConvertible {
     case noSuchName(host: String)
     /// The look-up failed. `code` is one of `getaddrinfo`'s, or an `errno` when a system call failed.
     case failed(host: String, code: Int32, reason: String)
+    /// The program's resolver has failed with this error.
+    case thrown(host: String, ThrownError)
+    /// The program's resolver has given an address that is not one in digits.
+    case notAnAddress(host: String, text: String)
 
     package var description: String {
         switch self {
         case .noSuchName(let host): "\(host): no such name"
         case .failed(let host, _, let reason): "\(host): \(reason)"
+        case .thrown(let host, let error): "\(host): \(error)"
+        case .notAnAddress(let host, let text): "\(host): “\(text)” is no address in digits"
         }
     }
 }
@@ -42,9 +52,10 @@ package final class SystemResolver: Resolver {
         self.lookUp = lookUp
     }
 
+    @discardableResult
     package func resolve(
         _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
-    ) {
+    ) -> Task<Void, Never>? {
         let isFirst = completions.withLock { completions in
             let isFirst = completions[host] == nil
             completions[host, default: []].append { result in
@@ -52,12 +63,14 @@ package final class SystemResolver: Resolver {
             }
             return isFirst
         }
-        guard isFirst else { return }
+        // Others may wait for the same name, and a call of `getaddrinfo` cannot be ended.
+        guard isFirst else { return nil }
         worker.run(on: .names) {
             self.finish(host, self.lookUp(host))
         } orElse: { error in
             self.finish(host, .failure(.failed(host: host, code: error.code, reason: error.description)))
         }
+        return nil
     }
 
     private func finish(_ host: String, _ result: Result<[SocketAddress], ResolveError>) {

@@ -18,7 +18,7 @@
         }
 
         package func change(
-            _ watched: Int32, token: PollToken, from old: Interest, to new: Interest
+            _ watched: Int32, token: PollToken, from old: TransportInterest, to new: TransportInterest
         ) throws(SystemError) {
             var event = epoll_event()
             event.events = Self.flags(for: new)
@@ -48,16 +48,16 @@
             return count >= 0 && count < ready.count
         }
 
-        private static func flags(for interest: Interest) -> UInt32 {
+        private static func flags(for interest: TransportInterest) -> UInt32 {
             var flags: UInt32 = 0
             if interest.contains(.read) { flags |= CLINUX_EPOLLIN }
             if interest.contains(.write) { flags |= CLINUX_EPOLLOUT }
             return flags
         }
 
-        private static func readiness(from flags: UInt32) -> Interest {
+        private static func readiness(from flags: UInt32) -> TransportInterest {
             if flags & (CLINUX_EPOLLERR | CLINUX_EPOLLHUP) != 0 { return [.read, .write] }
-            var readiness: Interest = []
+            var readiness: TransportInterest = []
             if flags & CLINUX_EPOLLIN != 0 { readiness.insert(.read) }
             if flags & CLINUX_EPOLLOUT != 0 { readiness.insert(.write) }
             return readiness

@@ -11,7 +11,12 @@
         /// Receives bytes and leaves them there.
         static let peek = MSG_PEEK
         static let socketLevel = SOL_SOCKET
+        /// The type of stream sockets, as the system reports it.
+        static let streamSocketType = SOCK_STREAM
         static let tcpLevel = IPPROTO_TCP
+        static let keepAliveIdle = TCP_KEEPALIVE
+        /// The option for how long sent bytes may remain unacknowledged, and how many milliseconds its unit has.
+        static let userTimeout: (option: Int32, unit: Int32) = (TCP_RXT_CONNDROPTIME, 1000)
 
         /// A stream socket, non-blocking and closed on exec.
         ///
@@ -54,6 +59,20 @@
         /// Writes to a socket; its option keeps SIGPIPE away. Returns what `send` returns.
         static func sendBytes(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
             send(socket, bytes.baseAddress, bytes.count, 0)
+        }
+
+        /// Writes two buffers to a socket in one step, of which the first has bytes. Returns what `sendmsg` returns.
+        static func sendBytes(
+            _ socket: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+        ) -> Int {
+            withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+                parts[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count)
+                parts[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: second.baseAddress), iov_len: second.count)
+                var message = msghdr()
+                message.msg_iov = parts.baseAddress
+                message.msg_iovlen = 2
+                return sendmsg(socket, &message, 0)
+            }
         }
 
         /// Sends bytes of a file. Returns how many went out, 0 at the file's end, -1 with `errno`.
@@ -153,7 +172,7 @@
     }
 
     /// A thread for work that may block or never end.
-    enum NativeThread {
+    package enum NativeThread {
         /// Starts a detached thread; false when the system has none left.
         static func start(
             _ name: String, stackSize: Int = 2 << 20, _ body: @escaping @Sendable () -> Void
@@ -171,7 +190,7 @@
         }
 
         /// A number that no other live thread has.
-        static var current: UInt { UInt(bitPattern: pthread_self()) }
+        package static var current: UInt { UInt(bitPattern: pthread_self()) }
     }
 
     private final class ThreadStart {

@@ -16,7 +16,12 @@
         /// Receives bytes and leaves them there.
         static let peek = CLINUX_MSG_PEEK
         static let socketLevel = SOL_SOCKET
+        /// The type of stream sockets, as the system reports it.
+        static let streamSocketType = Int32(CLINUX_SOCK_STREAM)
         static let tcpLevel = Int32(IPPROTO_TCP)
+        static let keepAliveIdle = TCP_KEEPIDLE
+        /// The option for how long sent bytes may remain unacknowledged, and how many milliseconds its unit has.
+        static let userTimeout: (option: Int32, unit: Int32) = (TCP_USER_TIMEOUT, 1)
 
         /// A stream socket, non-blocking and closed on exec from its first moment.
         ///
@@ -62,6 +67,20 @@
         /// Writes to a socket without ever raising SIGPIPE. Returns what `send` returns.
         static func sendBytes(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
             send(socket, bytes.baseAddress, bytes.count, CLINUX_MSG_NOSIGNAL)
+        }
+
+        /// Writes two buffers to a socket in one step, without ever raising SIGPIPE. Returns what `sendmsg` returns.
+        static func sendBytes(
+            _ socket: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+        ) -> Int {
+            withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+                parts[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count)
+                parts[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: second.baseAddress), iov_len: second.count)
+                var message = msghdr()
+                message.msg_iov = parts.baseAddress
+                message.msg_iovlen = 2
+                return sendmsg(socket, &message, CLINUX_MSG_NOSIGNAL)
+            }
         }
 
         /// Sends bytes of a file, on a thread that blocks SIGPIPE. Returns what `sendfile` returns.
@@ -160,7 +179,7 @@
     }
 
     /// A thread for work that may block or never end.
-    enum NativeThread {
+    package enum NativeThread {
         /// Starts a detached thread; false when the system has none left.
         static func start(
             _ name: String, stackSize: Int = 2 << 20, _ body: @escaping @Sendable () -> Void
@@ -179,7 +198,7 @@
         }
 
         /// A number that no other live thread has.
-        static var current: UInt {
+        package static var current: UInt {
             #if canImport(Musl)
                 UInt(bitPattern: pthread_self())
             #else

@@ -84,4 +84,10 @@ extension StreamSocket {
         guard let descriptor = channel.release() else { throw SystemError(code: EBADF, operation: "detach") }
         return BlockingSocket(adopting: descriptor)
     }
+
+    /// Gives the open, non-blocking descriptor to the caller: the loop no longer watches it, and this socket counts as
+    /// closed. `nil` when it was closed before.
+    package func releaseDescriptor() -> Int32? {
+        channel.release()?.release()
+    }
 }

@@ -58,11 +58,42 @@ extension Descriptor {
         setOption(TCP_NODELAY, level: Platform.tcpLevel, to: Int32(1))
     }
 
+    /// Has the connection fail, with `ETIMEDOUT`, when the peer leaves bytes or probes unacknowledged for that long.
+    func setUnacknowledgedLimit(_ limit: UnacknowledgedLimit) {
+        setOption(SO_KEEPALIVE, level: Platform.socketLevel, to: Int32(1))
+        setOption(Platform.keepAliveIdle, level: Platform.tcpLevel, to: limit.idle)
+        setOption(TCP_KEEPINTVL, level: Platform.tcpLevel, to: limit.interval)
+        setOption(TCP_KEEPCNT, level: Platform.tcpLevel, to: limit.probes)
+        setOption(
+            Platform.userTimeout.option, level: Platform.tcpLevel, to: limit.milliseconds / Platform.userTimeout.unit)
+    }
+
     /// Takes the error that has happened on the socket since the last call; 0 for none.
     func takePendingError() -> Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         let result = getsockopt(rawValue, Platform.socketLevel, SO_ERROR, &error, &length)
         return result == 0 ? error : errno
+    }
+}
+
+/// The numbers by which the system finds out that a peer is gone: probes begin at half of the time, and six of them fill
+/// the rest.
+struct UnacknowledgedLimit: Equatable {
+    /// How many seconds nothing arrives before the first probe.
+    let idle: Int32
+    /// How many seconds lie between probes.
+    let interval: Int32
+    /// How many probes may remain unanswered, where nothing else is waited for.
+    let probes: Int32
+    /// How many milliseconds sent bytes, and probes, may remain unacknowledged.
+    let milliseconds: Int32
+
+    init(_ limit: Duration) {
+        let (seconds, attoseconds) = limit.components
+        milliseconds = Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+        idle = max(1, milliseconds / 2000)
+        interval = max(1, (milliseconds / 1000 - idle) / 6)
+        probes = max(1, (milliseconds / 1000 - idle) / interval)
     }
 }

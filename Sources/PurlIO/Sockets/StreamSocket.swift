@@ -1,5 +1,5 @@
 /// A connected stream socket: non-blocking, closed on exec, without Nagle's delay, and never the cause of a SIGPIPE.
-@NetworkActor package final class StreamSocket: Transport {
+@NetworkActor package final class StreamSocket: LoopTransport {
     package var handler: (any TransportHandler)? {
         get { weakHandler }
         set { weakHandler = newValue }
@@ -40,7 +40,7 @@
         )
     }
 
-    package var interest: Interest {
+    package var interest: TransportInterest {
         get { channel.interest }
         set { channel.interest = newValue }
     }
@@ -84,6 +84,11 @@
         }
     }
 
+    package func isQuiet(since turn: UInt64) -> Bool {
+        // Mostly the loop has looked since, and reported no event.
+        interest.contains(.read) && EventLoop.shared.hasDeliveredAll(since: turn) || isQuiet
+    }
+
     package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if bytes.isEmpty { return 0 }
         while true {
@@ -97,18 +102,59 @@
         }
     }
 
-    /// Sends `count` bytes of a file from `offset` on. Returns how many the system took, 0 when there is no room; `nil`
-    /// when the file ends there.
-    ///
+    package func send(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+    ) throws(SystemError) -> Int {
+        if first.isEmpty || second.isEmpty { return try send(first.isEmpty ? second : first) }
+        while true {
+            let count = Platform.sendBytes(channel.descriptor.rawValue, first, second)
+            if count >= 0 { return count }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, EWOULDBLOCK: return 0
+            default: throw SystemError.last("sendmsg")
+            }
+        }
+    }
+
     /// To another machine the system sends them out of its page cache, which spares this process a copy. On one machine
     /// that makes the transfer slower: the receiver copies pages that no processor has in its cache, and is the one that
     /// the sender waits for. A copy that was just made is in the cache.
-    func send(_ count: Int, of file: Int32, from offset: Int64) throws(SystemError) -> Int? {
-        staysOnMachine
-            ? try sendCopy(count, of: file, from: offset) : try sendPages(count, of: file, from: offset)
+    ///
+    /// Where the system cannot send this file, the move is unsupported.
+    package func send(
+        _ count: Int, ofFile descriptor: Int32, from offset: Int64
+    ) throws(SystemError) -> TransportMove {
+        do throws(SystemError) {
+            let sent =
+                staysOnMachine
+                ? try sendCopy(count, of: descriptor, from: offset) : try sendPages(count, of: descriptor, from: offset)
+            guard let sent else { return .end }
+            return sent > 0 ? .moved(sent) : .notNow
+        } catch {
+            switch error.code {
+            case EINVAL, ENOSYS, EOPNOTSUPP: return .unsupported
+            default: throw error
+            }
+        }
     }
 
-    /// Sends bytes of a file without taking them into the process.
+    /// As `splice` does; an error of the connection is thrown by the next call that receives.
+    package func receive(_ count: Int, intoPipe descriptor: Int32) throws(SystemError) -> TransportMove {
+        while true {
+            let moved = Platform.splice(channel.descriptor.rawValue, to: descriptor, count: count)
+            if moved > 0 { return .moved(moved) }
+            if moved == 0 { return .end }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, EWOULDBLOCK: return .notNow
+            default: throw SystemError.last("splice")
+            }
+        }
+    }
+
+    /// Sends bytes of a file without taking them into the process. Returns how many the system took, 0 when there is no
+    /// room; `nil` when the file ends there.
     func sendPages(_ count: Int, of file: Int32, from offset: Int64) throws(SystemError) -> Int? {
         while true {
             let sent = Platform.sendFile(file, from: offset, count: count, to: channel.descriptor.rawValue)
@@ -135,6 +181,10 @@
         }
     }
 
+    package func fail(whenUnacknowledgedFor limit: Duration) {
+        channel.descriptor.setUnacknowledgedLimit(UnacknowledgedLimit(limit))
+    }
+
     package func shutdownWrite() {
         _ = shutdown(channel.descriptor.rawValue, Platform.shutdownWrite)
     }
@@ -148,7 +198,7 @@
         channel.close()
     }
 
-    private func callHandler(_ readiness: Interest) {
+    private func callHandler(_ readiness: TransportInterest) {
         guard let handler else {
             // What has arrived stays unread, and would be reported again and again.
             interest = []

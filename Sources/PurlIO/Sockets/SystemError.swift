@@ -4,10 +4,13 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     package let code: Int32
     /// The call, such as `connect`.
     package let operation: String
+    /// What code of the program's own has thrown, where that is what failed.
+    package let cause: ThrownError?
 
-    package init(code: Int32, operation: String) {
+    package init(code: Int32, operation: String, cause: ThrownError? = nil) {
         self.code = code
         self.operation = operation
+        self.cause = cause
     }
 
     /// The error that the call just made has left in `errno`.
@@ -16,6 +19,24 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package var description: String {
-        "\(operation): \(strerror(code).map { String(cString: $0) } ?? "unknown error") (\(code))"
+        cause.map { "\(operation): \($0)" }
+            ?? "\(operation): \(strerror(code).map { String(cString: $0) } ?? "unknown error") (\(code))"
     }
+}
+
+/// An error that code of the program's own has thrown. Each equals itself alone.
+package final class ThrownError: Error, Sendable, Hashable, CustomStringConvertible {
+    package let error: any Error
+
+    package init(_ error: any Error) {
+        self.error = error
+    }
+
+    package static func == (one: ThrownError, other: ThrownError) -> Bool { one === other }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+
+    package var description: String { "\(error)" }
 }

@@ -1,14 +1,21 @@
 internal import PurlIO
 
-/// The listening socket of a server and its connections.
+/// The listening socket of a server, if it has one, and its connections.
 @NetworkActor
 final class Acceptor {
-    /// The address on which the server listens.
-    let address: SocketAddress
+    /// The address on which the server listens; `nil` for one that is connected to in memory only.
+    let address: SocketAddress?
 
     private let context: ServerContext
     private var listener: ListeningSocket?
+    private var isStopped = false
     private var connections: [Int: Connection] = [:]
+
+    /// A server that listens nowhere.
+    init(context: ServerContext) {
+        self.context = context
+        address = nil
+    }
 
     /// Starts to listen at `address`.
     init(_ address: SocketAddress, context: ServerContext) throws(SystemError) {
@@ -22,6 +29,7 @@ final class Acceptor {
 
     /// Closes the listening socket and every connection.
     func stop() {
+        isStopped = true
         listener?.close()
         listener = nil
         closeConnections(.serverStopped)
@@ -32,8 +40,16 @@ final class Acceptor {
         for connection in connections.values { connection.close(ending) }
     }
 
-    private func accept(_ socket: StreamSocket) {
-        let connection = Connection(socket, context: context) { [weak self] connection in
+    /// The client's end of a new connection in memory; `nil` once the server has stopped.
+    func connect() -> MemoryStream? {
+        if isStopped { return nil }
+        let (client, server) = MemoryStream.pair()
+        accept(ProvidedTransport(server))
+        return client
+    }
+
+    private func accept(_ transport: any LoopTransport) {
+        let connection = Connection(transport, context: context) { [weak self] connection in
             self?.connections[connection.number] = nil
         }
         connections[connection.number] = connection

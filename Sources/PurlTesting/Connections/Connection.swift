@@ -33,7 +33,7 @@ final class Connection {
     /// The connection's place among all connections to its server, from 1.
     let number: Int
 
-    private let socket: StreamSocket
+    private let transport: any LoopTransport
     private let context: ServerContext
     private let closed: @NetworkActor (Connection) -> Void
     private var phase = Phase.reading
@@ -44,14 +44,14 @@ final class Connection {
     private var isParsing = false
     private var clientHasFinished = false
 
-    /// Takes over a socket.
+    /// Takes over a transport.
     ///
     /// - Parameters:
-    ///   - socket: The client's socket.
+    ///   - transport: The client's connection.
     ///   - context: What the connection shares with the server's others.
     ///   - closed: Called once, when the connection has been closed.
-    init(_ socket: StreamSocket, context: ServerContext, closed: @escaping @NetworkActor (Connection) -> Void) {
-        self.socket = socket
+    init(_ transport: any LoopTransport, context: ServerContext, closed: @escaping @NetworkActor (Connection) -> Void) {
+        self.transport = transport
         self.context = context
         self.closed = closed
         number = context.recorder.addConnection()
@@ -62,7 +62,7 @@ final class Connection {
         if let script = context.routes.stream {
             leaveHTTP(to: streamPeer(script, request: nil))
         } else {
-            socket.handler = self
+            transport.handler = self
             updateInterest()
         }
     }
@@ -80,13 +80,13 @@ final class Connection {
         phase = .closed
         finishRequest(ending)
         backlog = []
-        if ending == .reset { socket.reset() } else { socket.close() }
+        if ending == .reset { transport.reset() } else { transport.close() }
         context.recorder.removeConnection()
         closed(self)
     }
 
     private func updateInterest() {
-        var interest: Interest = []
+        var interest: TransportInterest = []
         switch phase {
         case .reading, .lingering:
             if !clientHasFinished { interest.insert(.read) }
@@ -99,7 +99,7 @@ final class Connection {
             return
         }
         if case .responding(let writer) = phase, writer.progress == .blocked { interest.insert(.write) }
-        if socket.interest != interest { socket.interest = interest }
+        if transport.interest != interest { transport.interest = interest }
     }
 
     private func finishRequest(_ ending: Ending) {
@@ -201,8 +201,8 @@ final class Connection {
             pending.head.fields.hasToken("100-continue", in: .expect)
         else { return }
         let line = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-        // The socket's buffer is empty, so this fits. A client that has left is noticed by reading.
-        _ = try? socket.send(line, line.indices)
+        // The transport's buffer is empty, so this fits. A client that has left is noticed by reading.
+        _ = try? transport.send(line, line.indices)
     }
 
     private func receiveBody(_ bytes: UnsafeRawBufferPointer) {
@@ -271,7 +271,7 @@ final class Connection {
         let recorder = context.recorder
         if let number, let head = response.head { recorder.setResponse(head, of: number) }
         let writer = ResponseWriter(
-            response, to: socket,
+            response, to: transport,
             bodyBytesSent: { count in if let number { recorder.addBytesSent(count, of: number) } },
             onResume: { [weak self] in self?.resume($0) })
         phase = .responding(writer)
@@ -311,7 +311,7 @@ final class Connection {
     private func linger() {
         guard !clientHasFinished else { return close(.complete) }
         backlog = []
-        socket.shutdownWrite()
+        transport.shutdownWrite()
         phase = .lingering(
             EventLoop.shared.schedule(after: Self.lingering) { [weak self] in self?.close(.complete) })
     }
@@ -331,7 +331,7 @@ final class Connection {
             finishRequest(.complete)
             leaveHTTP(
                 to: WebSocketPeer(
-                    socket, sending: bytes, handshake.agreement, script, recorder: context.recorder,
+                    transport, sending: bytes, handshake.agreement, script, recorder: context.recorder,
                     request: request.received.number, recordLimit: context.maximumRecordedBody,
                     ended: { [weak self] ending in self?.close(ending) }))
         } catch {
@@ -341,7 +341,7 @@ final class Connection {
 
     private func streamPeer(_ script: StreamScript, sending head: [UInt8] = [], request: Int?) -> StreamPeer {
         StreamPeer(
-            socket, sending: head, script, recorder: context.recorder, request: request,
+            transport, sending: head, script, recorder: context.recorder, request: request,
             recordLimit: context.maximumRecordedBody, ended: { [weak self] ending in self?.close(ending) })
     }
 
@@ -360,8 +360,8 @@ extension Connection: UploadConnection {
         var bytes: [UInt8] = []
         do {
             try head.encode(into: &bytes)
-            // Only a client that reads nothing lets the socket's buffer fill up with interim responses.
-            guard try socket.send(bytes, bytes.indices) == bytes.count else { return close(.cut) }
+            // Only a client that reads nothing lets the transport's buffer fill up with interim responses.
+            guard try transport.send(bytes, bytes.indices) == bytes.count else { return close(.cut) }
         } catch {
             close(.clientLeft)
         }
@@ -403,9 +403,9 @@ extension Connection: UploadConnection {
 }
 
 extension Connection: TransportHandler {
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         do {
-            guard let bytes = try socket.receive() else { return }
+            guard let bytes = try transport.receive() else { return }
             if bytes.isEmpty { finishReading() } else { receive(bytes) }
             updateInterest()
         } catch {
@@ -413,7 +413,7 @@ extension Connection: TransportHandler {
         }
     }
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         guard case .responding(let writer) = phase else { return }
         advance(writer)
         updateInterest()

@@ -3,7 +3,7 @@ internal import PurlIO
 /// The server's side of a connection that speaks another protocol than HTTP.
 @NetworkActor
 protocol Peer: AnyObject {
-    /// Takes over the socket.
+    /// Takes over the transport.
     ///
     /// - Parameter bytes: What the client has sent already.
     func start(with bytes: [UInt8])
@@ -30,15 +30,15 @@ struct OutputBuffer {
     /// Whether the client must read before more is produced.
     var isFull: Bool { bytes.count - sent >= Self.limit }
 
-    /// Whether the socket has taken every byte.
+    /// Whether the transport has taken every byte.
     var isSent: Bool { sent == bytes.count }
 
     /// Sends at most `limit` bytes.
     ///
-    /// - Returns: How many the socket took.
+    /// - Returns: How many the transport took.
     @NetworkActor
-    mutating func send(to socket: StreamSocket, atMost limit: Int) throws(SystemError) -> Int {
-        let count = try socket.send(bytes, sent..<sent + min(limit, bytes.count - sent))
+    mutating func send(to transport: any LoopTransport, atMost limit: Int) throws(SystemError) -> Int {
+        let count = try transport.send(bytes, sent..<sent + min(limit, bytes.count - sent))
         sent += count
         return count
     }

@@ -83,8 +83,8 @@ private final class UpstreamExchange: TransportHandler {
 
     private let request: ForwardedRequest
     private var completion: ((Result<RawResponse, any Error>) -> Void)?
-    private var dial: Dial?
-    private var transport: (any Transport)?
+    private var dial: (any Dial)?
+    private var transport: (any LoopTransport)?
     private var sent = 0
     private var received: [UInt8] = []
     private var examined = 0
@@ -112,11 +112,11 @@ private final class UpstreamExchange: TransportHandler {
     private func response(from endpoint: Endpoint) async throws -> RawResponse {
         try await withCheckedThrowingContinuation { continuation in
             completion = { continuation.resume(with: $0) }
-            dial = Dial(to: endpoint) { self.connected($0) }
+            dial = NetworkDial(to: endpoint) { self.connected($0) }
         }
     }
 
-    private func connected(_ result: Result<any Transport, DialError>) {
+    private func connected(_ result: Result<any LoopTransport, DialError>) {
         dial = nil
         switch result {
         case .success(let transport):
@@ -136,14 +136,14 @@ private final class UpstreamExchange: TransportHandler {
         completion?(result)
     }
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         let rest = sent..<request.bytes.count
         // If the server has left, what it sent before can still be read.
         sent += (try? transport.send(request.bytes, rest)) ?? rest.count
         if sent == request.bytes.count { transport.interest = .read }
     }
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         do throws(SystemError) {
             guard let bytes = try transport.receive() else { return }
             received.append(contentsOf: bytes)

@@ -1,5 +1,6 @@
 import Foundation
 internal import PurlHTTP
+import Synchronization
 
 extension LoopbackServer {
     /// What has happened to a server so far.
@@ -49,6 +50,7 @@ final class Recorder: Sendable {
     let record = Monitor(LoopbackServer.Record())
 
     private let keepsRequests: Bool
+    private let observer = Mutex<(@Sendable (LoopbackServer.Happening) -> Void)?>(nil)
 
     /// Starts an empty record. Without `keepsRequests` only the counts are kept.
     init(keepsRequests: Bool) {
@@ -60,17 +62,28 @@ final class Recorder: Sendable {
         record.update { $0.change(body) }
     }
 
+    /// Calls `observer` with everything that happens from now on.
+    func observe(_ observer: (@Sendable (LoopbackServer.Happening) -> Void)?) {
+        self.observer.withLock { $0 = observer }
+    }
+
+    private func report(_ happening: @autoclosure () -> LoopbackServer.Happening) {
+        if let observer = observer.withLock({ $0 }) { observer(happening()) }
+    }
+
     // MARK: Connections
 
     /// Counts an accepted connection.
     ///
     /// - Returns: Its number, from 1.
     func addConnection() -> Int {
-        change { record in
+        let number = change { record in
             record.openConnections += 1
             record.acceptedConnections += 1
             return record.acceptedConnections
         }
+        report(.connection(number))
+        return number
     }
 
     /// Counts a closed connection.
@@ -85,13 +98,15 @@ final class Recorder: Sendable {
     /// - Parameter make: Makes the request from its number.
     /// - Returns: The request.
     func addRequest(_ make: (_ number: Int) -> ReceivedRequest) -> ReceivedRequest {
-        change { record in
+        let request = change { record in
             let request = make(record.startedRequests)
             record.startedRequests += 1
             record.unansweredRequests += 1
             if keepsRequests { record.requests.append(request) }
             return request
         }
+        report(.request(number: request.number, method: request.method, target: request.target))
+        return request
     }
 
     /// Sets how many bytes of a request's body have arrived so far.
@@ -125,10 +140,12 @@ final class Recorder: Sendable {
             record.unansweredRequests -= 1
             record.updateRequest(number) { $0.ending = ending }
         }
+        report(.ending(number: number, ending))
     }
 
     /// Sets the head of a request's response.
     func setResponse(_ head: ResponseHead, of number: Int) {
+        report(.response(number: number, status: head.status, reason: head.reason))
         guard keepsRequests else { return }
         change { record in
             record.updateRequest(number) { request in

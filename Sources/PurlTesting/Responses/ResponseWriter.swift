@@ -31,7 +31,7 @@ final class ResponseWriter {
     private static let batchSize: Int64 = 16 << 10
     private static let bytesPerTurn = 1 << 20
 
-    private let socket: StreamSocket
+    private let transport: any LoopTransport
     private let content: ContentReader
     private let bodyBytesSent: @NetworkActor (Int) -> Void
     private let onResume: @NetworkActor (ResponseWriter) -> Void
@@ -45,14 +45,14 @@ final class ResponseWriter {
     ///
     /// - Parameters:
     ///   - response: What to write.
-    ///   - socket: Where to write it.
-    ///   - bodyBytesSent: Called with how many bytes of the body the socket has taken.
+    ///   - transport: Where to write it.
+    ///   - bodyBytesSent: Called with how many bytes of the body the transport has taken.
     ///   - onResume: Called when a pause is over and ``advance()`` should be called again.
     init(
-        _ response: Response, to socket: StreamSocket, bodyBytesSent: @escaping @NetworkActor (Int) -> Void,
+        _ response: Response, to transport: any LoopTransport, bodyBytesSent: @escaping @NetworkActor (Int) -> Void,
         onResume: @escaping @NetworkActor (ResponseWriter) -> Void
     ) {
-        self.socket = socket
+        self.transport = transport
         self.bodyBytesSent = bodyBytesSent
         self.onResume = onResume
         script = response.script
@@ -126,7 +126,7 @@ final class ResponseWriter {
         }
         let allowed = range.lowerBound..<(range.lowerBound + Int64(limit))
         let result = content.withBytes(allowed) { bytes in
-            bytes.isEmpty ? nil : Result { () throws(SystemError) -> Int in try socket.send(bytes) }
+            bytes.isEmpty ? nil : Result { () throws(SystemError) -> Int in try transport.send(bytes) }
         }
         guard let count = try result?.get() else { return .ended(.cut) }
         guard count > 0 else { return .blocked }
@@ -147,10 +147,10 @@ final class ResponseWriter {
 
     /// Sends the batch.
     ///
-    /// - Returns: Whether the socket took all of it.
+    /// - Returns: Whether the transport took all of it.
     private func flush() throws(SystemError) -> Bool {
         while batch.sent < batch.bytes.count {
-            let count = try socket.send(batch.bytes, batch.sent..<batch.bytes.count)
+            let count = try transport.send(batch.bytes, batch.sent..<batch.bytes.count)
             guard count > 0 else { return false }
             let bodyBefore = max(0, batch.sent - batch.bodyStart)
             batch.sent += count

@@ -16,7 +16,7 @@ final class StreamPeer: Peer, TransportHandler {
         case closed
     }
 
-    private let socket: StreamSocket
+    private let transport: any LoopTransport
     private let script: StreamScript
     private let recorder: Recorder
     /// The connection's place among the recorder's streams.
@@ -37,7 +37,7 @@ final class StreamPeer: Peer, TransportHandler {
     /// Prepares a script; ``start(with:)`` runs it.
     ///
     /// - Parameters:
-    ///   - socket: The client's socket.
+    ///   - transport: The client's connection.
     ///   - head: Bytes to send before the script's.
     ///   - script: What to do.
     ///   - recorder: Where to record what the client sends.
@@ -45,10 +45,11 @@ final class StreamPeer: Peer, TransportHandler {
     ///   - recordLimit: How many received bytes are kept.
     ///   - ended: Called once, to close the connection.
     init(
-        _ socket: StreamSocket, sending head: [UInt8] = [], _ script: StreamScript, recorder: Recorder, request: Int?,
+        _ transport: any LoopTransport, sending head: [UInt8] = [], _ script: StreamScript, recorder: Recorder,
+        request: Int?,
         recordLimit: Int, ended: @escaping @NetworkActor (Ending) -> Void
     ) {
-        self.socket = socket
+        self.transport = transport
         self.script = script
         self.recorder = recorder
         self.ended = ended
@@ -58,7 +59,7 @@ final class StreamPeer: Peer, TransportHandler {
     }
 
     func start(with bytes: [UInt8]) {
-        socket.handler = self
+        transport.handler = self
         if !bytes.isEmpty { bytes.withUnsafeBytes { receive($0) } }
         advanceAndFlush()
     }
@@ -172,9 +173,9 @@ final class StreamPeer: Peer, TransportHandler {
 
     // MARK: Receiving
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         do {
-            guard let bytes = try socket.receive() else { return }
+            guard let bytes = try transport.receive() else { return }
             if bytes.isEmpty {
                 clientHasFinished = true
                 recorder.updateStream(recordIndex) { $0.hasEnded = true }
@@ -196,7 +197,7 @@ final class StreamPeer: Peer, TransportHandler {
 
     // MARK: Sending
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         flush()
     }
 
@@ -210,7 +211,7 @@ final class StreamPeer: Peer, TransportHandler {
                     advance()
                     if output.bytes.isEmpty { break }
                 }
-                let count = try output.send(to: socket, atMost: budget)
+                let count = try output.send(to: transport, atMost: budget)
                 guard count > 0 else { break }
                 budget -= count
             }
@@ -230,7 +231,7 @@ final class StreamPeer: Peer, TransportHandler {
             return end(ending)
         case .finishing:
             phase = .finished
-            socket.shutdownWrite()
+            transport.shutdownWrite()
         case .finished:
             break
         }
@@ -238,7 +239,7 @@ final class StreamPeer: Peer, TransportHandler {
     }
 
     private func updateInterest() {
-        var interest: Interest = []
+        var interest: TransportInterest = []
         switch phase {
         case .open, .finishing, .finished:
             if !isReadingPaused, !clientHasFinished, !output.isFull { interest.insert(.read) }
@@ -249,6 +250,6 @@ final class StreamPeer: Peer, TransportHandler {
         }
         // Also when the turn was used up exactly at the output's end: then the script has more.
         if !output.bytes.isEmpty { interest.insert(.write) }
-        if socket.interest != interest { socket.interest = interest }
+        if transport.interest != interest { transport.interest = interest }
     }
 }

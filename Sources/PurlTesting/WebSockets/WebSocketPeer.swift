@@ -12,7 +12,7 @@ final class WebSocketPeer: Peer, TransportHandler {
         case closed
     }
 
-    private let socket: StreamSocket
+    private let transport: any LoopTransport
     private let script: WebSocketScript
     private let recorder: Recorder
     /// The connection's place among the recorder's WebSocket connections.
@@ -34,7 +34,7 @@ final class WebSocketPeer: Peer, TransportHandler {
     /// Prepares a script for a connection whose handshake is accepted; ``start(with:)`` runs it.
     ///
     /// - Parameters:
-    ///   - socket: The client's socket.
+    ///   - transport: The client's connection.
     ///   - head: The response to the handshake, to be sent first.
     ///   - agreement: The subprotocol and the compression that the handshake settled.
     ///   - script: What to do.
@@ -43,11 +43,11 @@ final class WebSocketPeer: Peer, TransportHandler {
     ///   - recordLimit: How many bytes of messages are kept.
     ///   - ended: Called once, to close the connection.
     init(
-        _ socket: StreamSocket, sending head: [UInt8], _ agreement: WebSocketHandshake.Agreement,
+        _ transport: any LoopTransport, sending head: [UInt8], _ agreement: WebSocketHandshake.Agreement,
         _ script: WebSocketScript, recorder: Recorder, request: Int, recordLimit: Int,
         ended: @escaping @NetworkActor (Ending) -> Void
     ) {
-        self.socket = socket
+        self.transport = transport
         self.script = script
         self.recorder = recorder
         self.ended = ended
@@ -62,7 +62,7 @@ final class WebSocketPeer: Peer, TransportHandler {
     }
 
     func start(with bytes: [UInt8]) {
-        socket.handler = self
+        transport.handler = self
         input = bytes
         advance()
         parse()
@@ -120,9 +120,9 @@ final class WebSocketPeer: Peer, TransportHandler {
 
     // MARK: Receiving
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         do {
-            guard let bytes = try socket.receive() else { return }
+            guard let bytes = try transport.receive() else { return }
             guard !bytes.isEmpty else { return end(hasSentClose && hasReceivedClose ? .complete : .clientLeft) }
             input.append(contentsOf: bytes)
             parse()
@@ -212,7 +212,7 @@ final class WebSocketPeer: Peer, TransportHandler {
         writer.write(opcode, content, makeKey: { 0 }, into: &output.bytes)
     }
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         flush()
     }
 
@@ -221,7 +221,7 @@ final class WebSocketPeer: Peer, TransportHandler {
         var budget = OutputBuffer.bytesPerTurn
         do {
             while !output.isSent, budget > 0 {
-                let count = try output.send(to: socket, atMost: budget)
+                let count = try output.send(to: transport, atMost: budget)
                 guard count > 0 else { break }
                 budget -= count
             }
@@ -238,7 +238,7 @@ final class WebSocketPeer: Peer, TransportHandler {
     }
 
     private func updateInterest() {
-        var interest: Interest = []
+        var interest: TransportInterest = []
         switch phase {
         case .open:
             if mayParse { interest.insert(.read) }
@@ -248,6 +248,6 @@ final class WebSocketPeer: Peer, TransportHandler {
         case .closed:
             return
         }
-        if socket.interest != interest { socket.interest = interest }
+        if transport.interest != interest { transport.interest = interest }
     }
 }

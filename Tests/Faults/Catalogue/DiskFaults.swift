@@ -58,7 +58,11 @@ extension Fault {
     /// Descriptors are the whole process's, so nothing else may run meanwhile.
     static let descriptors: [Fault] = [
         Fault("descriptors", "all taken before the task begins", .failure(.cannotConnectToHost))
-            .with { $0.disturb = { _, stage in stage.exhaust() } }
+            .with {
+                $0.disturb = { _, stage in stage.exhaust() }
+                // A connection in memory takes none.
+                $0.needsSockets = true
+            }
             .expecting { kind in
                 kind.isFileUpload
                     ? .failure(.cannotOpenFile) : .failure(.cannotConnectToHost)

@@ -23,8 +23,11 @@ package enum FaultMatrix {
     /// All faults.
     package static var faults: [Fault] { sections.flatMap(\.faults) }
 
-    /// Each fault with each kind of task that can meet it.
-    package static func cells(of faults: [Fault]) -> [Cell] {
-        faults.flatMap { fault in TaskKind.allCases.filter(fault.fits).map { Cell(fault: fault, kind: $0) } }
+    /// Each fault with each kind of task that can meet it over a medium. Only the streams of a socket can be captured.
+    package static func cells(of faults: [Fault], over medium: Medium) -> [Cell] {
+        faults.filter { medium == .tcp || !$0.needsSockets }.flatMap { fault in
+            TaskKind.allCases.filter { fault.fits($0) && ($0 != .captured || medium == .tcp) }
+                .map { Cell(fault: fault, kind: $0, medium: medium) }
+        }
     }
 }

@@ -7,8 +7,9 @@ import Synchronization
 package struct Cell: Sendable, CustomStringConvertible {
     package let fault: Fault
     package let kind: TaskKind
+    package let medium: Medium
 
-    package var description: String { "\(fault), \(kind)" }
+    package var description: String { "\(fault), \(kind), \(medium)" }
 
     /// How long a cell may take, in seconds, on a machine however busy.
     private static let patience = 90.0
@@ -35,7 +36,7 @@ package struct Cell: Sendable, CustomStringConvertible {
     }
 
     private func perform(_ report: Report) async throws {
-        let stage = try Stage()
+        let stage = try Stage(medium)
         let url = kind.isStreamTask ? Stage.streamURL(fault.url(stage)) : fault.url(stage)
         let resumeData = kind.isResumed ? try await stage.makeResumeData(at: url) : nil
         stage.beginCounting()

@@ -13,6 +13,7 @@ final class Stage: Sendable {
     static let hostName = "host.test"
 
     let server: LoopbackServer
+    let medium: Medium
     let folder: URL
     /// Where servers that stall wait.
     let gate = Gate()
@@ -23,9 +24,12 @@ final class Stage: Sendable {
     /// The resource.
     let content: GeneratedContent
 
-    /// - Parameter content: The resource; by default its size is in the middle of everything.
-    init(content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9)) throws {
-        server = try LoopbackServer()
+    /// - Parameters:
+    ///   - medium: What carries the bytes.
+    ///   - content: The resource; by default its size is in the middle of everything.
+    init(_ medium: Medium = .tcp, content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9)) throws {
+        self.medium = medium
+        server = try LoopbackServer(medium.transport)
         self.content = content
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-fault-\(UUID().uuidString)")
         names = ScriptedNames(port: server.port)
@@ -133,7 +137,10 @@ final class Stage: Sendable {
         configuration.backgroundSessionsDirectory = background
         configuration.httpCookieStorage = HTTPCookieStorage()
         configuration.urlCredentialStorage = URLCredentialStorage()
-        configuration.resolver = names
+        configuration.nameResolver = names
+        if medium == .memory {
+            configuration.connector = StageConnector(server: server.connector, port: server.port, names: names)
+        }
         configuration.files = files
         return configuration
     }
@@ -191,9 +198,10 @@ final class ScriptedNames: Resolver {
         answer { _, answer in answer(.success(honest)) }
     }
 
-    func resolve(_ host: String, port: UInt16, then: @escaping Answer) {
+    func resolve(_ host: String, port: UInt16, then: @escaping Answer) -> Task<Void, Never>? {
         let act = script.withLock { $0 }
         act(host, then)
+        return nil
     }
 }
 

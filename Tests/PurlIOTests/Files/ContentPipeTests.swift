@@ -12,9 +12,9 @@ import Testing
             let (near, far) = try StreamSocket.pair(loop: loop)
             let pipe = try ContentPipe()
             try near.send("onetwothree")
-            #expect(try pipe.fill(from: far, limit: 6) == 6)
+            #expect(try pipe.fill(from: far, limit: 6) == .moved(6))
             try pipe.empty(6, into: file.descriptor, at: 4)
-            #expect(try pipe.fill(from: far, limit: 100) == 5)
+            #expect(try pipe.fill(from: far, limit: 100) == .moved(5))
             try pipe.empty(5, into: file.descriptor, at: 10)
             #expect(file.content == "\0\0\0\0onetwothree")
         }
@@ -22,9 +22,9 @@ import Testing
         @Test func anEmptySocketIsNotTheEndOfTheStream() throws {
             let (near, far) = try StreamSocket.pair(loop: loop)
             let pipe = try ContentPipe()
-            #expect(try pipe.fill(from: far, limit: 100) == nil)
+            #expect(try pipe.fill(from: far, limit: 100) == .notNow)
             near.shutdownWrite()
-            #expect(try pipe.fill(from: far, limit: 100) == 0)
+            #expect(try pipe.fill(from: far, limit: 100) == .end)
         }
 
         @Test func aFullPipeTakesNoMore() throws {
@@ -35,13 +35,15 @@ import Testing
             var wasFull = false
             while !wasFull {
                 try near.send(piece)
-                let count = try pipe.fill(from: far, limit: .max)
-                moved += count ?? 0
-                wasFull = count == nil
+                switch try pipe.fill(from: far, limit: .max) {
+                case .moved(let count): moved += count
+                case .notNow: wasFull = true
+                case .end, .unsupported: throw SystemError(code: EIO, operation: "splice")
+                }
             }
             try pipe.empty(moved, into: file.descriptor, at: 0)
             #expect(file.content.utf8.count == moved)
-            #expect(try pipe.fill(from: far, limit: 1) == 1)
+            #expect(try pipe.fill(from: far, limit: 1) == .moved(1))
         }
 
         @Test func bytesAreCopiedIntoAFileOpenedForAppending() throws {
@@ -49,7 +51,7 @@ import Testing
             let pipe = try ContentPipe()
             file.write("before ")
             try near.send("after")
-            #expect(try pipe.fill(from: far, limit: 100) == 5)
+            #expect(try pipe.fill(from: far, limit: 100) == .moved(5))
             let appending = try file.openForAppending()
             try pipe.empty(5, into: appending.rawValue, at: 7)
             #expect(file.content == "before after")
@@ -59,7 +61,7 @@ import Testing
             let (near, far) = try StreamSocket.pair(loop: loop)
             let pipe = try ContentPipe()
             try near.send("lost")
-            #expect(try pipe.fill(from: far, limit: 100) == 4)
+            #expect(try pipe.fill(from: far, limit: 100) == .moved(4))
             let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
             defer { close(full) }
             let error = #expect(throws: SystemError.self) { try pipe.empty(4, into: full, at: 0) }
@@ -70,7 +72,7 @@ import Testing
             let (near, far) = try StreamSocket.pair(loop: loop)
             let pipe = try ContentPipe()
             try near.send("hello")
-            #expect(try pipe.fill(from: far, limit: 100) == 5)
+            #expect(try pipe.fill(from: far, limit: 100) == .moved(5))
             #expect(try pipe.bytes(4) == Array("hell".utf8))
             #expect(try pipe.bytes(1) == Array("o".utf8))
         }

@@ -161,7 +161,9 @@ private final class FailingPoller: Poller {
         self.failures = failures
     }
 
-    func change(_ descriptor: Int32, token: PollToken, from old: Interest, to new: Interest) throws(SystemError) {
+    func change(_ descriptor: Int32, token: PollToken, from old: TransportInterest, to new: TransportInterest)
+        throws(SystemError)
+    {
         failures -= 1
         if failures >= 0 { throw SystemError(code: ENOMEM, operation: "change") }
         try inner.change(descriptor, token: token, from: old, to: new)

@@ -44,7 +44,7 @@ import Testing
         let (one, _) = try StreamSocket.pair()
         var isWithin = true
         let given = await withCheckedContinuation { continuation in
-            _ = Dial(connect: { .success(one) }) { result in
+            _ = NetworkDial(connect: { .success(one) }) { result in
                 #expect(!isWithin)
                 continuation.resume(returning: result)
             }
@@ -110,7 +110,7 @@ import Testing
         let server = try Server()
         let resolver = ScriptedResolver(.success([hole.address, server.address]))
         let loop = PollerKind.native.makeLoop()
-        let dial = Dial(
+        let dial = NetworkDial(
             to: .host("example.test", port: 80), resolver: resolver, attemptDelay: Self.never, loop: loop
         ) { _ in Issue.record("completed") }
         loop.turn(waiting: true)
@@ -153,7 +153,7 @@ import Testing
     @Test func theCompletionIsNeverCalledWithinInit() async {
         var isWithinInit = true
         await withCheckedContinuation { continuation in
-            _ = Dial(to: .unix(path: "")) { _ in
+            _ = NetworkDial(to: .unix(path: "")) { _ in
                 #expect(!isWithinInit)
                 continuation.resume()
             }
@@ -163,11 +163,12 @@ import Testing
 
     @Test func aCancelledDialStaysSilent() async throws {
         let server = try Server()
-        let atOnce = Dial(to: .host("127.0.0.1", port: server.port)) { _ in Issue.record("completed") }
+        let atOnce = NetworkDial(to: .host("127.0.0.1", port: server.port)) { _ in Issue.record("completed") }
         atOnce.cancel()
         let hole = try BlackHole()
         let resolver = ScriptedResolver(.success([hole.address, server.address]))
-        let underWay = Dial(to: .host("example.test", port: 80), resolver: resolver, attemptDelay: Self.never) { _ in
+        let underWay = NetworkDial(to: .host("example.test", port: 80), resolver: resolver, attemptDelay: Self.never) {
+            _ in
             Issue.record("completed")
         }
         for _ in 0..<5 { await NetworkTurn.pass() }
@@ -217,9 +218,9 @@ import Testing
         #expect(try Platform.streamSocket(.unix, isMultipath: true).option(38, level: SOL_SOCKET) == 0)
     }
 
-    private func dial(_ port: UInt16, isMultipath: Bool) async throws -> any Transport {
+    private func dial(_ port: UInt16, isMultipath: Bool) async throws -> any LoopTransport {
         try await withCheckedContinuation { continuation in
-            _ = Dial(to: .host("127.0.0.1", port: port), isMultipath: isMultipath) {
+            _ = NetworkDial(to: .host("127.0.0.1", port: port), sockets: SocketOptions(isMultipath: isMultipath)) {
                 continuation.resume(returning: $0)
             }
         }.get()
@@ -227,13 +228,15 @@ import Testing
 
     private func dial(
         _ endpoint: Endpoint, _ resolver: any Resolver = ScriptedResolver(.success([])), delay: Duration = never
-    ) async -> Result<any Transport, DialError> {
+    ) async -> Result<any LoopTransport, DialError> {
         await withCheckedContinuation { continuation in
-            _ = Dial(to: endpoint, resolver: resolver, attemptDelay: delay) { continuation.resume(returning: $0) }
+            _ = NetworkDial(to: endpoint, resolver: resolver, attemptDelay: delay) {
+                continuation.resume(returning: $0)
+            }
         }
     }
 
-    private func failure(of result: Result<any Transport, DialError>) -> DialError? {
+    private func failure(of result: Result<any LoopTransport, DialError>) -> DialError? {
         switch result {
         case .success: nil
         case .failure(let error): error
@@ -320,7 +323,7 @@ private enum NetworkTurn {
         }
         #expect(successes == 50)
         for passes in 0..<10 {
-            let dial = Dial(
+            let dial = NetworkDial(
                 to: .host("example.test", port: 80), resolver: ScriptedResolver(.success([hole.address, good])),
                 attemptDelay: .seconds(3_600)
             ) { _ in Issue.record("completed") }
@@ -332,9 +335,9 @@ private enum NetworkTurn {
         listener.close()
     }
 
-    private static func outcome(_ resolver: ScriptedResolver) async -> Result<any Transport, DialError> {
+    private static func outcome(_ resolver: ScriptedResolver) async -> Result<any LoopTransport, DialError> {
         await withCheckedContinuation { continuation in
-            _ = Dial(to: .host("example.test", port: 80), resolver: resolver, attemptDelay: .zero) { result in
+            _ = NetworkDial(to: .host("example.test", port: 80), resolver: resolver, attemptDelay: .zero) { result in
                 continuation.resume(returning: result)
             }
         }

@@ -26,9 +26,9 @@ import Testing
         let loop = kind.makeLoop()
         var accepted: [StreamSocket] = []
         let listener = try ListeningSocket(.loopback(port: 0), loop: loop) { accepted.append($0) }
-        var clients: [any Transport] = []
+        var clients: [any LoopTransport] = []
         for _ in 0..<100 {
-            _ = Dial(to: listener.endpoint, loop: loop) { result in
+            _ = NetworkDial(to: listener.endpoint, loop: loop) { result in
                 if let socket = try? result.get() { clients.append(socket) }
             }
         }
@@ -47,7 +47,7 @@ import Testing
         }
         let endpoint = try #require(listener?.endpoint)
         var connected = 0
-        for _ in 0..<3 { _ = Dial(to: endpoint, loop: loop) { _ in connected += 1 } }
+        for _ in 0..<3 { _ = NetworkDial(to: endpoint, loop: loop) { _ in connected += 1 } }
         while connected < 3 || accepted == 0 { loop.turn(waiting: true) }
         for _ in 0..<10 { loop.turn(waiting: false) }
         #expect(accepted == 1)
@@ -62,8 +62,8 @@ import Testing
             socket.startConnecting(to: listener.address)
             socket.resetWhenClosed()
         }
-        var client: (any Transport)?
-        _ = Dial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
+        var client: (any LoopTransport)?
+        _ = NetworkDial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
         while client == nil { loop.turn(waiting: true) }
         while !accepted.contains(where: { $0.peerAddress == client?.localAddress }) { loop.turn(waiting: true) }
         listener.close()
@@ -75,8 +75,8 @@ import Testing
         var accepted: StreamSocket?
         let listener = try ListeningSocket(address, loop: loop) { accepted = $0 }
         #expect(listener.address == address)
-        var client: (any Transport)?
-        _ = Dial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
+        var client: (any LoopTransport)?
+        _ = NetworkDial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
         while client == nil || accepted == nil { loop.turn(waiting: true) }
         #expect(access(address.description, F_OK) == 0)
         listener.close()
@@ -121,8 +121,8 @@ import Testing
         let loop = PollerKind.native.makeLoop()
         var accepted: StreamSocket?
         let listener = try ListeningSocket(.loopback(port: 0), loop: loop) { accepted = $0 }
-        var client: (any Transport)?
-        _ = Dial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
+        var client: (any LoopTransport)?
+        _ = NetworkDial(to: listener.endpoint, loop: loop) { client = try? $0.get() }
         // The client has its descriptor and is on its way; from here on there is none for the other end.
         loop.turn(waiting: false)
         let shortage = try DescriptorShortage()

@@ -134,7 +134,7 @@ import Testing
     @Test func aResetIsSeenAsOne() throws {
         let (tcp, tcpPeer) = try TCP.connect(.ipv4, on: loop)
         let (memory, memoryPeer) = MemoryTransport.pair(loop: loop)
-        let pairs: [(any Transport, any Transport)] = [(tcp, tcpPeer), (memory, memoryPeer)]
+        let pairs: [(any LoopTransport, any LoopTransport)] = [(tcp, tcpPeer), (memory, memoryPeer)]
         for (near, far) in pairs {
             let handler = Recorder()
             near.handler = handler

@@ -86,8 +86,8 @@ final class BlackHole: Sendable {
         var server: StreamSocket?
         let listener = try ListeningSocket(Loopback.any(family), loop: loop) { server = $0 }
         defer { listener.close() }
-        var outcome: Result<any Transport, DialError>?
-        let dial = Dial(to: listener.endpoint, loop: loop) { outcome = $0 }
+        var outcome: Result<any LoopTransport, DialError>?
+        let dial = NetworkDial(to: listener.endpoint, loop: loop) { outcome = $0 }
         defer { dial.cancel() }
         while true {
             loop.turn(waiting: true)

@@ -1,14 +1,14 @@
 @testable import PurlIO
 
 /// One end of a connection that exists in memory only: each end's bytes wait in a buffer of limited size.
-@NetworkActor final class MemoryTransport: Transport {
+@NetworkActor final class MemoryTransport: LoopTransport {
     weak var handler: (any TransportHandler)?
     let localAddress: SocketAddress? = nil
     let peerAddress: SocketAddress? = nil
     let plainSocket: StreamSocket? = nil
     private(set) var isOpen = true
 
-    var interest: Interest = [] {
+    var interest: TransportInterest = [] {
         didSet {
             if !isOpen { interest = [] }
             callHandlerSoon()
@@ -91,8 +91,8 @@
         peer?.callHandlerSoon()
     }
 
-    private var readiness: Interest {
-        var readiness: Interest = []
+    private var readiness: TransportInterest {
+        var readiness: TransportInterest = []
         if !isQuiet { readiness.insert(.read) }
         if peer?.isOpen != true || room > 0 { readiness.insert(.write) }
         return readiness.intersection(interest)
@@ -121,7 +121,7 @@ enum TransportKind: CaseIterable, Sendable {
     case socket, memory
 
     /// Two ends connected to each other.
-    @NetworkActor func pair(loop: EventLoop) throws(SystemError) -> (any Transport, any Transport) {
+    @NetworkActor func pair(loop: EventLoop) throws(SystemError) -> (any LoopTransport, any LoopTransport) {
         switch self {
         case .socket:
             let (first, second) = try StreamSocket.pair(loop: loop)

@@ -4,21 +4,21 @@
 @NetworkActor final class Recorder: TransportHandler {
     var readable = 0
     var writable = 0
-    var onReadable: (@NetworkActor (any Transport) -> Void)?
-    var onWritable: (@NetworkActor (any Transport) -> Void)?
+    var onReadable: (@NetworkActor (any LoopTransport) -> Void)?
+    var onWritable: (@NetworkActor (any LoopTransport) -> Void)?
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         readable += 1
         onReadable?(transport)
     }
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         writable += 1
         onWritable?(transport)
     }
 }
 
-extension Transport {
+extension LoopTransport {
     /// Sends text, as much as there is room for.
     @discardableResult
     func send(_ text: String) throws(SystemError) -> Int {

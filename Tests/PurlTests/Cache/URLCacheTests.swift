@@ -95,6 +95,21 @@ struct URLCacheTests {
     }
 
     @Test(
+        "https URLs that are equivalent have the same response, which no http URL has",
+        arguments: [
+            ("https://EXAMPLE.com:443/file", true), ("HTTPS://example.com/file#top", true),
+            ("https://example.com:80/file", false), ("http://example.com/file", false),
+            ("http://example.com:443/file", false),
+        ])
+    func sameSecureURL(text: String, isSame: Bool) throws {
+        let cache = try CacheHome().cache()
+        let url = try #require(URL(string: "https://example.com/file"))
+        cache.storeCachedResponse(serverResponse("file"), for: URLRequest(url: url))
+        let other = try #require(URL(string: text))
+        #expect((cache.cachedResponse(for: URLRequest(url: other)) != nil) == isSame)
+    }
+
+    @Test(
         "An empty path is the path /",
         arguments: ["http://example.com", "http://example.com/", "http://EXAMPLE.com:80#top"])
     func emptyPath(text: String) throws {

@@ -6,9 +6,20 @@ import Testing
 @Suite("The clock of a session's configuration", .timeLimit(.minutes(5)))
 struct SessionClockTests {
     private let clock = ManualClock()
+    /// Time stands still, and no socket is the point.
+    private let server: LoopbackServer
+
+    init() throws {
+        server = try LoopbackServer(.memory)
+    }
+
+    private func byClock(_ configuration: URLSessionConfiguration) {
+        configuration.clock = clock
+        configuration.connector = server.connector
+    }
 
     private func oneMinute(_ configuration: URLSessionConfiguration) {
-        configuration.clock = clock
+        byClock(configuration)
         configuration.timeoutIntervalForRequest = 60
     }
 
@@ -26,7 +37,6 @@ struct SessionClockTests {
         "A silent server times out after timeoutIntervalForRequest of the session's clock", arguments: LoadForm.allCases
     )
     func requestTimeout(form: LoadForm) async throws {
-        let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = form.load(url, oneMinute)
@@ -38,7 +48,6 @@ struct SessionClockTests {
 
     @Test("A response just before timeoutIntervalForRequest does not time out")
     func inTime() async throws {
-        let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = LoadForm.dataDelegate.load(url, oneMinute)
@@ -50,11 +59,10 @@ struct SessionClockTests {
 
     @Test("timeoutIntervalForResource is seven days of the session's clock, in spite of progress")
     func resourceTimeout() async throws {
-        let server = try LoopbackServer()
         let gate = Gate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = LoadForm.downloadDelegate.load(url) { configuration in
-            configuration.clock = clock
+            byClock(configuration)
             configuration.timeoutIntervalForRequest = 0
         }
         await gate.reached()
@@ -84,10 +92,9 @@ struct SessionClockTests {
 
     @Test("An idle connection expires by the session's clock")
     func idleConnections() async throws {
-        let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.clock = clock
+        byClock(configuration)
         let session = URLSession(configuration: configuration)
         for seconds in [0, 59, 61] {
             clock.advance(by: .seconds(seconds))
@@ -99,13 +106,12 @@ struct SessionClockTests {
 
     @Test("A body with Expect: 100-continue is sent after a second of the session's clock")
     func expectation() async throws {
-        let server = try LoopbackServer()
         let url = server.route("/file", .text("hello").ignoringExpectation())
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
         request.httpBody = Data("body".utf8)
         request.setValue("100-continue", forHTTPHeaderField: "Expect")
-        async let outcome = LoadForm.dataDelegate.load(request) { $0.clock = clock }
+        async let outcome = LoadForm.dataDelegate.load(request, byClock)
         await server.wait { $0.requests.count == 1 }
         #expect(server.requests[0].bodyBytesReceived == 0)
         clock.advance(by: .seconds(1))

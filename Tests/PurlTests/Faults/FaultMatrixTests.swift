@@ -7,9 +7,9 @@ import Testing
 struct FaultMatrixTests {
     @Test(
         "Each fault is reported by every kind of task", .timeLimit(.minutes(5)),
-        arguments: FaultMatrix.faults.filter { !$0.isProcessWide })
-    func fault(_ fault: Fault) async {
-        for cell in FaultMatrix.cells(of: [fault]).filter(Self.isChosen) {
+        arguments: FaultMatrix.faults.filter { !$0.isProcessWide }, Medium.allCases)
+    func fault(_ fault: Fault, over medium: Medium) async {
+        for cell in FaultMatrix.cells(of: [fault], over: medium).filter(Self.isChosen) {
             for problem in await cell.run() { Issue.record("\(cell): \(problem)") }
         }
     }

@@ -49,6 +49,21 @@ struct ProxyRulesTests {
         Row("disabled", ["HTTPEnable": 0, "HTTPProxy": "p"], "direct"),
         Row("not enabled", ["HTTPProxy": "p", "HTTPPort": 8080], "direct"),
         Row("enabled for HTTPS only", ["HTTPSEnable": 1, "HTTPSProxy": "p"], "direct"),
+        Row("HTTPS", ["HTTPSEnable": 1, "HTTPSProxy": "p", "HTTPSPort": 8080], "p:8080", url: "https://example.com/"),
+        Row("wss", ["HTTPSEnable": 1, "HTTPSProxy": "p"], "p:80", url: "wss://example.com/"),
+        Row("enabled for HTTP only", ["HTTPEnable": 1, "HTTPProxy": "p"], "direct", url: "https://example.com/"),
+        Row(
+            "one for each", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPSEnable": 1, "HTTPSProxy": "s"], "s:80",
+            url: "https://example.com/"),
+        Row(
+            "SOCKS beside HTTP", ["HTTPEnable": 1, "HTTPProxy": "p", "SOCKSEnable": 1, "SOCKSProxy": "s"], "s:1080",
+            url: "https://example.com/"),
+        Row(
+            "another kind beside HTTP", ["HTTPEnable": 1, "HTTPProxy": "p", "ProxyAutoConfigEnable": 1],
+            "“ProxyAutoConfigEnable” asks for a kind of proxy that Purl does not speak to", url: "https://example.com/"),
+        Row(
+            "an exception for both", ["HTTPSEnable": 1, "HTTPSProxy": "p", "ExceptionsList": ["example.com:443"]],
+            "direct", url: "https://example.com/"),
         Row("the constants", [kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: "p"], "p:80"),
         Row("an address", ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1], "127.0.0.1:1"),
         Row("an IPv6 address", ["HTTPEnable": 1, "HTTPProxy": "::1", "HTTPPort": 1], "[::1]:1"),
@@ -93,10 +108,28 @@ struct ProxyRulesTests {
             "“1” is no value for “ExceptionsList”"),
         Row(
             "another scheme", ["HTTPEnable": 1, "HTTPProxy": "https://p"],
-            "“https” proxies are not supported; Purl speaks to “http” ones"),
+            "“https” proxies are not supported; Purl speaks to “http” and “socks5” ones"),
+        Row("a SOCKS proxy", ["SOCKSEnable": 1, "SOCKSProxy": "p"], "p:1080"),
+        Row("a SOCKS proxy with a port", ["SOCKSEnable": 1, "SOCKSProxy": "::1", "SOCKSPort": 99], "[::1]:99"),
         Row(
-            "another kind", ["SOCKSEnable": 1, "SOCKSProxy": "p"],
-            "“SOCKSEnable” asks for a kind of proxy that Purl does not speak to"),
+            "a SOCKS proxy with a user", ["SOCKSEnable": 1, "SOCKSProxy": "p", "SOCKSUser": "u", "SOCKSPassword": "w"],
+            "u:w at p:1080"),
+        Row(
+            "a SOCKS proxy with CFStream's keys for a user",
+            ["SOCKSEnable": 1, "SOCKSProxy": "p", kCFStreamPropertySOCKSUser: "u"], "u:- at p:1080"),
+        Row(
+            "both kinds", ["SOCKSEnable": 1, "SOCKSProxy": "s", "HTTPEnable": 1, "HTTPProxy": "p"], "p:80"),
+        Row(
+            "a SOCKS proxy and an exception", ["SOCKSEnable": 1, "SOCKSProxy": "p", "ExceptionsList": ["example.com"]],
+            "direct"),
+        Row("a SOCKS proxy without a host", ["SOCKSEnable": 1], "it is enabled, but its host is missing"),
+        Row("SOCKS without a port", ["SOCKSEnable": 1, "SOCKSProxy": "p", "SOCKSPort": 0], "“0” is no port"),
+        Row(
+            "SOCKS 4", ["SOCKSEnable": 1, "SOCKSProxy": "socks4://p"],
+            "“socks4” proxies are not supported; Purl speaks to “http” and “socks5” ones"),
+        Row(
+            "another kind", ["ProxyAutoConfigEnable": 1],
+            "“ProxyAutoConfigEnable” asks for a kind of proxy that Purl does not speak to"),
     ]
 
     @Test("The configuration's dictionary decides on the proxy", arguments: dictionaries)
@@ -151,11 +184,22 @@ struct ProxyRulesTests {
             Variables(["HTTP_PROXY": "p"], "direct"),
             Variables(["http_proxy": "p", "all_proxy": "r"], "p:80"),
             Variables(["all_proxy": "r"], "r:80"),
+            Variables(["all_proxy": "socks5://r"], "r:1080"),
+            Variables(["ALL_PROXY": "SOCKS5h://me:a%40b@[::1]:99/"], "me:a@b at [::1]:99"),
+            Variables(["all_proxy": "socks5://"], "“socks5://” names no proxy"),
             Variables(["ALL_PROXY": "r"], "r:80"),
             Variables(["all_proxy": "r", "ALL_PROXY": "s"], "r:80"),
             Variables(["http_proxy": ""], "direct"),
             Variables(["http_proxy": "", "all_proxy": "r"], "r:80"),
             Variables(["https_proxy": "p"], "direct"),
+            Variables(["https_proxy": "p"], "p:80", url: "https://example.com/"),
+            Variables(["https_proxy": "p"], "p:80", url: "wss://example.com/"),
+            Variables(["HTTPS_PROXY": "p"], "p:80", url: "https://example.com/"),
+            Variables(["https_proxy": "p", "HTTPS_PROXY": "q"], "p:80", url: "https://example.com/"),
+            Variables(["all_proxy": "r", "https_proxy": "p"], "p:80", url: "https://example.com/"),
+            Variables(["all_proxy": "r"], "r:80", url: "https://example.com/"),
+            Variables(["http_proxy": "p"], "direct", url: "https://example.com/"),
+            Variables(["https_proxy": "p", "no_proxy": "example.com"], "direct", url: "https://example.com/"),
             Variables(["http_proxy": "p", "no_proxy": "*"], "direct"),
             Variables(["http_proxy": "p", "no_proxy": "a.org, example.com,b.org"], "direct"),
             Variables(["http_proxy": "p", "no_proxy": "a.org EXAMPLE.COM"], "direct"),
@@ -171,7 +215,8 @@ struct ProxyRulesTests {
             Variables(["http_proxy": "p", "no_proxy": "", "NO_PROXY": "example.com"], "direct"),
             Variables(["http_proxy": "p", "no_proxy": "example.org", "NO_PROXY": "example.com"], "p:80"),
             Variables(
-                ["http_proxy": "socks5://p"], "“socks5” proxies are not supported; Purl speaks to “http” ones"),
+                ["http_proxy": "socks4://p"],
+                "“socks4” proxies are not supported; Purl speaks to “http” and “socks5” ones"),
             Variables(["http_proxy": "http://me:secret@"], "“” names no proxy"),
             Variables(["http_proxy": "p:99999"], "“p:99999” names no proxy"),
             Variables(["http_proxy": "a b c"], "“a b c” names no proxy"),

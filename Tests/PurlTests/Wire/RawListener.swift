@@ -135,8 +135,10 @@ final class RawPeer: TransportHandler {
         return Data(received)
     }
 
-    func send(_ text: String) {
-        outgoing += Array(text.utf8)
+    func send(_ text: String) { send(bytes: Array(text.utf8)) }
+
+    func send(bytes: [UInt8]) {
+        outgoing += bytes
         flush()
     }
 
@@ -178,7 +180,7 @@ final class RawPeer: TransportHandler {
     }
 
     private func updateInterest() {
-        var interest: Interest = []
+        var interest: TransportInterest = []
         if waiter != nil { interest.insert(.read) }
         if !outgoing.isEmpty { interest.insert(.write) }
         if socket.interest != interest { socket.interest = interest }
@@ -194,9 +196,9 @@ final class RawPeer: TransportHandler {
         updateInterest()
     }
 
-    func transportIsWritable(_ transport: any Transport) { flush() }
+    func transportIsWritable(_ transport: any LoopTransport) { flush() }
 
-    func transportIsReadable(_ transport: any Transport) {
+    func transportIsReadable(_ transport: any LoopTransport) {
         let scratch = EventLoop.shared.scratch
         if let count = try? socket.receive(into: scratch) {
             received += scratch[..<count]

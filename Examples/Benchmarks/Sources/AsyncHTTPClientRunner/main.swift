@@ -3,10 +3,16 @@ import Foundation
 import Measuring
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 /// The same workloads with AsyncHTTPClient, each in the way its documentation proposes for it.
 var configuration = HTTPClient.Configuration()
 configuration.timeout = .init(connect: .seconds(30), read: .seconds(600))
+if let root = ProcessInfo.processInfo.environment["TLS_ROOT"] {
+    var tls = TLSConfiguration.makeClientConfiguration()
+    tls.trustRoots = .file(root)
+    configuration.tlsConfiguration = tls
+}
 
 switch Workload.fromArguments() {
 case .small(let url, let count, let concurrency), .awaited(let url, let count, let concurrency):

@@ -19,7 +19,7 @@ struct FileTransfer {
     }
 
     func download() {
-        let configuration = URLSessionConfiguration.default
+        let configuration = URLSessionConfiguration.measured
         #if PURL
             // As with the others, the file stays on the file system it is meant for.
             configuration.partialDownloadsDirectory = file.deletingLastPathComponent()
@@ -38,7 +38,7 @@ struct FileTransfer {
     func upload() {
         var request = URLRequest(url: url)
         request.httpMethod = "PUT"
-        let configuration = URLSessionConfiguration.default
+        let configuration = URLSessionConfiguration.measured
         #if PURL
             // Whether the request says that the upload can be resumed.
             let isResumable = ProcessInfo.processInfo.environment["RESUMABLE"] == "1"

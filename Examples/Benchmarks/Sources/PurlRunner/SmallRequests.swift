@@ -26,7 +26,7 @@ final class SmallRequests: @unchecked Sendable {
         self.url = url
         self.count = count
         self.concurrency = concurrency
-        let configuration = URLSessionConfiguration.default
+        let configuration = URLSessionConfiguration.measured
         configuration.httpMaximumConnectionsPerHost = concurrency
         if ProcessInfo.processInfo.environment["PLAIN"] != nil {
             configuration.httpCookieStorage = nil

@@ -5,21 +5,23 @@ import Foundation
 @main
 enum Main {
     static func main() async {
-        let words = CommandLine.arguments.dropFirst()
+        var words = CommandLine.arguments.dropFirst()
+        let medium = words.first.flatMap { Medium(rawValue: $0) }
+        if medium != nil { words = words.dropFirst() }
         switch (words.first, words.dropFirst().first) {
         case (nil, _):
-            exit(await Matrix(sections: FaultMatrix.sections).print() ? 0 : 1)
+            exit(await Matrix(sections: FaultMatrix.sections, medium: medium ?? .tcp).print() ? 0 : 1)
         case ("transfers", let count?) where Int(count) != nil:
             exit(await Endurance(transfers: Int(count) ?? 0).print() ? 0 : 1)
         case (let name?, _):
             let sections = FaultMatrix.sections.filter { $0.name.contains(name) }
             guard !sections.isEmpty else {
-                print("FaultMatrix                  every cell")
-                print("FaultMatrix PART-OF-A-NAME   the cells of one section")
-                print("FaultMatrix transfers COUNT  so many transfers, of mixed outcomes")
+                print("FaultMatrix [tcp | memory]                 every cell")
+                print("FaultMatrix [tcp | memory] PART-OF-A-NAME  the cells of one section")
+                print("FaultMatrix transfers COUNT                so many transfers, of mixed outcomes")
                 exit(2)
             }
-            exit(await Matrix(sections: sections).print() ? 0 : 1)
+            exit(await Matrix(sections: sections, medium: medium ?? .tcp).print() ? 0 : 1)
         }
     }
 }

@@ -7,19 +7,21 @@ struct Matrix {
     private static let width = 6
 
     let sections: [FaultMatrix.Section]
+    let medium: Medium
 
     /// Prints a line for each section as it finishes, then every failure, then the sums.
     ///
     /// - Returns: Whether there was no failure.
     func print() async -> Bool {
         // What is created once and kept, such as the network thread, is no leak.
-        _ = await Self.run(Array(FaultMatrix.cells(of: FaultMatrix.sections.flatMap(\.faults)).prefix(100)))
+        let all = FaultMatrix.cells(of: FaultMatrix.sections.flatMap(\.faults), over: medium)
+        _ = await Self.run(Array(all.prefix(100)))
         let before = await Census.settled(after: .now)
         var failures: [Failure] = []
         var count = 0
         Swift.print("cells  failures  seconds  left behind")
         for section in sections {
-            let cells = FaultMatrix.cells(of: section.faults)
+            let cells = FaultMatrix.cells(of: section.faults, over: medium)
             let start = ContinuousClock.now
             let new = await Self.run(cells.filter { !$0.fault.isProcessWide }) + Self.runAlone(cells)
             let census = await Census.settled(after: before, countingThreads: false)

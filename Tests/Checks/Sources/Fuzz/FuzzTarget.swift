@@ -17,9 +17,8 @@ extension FuzzTarget {
     /// Every target there is.
     static let all: [FuzzTarget] = [
         responseHeads, requestHeads, chunkedBody, chunkSizes, trailers, plainBody, fieldValues, fieldLists, dates,
-        challenges, codings, deflating, webSocketFrames, webSocketHandshakes, cacheRules, cookies, cookieFile,
-        resumeData, resumability, uploadFields, uploadStates, cacheFile, journal, downloadItem, urls, dataURLs,
-        fileNames, proxies, client,
-        conversations, scripts, texts,
+        challenges, codings, deflating, webSocketFrames, webSocketHandshakes, socksHandshakes, cacheRules, cookies,
+        cookieFile, resumeData, resumability, uploadFields, uploadStates, cacheFile, journal, downloadItem, urls,
+        dataURLs, fileNames, proxies, client, conversations, scripts, texts,
     ]
 }

@@ -56,9 +56,9 @@ final class ScriptedConnection: TransportHandler {
         socket.shutdownWrite()
     }
 
-    func transportIsReadable(_ transport: any Transport) { receive() }
+    func transportIsReadable(_ transport: any LoopTransport) { receive() }
 
-    func transportIsWritable(_ transport: any Transport) {
+    func transportIsWritable(_ transport: any LoopTransport) {
         flush()
         if !isBlocked { server.run() }
     }
@@ -92,7 +92,7 @@ final class ScriptedConnection: TransportHandler {
     }
 
     private func updateInterest() {
-        var interest: Interest = talk.hasReceivedEnd ? [] : .read
+        var interest: TransportInterest = talk.hasReceivedEnd ? [] : .read
         if !unsent.isEmpty { interest.insert(.write) }
         socket.interest = interest
     }
@@ -185,9 +185,10 @@ struct InProcessDialler: Dialler {
     let server: ScriptedServer
 
     func dial(
-        _ endpoint: Endpoint, completion: @escaping @NetworkActor (Result<any Transport, DialError>) -> Void
-    ) -> Dial {
-        Dial(connect: { server.connect() }, completion: completion)
+        _ endpoint: Endpoint, for purpose: DialPurpose,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, DialError>) -> Void
+    ) -> any Dial {
+        NetworkDial(connect: { server.connect() }, completion: completion)
     }
 }
 

@@ -53,7 +53,7 @@ final class ScriptedServer {
         var isEnded = false
     }
 
-    func connect() -> Result<any Transport, DialError> {
+    func connect() -> Result<any LoopTransport, DialError> {
         guard !steps.isEmpty, let pair = try? StreamSocket.pair() else { return .failure(.connect([])) }
         let connection = ScriptedConnection(pair.1, of: self, hasLeftHTTP: opening == .connection)
         connections.append(connection)

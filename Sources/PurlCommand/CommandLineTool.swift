@@ -1,14 +1,25 @@
 import Foundation
+public import Purl
 
-/// The executable `purl`.
-@main
-enum Main {
-    static func main() async {
-        let code = await run(Array(CommandLine.arguments.dropFirst()))
-        exit(code.rawValue)
+/// The command line `purl`, for its executable and for those of other packages that add to it.
+public struct CommandLineTool {
+    private let makeConfiguration: @Sendable () -> URLSessionConfiguration
+
+    /// - Parameter configuration: Makes the configuration to which a command applies its options: that of a program that
+    ///   also loads `https` has a ``Purl/URLSessionConfiguration/tlsProvider``.
+    public init(configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }) {
+        makeConfiguration = configuration
     }
 
-    private static func run(_ words: [String]) async -> ExitCode {
+    /// Runs a command to its end, with the process's standard output and error.
+    ///
+    /// - Parameter arguments: The words after the program's name.
+    /// - Returns: The exit status.
+    public func run(_ arguments: [String]) async -> Int32 {
+        await code(of: arguments).rawValue
+    }
+
+    private func code(of words: [String]) async -> ExitCode {
         let output = Console(STDOUT_FILENO)
         let errors = Console(STDERR_FILENO)
         do throws(UsageError) {
@@ -19,16 +30,19 @@ enum Main {
             case .version:
                 output.print("purl \(Usage.version)")
                 return .success
-            case .demo:
-                return await Demo(console: output).run()
+            case .demo(let trace):
+                return await Demo(console: output, trace: trace).run()
             case .get(let options):
-                return await Get(options, console: errors).run()
+                return await Get(options, console: errors, configuration: makeConfiguration).run()
             case .put(let options):
-                return await Put(options, output: output, errors: errors).run()
+                return await Put(options, output: output, errors: errors, configuration: makeConfiguration).run()
             case .ws(let options):
-                return await WebSocketClient(options, output: output, errors: errors).run()
+                return await WebSocketClient(options, output: output, errors: errors, configuration: makeConfiguration)
+                    .run()
             case .serve(let options):
                 return await Serve(options, output: output, errors: errors).run()
+            case .trace(let options):
+                return ShowTrace(options, output: output, errors: errors).run()
             case .list(let options):
                 return List(options, output: output, errors: errors).run()
             case .clean(let options):

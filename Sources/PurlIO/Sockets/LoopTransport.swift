@@ -3,12 +3,12 @@
 ///
 /// Readiness is level-triggered: as long as ``interest`` asks for something and it is there, the handler is called in
 /// every turn of the loop. The owner of a transport closes it.
-@NetworkActor package protocol Transport: AnyObject, Sendable {
+@NetworkActor package protocol LoopTransport: AnyObject, Sendable {
     /// Receives the events that ``interest`` asks for; held weakly. Without a handler the transport stops watching.
     var handler: (any TransportHandler)? { get set }
 
     /// The events that the handler is called for; none at first, and none once the transport is closed.
-    var interest: Interest { get set }
+    var interest: TransportInterest { get set }
 
     /// Whether the transport has not been closed on this side.
     var isOpen: Bool { get }
@@ -20,10 +20,7 @@
     var peerAddress: SocketAddress? { get }
 
     /// The socket that carries exactly the bytes of this transport; `nil` where they are changed on their way or never
-    /// reach a socket.
-    ///
-    /// With it the system can move content between the connection and files by itself: `ContentPipe.fill(from:limit:)`,
-    /// `RegularFile.send(_:from:through:)`; and the connection can be given away: `StreamSocket.detach()`.
+    /// reach a socket. With it the connection can be given away: `StreamSocket.detach()`.
     var plainSocket: StreamSocket? { get }
 
     /// Takes bytes that have arrived, up to the size of `buffer`.
@@ -34,10 +31,27 @@
     /// Whether nothing has arrived, not even the end of the stream or an error. Takes no bytes.
     var isQuiet: Bool { get }
 
+    /// Whether nothing has arrived since that turn of the loop, in which all there was has been received; see ``isQuiet``.
+    func isQuiet(since turn: UInt64) -> Bool
+
     /// Takes bytes to be sent.
     ///
     /// - Returns: How many were taken, perhaps fewer than all; 0 when there is no room.
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int
+
+    /// Has the connection fail when the other side leaves what it is sent unacknowledged for `limit`, whether content or
+    /// the system's own questions, which begin at half of that time. Where there is no network in between it has no effect.
+    func fail(whenUnacknowledgedFor limit: Duration)
+
+    /// Takes the bytes of two buffers to be sent in one step, as ``send(_:)`` does; the first one may be taken alone.
+    func send(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) throws(SystemError) -> Int
+
+    /// Sends at most `count` bytes, one at least, of an open file from `offset` on, without a part for this process. The
+    /// move ends where the file does.
+    func send(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws(SystemError) -> TransportMove
+
+    /// Moves at most `count` bytes that have arrived into a pipe, without a part for this process.
+    func receive(_ count: Int, intoPipe descriptor: Int32) throws(SystemError) -> TransportMove
 
     /// Ends this side's stream once what was sent has gone out. Receiving continues.
     func shutdownWrite()
@@ -52,13 +66,29 @@
 /// Receives the events of a transport, on the network thread.
 @NetworkActor package protocol TransportHandler: AnyObject {
     /// Bytes, the end of the stream or an error can be received.
-    func transportIsReadable(_ transport: any Transport)
+    func transportIsReadable(_ transport: any LoopTransport)
 
     /// There is room to send, or the next `send` throws the connection's error.
-    func transportIsWritable(_ transport: any Transport)
+    func transportIsWritable(_ transport: any LoopTransport)
 }
 
-extension Transport {
+extension LoopTransport {
+    package func fail(whenUnacknowledgedFor limit: Duration) {}
+
+    package var plainSocket: StreamSocket? { nil }
+
+    package func isQuiet(since turn: UInt64) -> Bool { isQuiet }
+
+    package func send(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+        try send(first.isEmpty ? second : first)
+    }
+
+    package func send(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws(SystemError) -> TransportMove {
+        .unsupported
+    }
+
+    package func receive(_ count: Int, intoPipe descriptor: Int32) throws(SystemError) -> TransportMove { .unsupported }
+
     /// Takes bytes that have arrived, at most `limit`, into the loop's scratch buffer, where they are valid until the next
     /// read on this thread.
     ///

@@ -1,0 +1,1 @@
+../PurlRunner/Configuration.swift

@@ -1,0 +1,21 @@
+import Foundation
+
+#if PURL
+    import Purl
+    import PurlOpenSSL
+#else
+    import FoundationNetworking
+#endif
+
+extension URLSessionConfiguration {
+    /// The default one. Over Purl it loads https where `TLS_ROOT` names the file of a root.
+    static var measured: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        #if PURL
+            if let root = ProcessInfo.processInfo.environment["TLS_ROOT"] {
+                configuration.tlsProvider = try? OpenSSLProvider(roots: .file(root))
+            }
+        #endif
+        return configuration
+    }
+}

@@ -1,0 +1,383 @@
+internal import PurlIO
+
+/// The content of a TLS connection, over the transport that carries its records.
+///
+/// Records arrive and leave in other portions than content: a transport that is quiet may hold content that the last record
+/// has brought, and one that has bytes may bring none. So the handler is called for what the session holds, too, and
+/// ``receive(into:)`` reads on until there is content. What the session wants to send by itself, such as an answer to a
+/// change of keys, goes out whatever the owner's interest is.
+@NetworkActor
+final class SecureTransport: LoopTransport, TransportHandler {
+    /// Why the connection is of no use any more, where that is TLS's doing.
+    enum Fault {
+        /// The other side has ended its stream without `close_notify`: content may be missing (RFC 8446 §6.1).
+        case truncated
+        case session(TLSError)
+    }
+
+    private enum Incoming {
+        case open
+        /// The other side has sent `close_notify`.
+        case ended
+        case failed(SystemError)
+    }
+
+    private enum Outgoing {
+        case open
+        /// `close_notify` was written.
+        case ended
+        case failed(SystemError)
+    }
+
+    /// So much content is given to the session at once, which makes records of it.
+    private static let portion = 65_536
+    /// So many times the lower transport is read without any content, before others have their turn.
+    private static let readsPerTurn = 16
+    /// What the system calls read records into, before the session takes them.
+    private static let arrival = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
+    /// What ``isQuiet`` reads content into, which the owner has not asked for.
+    private static let preview = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
+
+    /// Why nothing more can be received or sent.
+    private(set) var fault: Fault?
+    private let lower: any LoopTransport
+    private let session: any TLSSession
+    private weak var weakHandler: (any TransportHandler)?
+    private var wanted: TransportInterest = []
+    private var incoming = Incoming.open
+    private var outgoing = Outgoing.open
+    private var ciphertext: CiphertextQueue
+    private var isClosed = false
+    /// The session may hold content that arrived with other content.
+    private var mayHoldContent = true
+    /// Content that was read to see whether there is any.
+    private var held: [UInt8] = []
+    private var report: LoopTimer?
+
+    /// Takes over a session whose handshake is done, and the transport that it was done over.
+    ///
+    /// - Parameter ciphertext: What of the handshake has not gone out.
+    init(over lower: any LoopTransport, _ session: any TLSSession, _ ciphertext: CiphertextQueue) {
+        self.lower = lower
+        self.session = session
+        self.ciphertext = ciphertext
+        lower.handler = self
+        lower.interest = []
+        update()
+    }
+
+    var handler: (any TransportHandler)? {
+        get { weakHandler }
+        set { weakHandler = newValue }
+    }
+
+    var interest: TransportInterest {
+        get { wanted }
+        set {
+            wanted = isClosed ? [] : newValue
+            update()
+        }
+    }
+
+    var isOpen: Bool { !isClosed && lower.isOpen }
+    var localAddress: SocketAddress? { lower.localAddress }
+    var peerAddress: SocketAddress? { lower.peerAddress }
+    /// The bytes of the socket are records.
+    var plainSocket: StreamSocket? { nil }
+
+    func fail(whenUnacknowledgedFor limit: Duration) { lower.fail(whenUnacknowledgedFor: limit) }
+
+    // MARK: Receiving
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        if buffer.isEmpty { return nil }
+        defer { update() }
+        guard held.isEmpty else {
+            let count = min(held.count, buffer.count)
+            buffer.copyBytes(from: held[..<count])
+            held.removeFirst(count)
+            return count
+        }
+        return try pull(into: buffer)
+    }
+
+    /// Records without content, such as session tickets, leave the connection quiet.
+    var isQuiet: Bool {
+        guard isOpen, held.isEmpty else { return false }
+        defer { update() }
+        do throws(SystemError) {
+            guard let count = try pull(into: Self.preview) else { return true }
+            held = [UInt8](Self.preview[..<count])
+            return false
+        } catch {
+            return false
+        }
+    }
+
+    /// Reads until there is content, or nothing more has arrived.
+    private func pull(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        defer { flush() }
+        var filled = 0
+        var reads = 0
+        while filled < buffer.count {
+            switch incoming {
+            case .open: break
+            case .ended: return filled
+            case .failed(let error):
+                if filled > 0 { return filled }
+                throw error
+            }
+            let count = decrypt(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+            filled += count
+            guard count == 0, case .open = incoming else { continue }
+            mayHoldContent = false
+            if filled > 0 { return filled }
+            reads += 1
+            guard reads <= Self.readsPerTurn, takeArrived() else { return nil }
+        }
+        mayHoldContent = true
+        return filled
+    }
+
+    /// Content that the session holds; 0 when it holds none, or its end or an error has come.
+    private func decrypt(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        do {
+            switch try session.read(into: buffer) {
+            case .content(let count): return min(max(0, count), buffer.count)
+            case .waiting: return 0
+            case .end:
+                incoming = .ended
+                return 0
+            }
+        } catch {
+            fail(error)
+            return 0
+        }
+    }
+
+    /// Gives the session what has arrived. False when nothing has.
+    private func takeArrived() -> Bool {
+        do throws(SystemError) {
+            guard let count = try lower.receive(into: Self.arrival) else { return false }
+            if count > 0 {
+                session.receive(UnsafeRawBufferPointer(rebasing: Self.arrival[..<count]))
+            } else {
+                fault = .truncated
+                incoming = .failed(SystemError(code: ECONNRESET, operation: "close_notify"))
+            }
+        } catch {
+            incoming = .failed(error)
+        }
+        return true
+    }
+
+    // MARK: Sending
+
+    func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+        if bytes.isEmpty { return 0 }
+        defer { update() }
+        flush()
+        var taken = 0
+        while taken < bytes.count {
+            switch outgoing {
+            case .open: break
+            case .ended: throw SystemError(code: EPIPE, operation: "send")
+            case .failed(let error):
+                // The bytes before have been taken; the next call throws.
+                if taken > 0 { return taken }
+                throw error
+            }
+            // What has been encrypted goes first, so that no more than one portion waits.
+            guard ciphertext.isEmpty else { break }
+            taken += encrypt(bytes[taken..<min(bytes.count, taken + Self.portion)])
+            flush()
+        }
+        return taken
+    }
+
+    private func encrypt(_ content: Slice<UnsafeRawBufferPointer>) -> Int {
+        do {
+            ciphertext.expectMore()
+            return min(max(1, try session.write(UnsafeRawBufferPointer(rebasing: content))), content.count)
+        } catch {
+            fail(error)
+            return 0
+        }
+    }
+
+    /// Sends what the session has to send, as far as there is room.
+    private func flush() {
+        if case .failed = outgoing { return }
+        do throws(SystemError) {
+            try ciphertext.flush(session, into: lower)
+            if case .ended = outgoing, ciphertext.isEmpty { lower.shutdownWrite() }
+        } catch {
+            // What the other side has sent before can still be received.
+            outgoing = .failed(error)
+        }
+    }
+
+    /// The session has failed: it may have an alert to send.
+    private func fail(_ error: any Error) {
+        let error = TLSError(error)
+        ciphertext.expectMore()
+        flush()
+        fault = .session(error)
+        let failure = SystemError(code: EPROTO, operation: "TLS")
+        incoming = .failed(failure)
+        outgoing = .failed(failure)
+    }
+
+    // MARK: Ends
+
+    func shutdownWrite() {
+        guard isOpen, case .open = outgoing else { return }
+        endSession()
+        outgoing = .ended
+        flush()
+        update()
+    }
+
+    private func endSession() {
+        ciphertext.expectMore()
+        session.finishWriting()
+    }
+
+    /// Sends `close_notify`, if there is room for it. Only a stream that was ended before is sent to its end.
+    func close() {
+        guard isOpen else { return }
+        var lingers = false
+        switch outgoing {
+        case .open:
+            endSession()
+            flush()
+        case .ended:
+            flush()
+            lingers = !ciphertext.isEmpty
+        case .failed: break
+        }
+        stop()
+        if lingers, case .ended = outgoing {
+            LingeringTransport.keep(lower, sending: ciphertext.takeAll(of: session))
+        } else {
+            lower.close()
+        }
+    }
+
+    func reset() {
+        guard isOpen else { return }
+        stop()
+        lower.reset()
+    }
+
+    private func stop() {
+        isClosed = true
+        wanted = []
+        report?.cancel()
+        report = nil
+        lower.handler = nil
+    }
+
+    // MARK: Events
+
+    private var isOver: Bool {
+        switch incoming {
+        case .open: false
+        case .ended, .failed: true
+        }
+    }
+
+    /// Whether the handler can be called though the lower transport reports nothing.
+    private var hasArrived: Bool { mayHoldContent || !held.isEmpty || isOver }
+
+    /// Watches for what the owner wants, and for room where something waits.
+    private func update() {
+        guard isOpen else { return }
+        var needed: TransportInterest = []
+        let isReading = wanted.contains(.read)
+        if isReading, !hasArrived { needed.insert(.read) }
+        if wanted.contains(.write) { needed.insert(.write) }
+        if case .failed = outgoing {} else if !ciphertext.isEmpty { needed.insert(.write) }
+        if lower.interest != needed { lower.interest = needed }
+        if isReading, hasArrived, report == nil {
+            report = EventLoop.shared.schedule(after: .zero) { [weak self] in self?.reportArrival() }
+        }
+    }
+
+    private func reportArrival() {
+        report = nil
+        if wanted.contains(.read), hasArrived { callHandler { $0.transportIsReadable(self) } }
+        update()
+    }
+
+    private func callHandler(_ call: (any TransportHandler) -> Void) {
+        if let handler { call(handler) } else { wanted = [] }
+    }
+
+    func transportIsReadable(_ transport: any LoopTransport) {
+        if wanted.contains(.read) { callHandler { $0.transportIsReadable(self) } }
+        update()
+    }
+
+    func transportIsWritable(_ transport: any LoopTransport) {
+        flush()
+        var hasRoom = ciphertext.isEmpty
+        if case .failed = outgoing { hasRoom = true }
+        if wanted.contains(.write), hasRoom { callHandler { $0.transportIsWritable(self) } }
+        update()
+    }
+}
+
+/// What a session has encrypted and its transport has not taken.
+@NetworkActor
+struct CiphertextQueue {
+    private static let portion = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
+
+    private var rest: [UInt8] = []
+    private var start = 0
+    /// Nothing waits, here or in the session.
+    private(set) var isEmpty = false
+
+    /// The session may have more.
+    mutating func expectMore() { isEmpty = false }
+
+    /// Sends what the transport takes.
+    mutating func flush(_ session: any TLSSession, into transport: any LoopTransport) throws(SystemError) {
+        while true {
+            if start < rest.count {
+                start += try transport.send(rest, start..<rest.count)
+                guard start == rest.count else {
+                    isEmpty = false
+                    return
+                }
+                rest.removeAll(keepingCapacity: true)
+                start = 0
+            }
+            let count = min(session.takeCiphertext(into: Self.portion), Self.portion.count)
+            guard count > 0 else {
+                isEmpty = true
+                return
+            }
+            let sent = try transport.send(UnsafeRawBufferPointer(rebasing: Self.portion[..<count]))
+            rest.append(contentsOf: Self.portion[sent..<count])
+        }
+    }
+
+    /// Removes and returns everything.
+    mutating func takeAll(of session: any TLSSession) -> [UInt8] {
+        var all = [UInt8](rest[start...])
+        while case let count = min(session.takeCiphertext(into: Self.portion), Self.portion.count), count > 0 {
+            all.append(contentsOf: Self.portion[..<count])
+        }
+        self = CiphertextQueue()
+        isEmpty = true
+        return all
+    }
+}
+
+extension TLSError {
+    /// The error of a session, which should be one of these.
+    init(_ error: any Error) {
+        self = error as? TLSError ?? TLSError(.malformed, reason: "\(error)")
+    }
+}

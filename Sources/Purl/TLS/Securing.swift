@@ -1,0 +1,285 @@
+import Foundation
+internal import PurlIO
+
+/// The TLS settings of a session that has a provider.
+final class TLSSettings: Sendable {
+    let provider: any TLSProvider
+    let minimumVersion: tls_protocol_version_t
+    let maximumVersion: tls_protocol_version_t
+
+    /// `nil` where there is no provider.
+    init?(_ settings: URLSessionConfiguration.Values) {
+        guard let provider = settings.tlsProvider else { return nil }
+        self.provider = provider
+        minimumVersion = settings.tlsMinimumSupportedProtocolVersion
+        maximumVersion = settings.tlsMaximumSupportedProtocolVersion
+    }
+
+    fileprivate func makeSession(_ server: SecureServer) throws -> any TLSSession {
+        try provider.makeSession(
+            TLSSessionRequest(
+                host: server.name, port: server.port, applicationProtocols: server.applicationProtocols,
+                minimumVersion: minimumVersion, maximumVersion: maximumVersion))
+    }
+}
+
+/// The server that a secure connection is made to.
+struct SecureServer: Sendable {
+    /// The host as its certificate has it: without the dot that may end a full name, or the scope of an address, which
+    /// means something to this machine alone.
+    let name: String
+    let port: Int
+    /// What is spoken with it; empty for a stream, of which only the program knows.
+    let applicationProtocols: [String]
+
+    private init(_ endpoint: Endpoint, _ applicationProtocols: [String]) {
+        switch endpoint {
+        case .host(let host, let port):
+            var name = host.prefix { $0 != "%" }
+            if name.hasSuffix("."), name.count > 1 { name.removeLast() }
+            self.name = String(name)
+            self.port = Int(port)
+        case .unix:
+            name = "localhost"
+            port = 0
+        }
+        self.applicationProtocols = applicationProtocols
+    }
+
+    /// A server of HTTP or of WebSockets.
+    init(_ origin: Origin) { self.init(origin.endpoint, ["http/1.1"]) }
+
+    /// A stream's server.
+    init(streamTo endpoint: Endpoint) { self.init(endpoint, []) }
+
+    /// The protection space that its certificates are asked about.
+    fileprivate func space(_ trust: TLSTrust) -> URLProtectionSpace {
+        URLProtectionSpace(
+            host: name, port: port, protocol: applicationProtocols.isEmpty ? nil : NSURLProtectionSpaceHTTPS, trust)
+    }
+}
+
+/// What a session knows of a secure connection: what its handshake has agreed upon, and which delegates have accepted
+/// its server.
+///
+/// A connection is shared by the tasks of a session, but not its server's acceptance by a task's own delegate: another
+/// task's is asked before the connection carries that task's request.
+@NetworkActor
+final class ConnectionSecurity {
+    private struct Approval {
+        weak var delegate: AnyObject?
+    }
+
+    let result: TLSHandshakeResult
+    let start: MonotonicTime
+    let end: MonotonicTime
+    fileprivate let server: SecureServer
+    private var isApprovedBySession = false
+    private var approvals: [Approval] = []
+
+    fileprivate init(_ result: TLSHandshakeResult, to server: SecureServer, since start: MonotonicTime) {
+        self.result = result
+        self.server = server
+        self.start = start
+        end = EventLoop.shared.now
+    }
+
+    /// The provider found no problem, so that no delegate had to accept one.
+    var isTrusted: Bool { result.trust.problem == nil }
+
+    /// Whether the connection may carry a task's request without a question.
+    func isApproved(for calls: DelegateCalls) -> Bool {
+        if isApprovedBySession { return true }
+        guard let delegate = calls.task.taskDelegate else { return isTrusted }
+        return approvals.contains { $0.delegate === delegate }
+    }
+
+    fileprivate func approve(_ judge: TrustAnswer.Judge) {
+        switch judge {
+        case .provider: break
+        case .session: isApprovedBySession = true
+        case .task(let delegate):
+            approvals.removeAll { $0.delegate == nil }
+            approvals.append(Approval(delegate: delegate))
+        }
+    }
+}
+
+/// A transport becomes secure: first the handshake, then the question whether the server is trusted.
+///
+/// Or the question alone, where a connection that is secure already is to carry the request of another task.
+@NetworkActor
+final class Securing {
+    typealias Completion = @NetworkActor (Result<(SecureTransport, ConnectionSecurity), TLSFailure>) -> Void
+
+    private enum Stage {
+        case handshake(SecureHandshake)
+        case asking(SecureTransport?)
+        /// The provider has not made a session, which is about to be reported.
+        case failing
+        case over
+    }
+
+    private var stage = Stage.over
+    private let calls: DelegateCalls
+
+    /// Secures a transport. `completion` is called once, and never after `cancel`; when it fails, the transport is closed.
+    ///
+    /// - Parameter bytes: What has arrived over the transport already.
+    init(
+        _ transport: any LoopTransport, received bytes: [UInt8] = [], to server: SecureServer,
+        with settings: TLSSettings, asking calls: DelegateCalls, completion: @escaping Completion
+    ) {
+        self.calls = calls
+        let start = EventLoop.shared.now
+        let session: any TLSSession
+        do {
+            session = try settings.makeSession(server)
+        } catch {
+            transport.handler = nil
+            transport.close()
+            let failure = TLSFailure.session(TLSError(error))
+            stage = .failing
+            EventLoop.shared.schedule(after: .zero) { [weak self] in
+                guard let self, case .failing = self.stage else { return }
+                self.stage = .over
+                completion(.failure(failure))
+            }
+            return
+        }
+        let handshake = SecureHandshake(over: transport, received: bytes, session) { [weak self] result in
+            switch result {
+            case .failure(let failure):
+                self?.stage = .over
+                completion(.failure(failure))
+            case .success((let transport, let result)):
+                let security = ConnectionSecurity(result, to: server, since: start)
+                self?.judge(security, over: transport, completion)
+            }
+        }
+        stage = .handshake(handshake)
+    }
+
+    /// Asks about a connection that is secure. `completion` is called once, and never after `cancel`; the connection stays
+    /// as it is.
+    init(
+        asking calls: DelegateCalls, about security: ConnectionSecurity,
+        completion: @escaping @NetworkActor (TLSFailure?) -> Void
+    ) {
+        self.calls = calls
+        stage = .asking(nil)
+        ask(about: security, completion)
+    }
+
+    /// The delegate has been asked: the server is not expected to send anything.
+    var isAsking: Bool {
+        if case .asking = stage { return true }
+        return false
+    }
+
+    /// Closes the transport, if it was to be made secure, and drops the completion. Has no effect when it is over.
+    func cancel() {
+        let old = stage
+        stage = .over
+        switch old {
+        case .handshake(let handshake): handshake.cancel()
+        case .asking(let transport): transport?.close()
+        case .failing, .over: break
+        }
+    }
+
+    private func judge(
+        _ security: ConnectionSecurity, over transport: SecureTransport, _ completion: @escaping Completion
+    ) {
+        if let name = security.result.applicationProtocol, !security.server.applicationProtocols.contains(name) {
+            stage = .over
+            transport.close()
+            return completion(.failure(.unaskedProtocol(name)))
+        }
+        stage = .asking(transport)
+        ask(about: security) { failure in
+            guard let failure else { return completion(.success((transport, security))) }
+            transport.close()
+            completion(.failure(failure))
+        }
+    }
+
+    private func ask(
+        about security: ConnectionSecurity, _ completion: @escaping @NetworkActor (TLSFailure?) -> Void
+    ) {
+        let trust = security.result.trust
+        let answer: @Sendable @NetworkActor (TrustAnswer) -> Void = { [weak self] answer in
+            guard let self, self.isAsking else { return }
+            self.stage = .over
+            let failure = answer.failure(for: trust)
+            if failure == nil { security.approve(answer.judge) }
+            completion(failure)
+        }
+        guard calls.session.delegate != nil || calls.task.taskDelegate != nil else { return answer(.default) }
+        calls.askAboutTrust(security.server.space(trust), answer: answer)
+    }
+}
+
+/// The answer to the question whether a server is trusted.
+struct TrustAnswer: Sendable {
+    /// Who has given it.
+    enum Judge: Sendable {
+        /// There is no delegate: the provider's verdict counts.
+        case provider
+        /// The session's delegate, with the method about the session.
+        case session
+        /// The delegate with the method about the task.
+        case task(any URLSessionTaskDelegate)
+    }
+
+    static let `default` = TrustAnswer(judge: .provider, disposition: .performDefaultHandling, credential: nil)
+
+    let judge: Judge
+    let disposition: URLSession.AuthChallengeDisposition
+    let credential: URLCredential?
+
+    /// Why the server is not talked to; `nil` when it is.
+    func failure(for trust: TLSTrust) -> TLSFailure? {
+        switch disposition {
+        case .useCredential where credential?.trust == trust: nil
+        case .useCredential, .performDefaultHandling: trust.problem == nil ? nil : .untrusted(trust)
+        case .cancelAuthenticationChallenge: .questionCancelled
+        case .rejectProtectionSpace: .rejected(trust)
+        }
+    }
+}
+
+extension DelegateCalls {
+    /// Asks whether a server is trusted: the session's delegate with its method about the session, or, where it does not
+    /// have that, the delegate with the method about the task.
+    fileprivate func askAboutTrust(
+        _ space: URLProtectionSpace, answer: @escaping @Sendable @NetworkActor (TrustAnswer) -> Void
+    ) {
+        @Sendable func challenge(_ sender: ChallengeSender) -> URLAuthenticationChallenge {
+            URLAuthenticationChallenge(
+                protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
+                error: nil, sender: sender)
+        }
+        let askTask: @Sendable () -> Void = { [task, session] in
+            session.queue.enqueue {
+                guard let delegate = task.taskDelegate else { return NetworkActor.post { answer(.default) } }
+                let once = SingleAnswer<ChallengeSender.Decision> {
+                    answer(TrustAnswer(judge: .task(delegate), disposition: $0.disposition, credential: $0.credential))
+                }
+                delegate.urlSession(
+                    session, task: task, didReceive: challenge(ChallengeSender(once)),
+                    completionHandler: { once.give(($0, $1)) })
+            }
+        }
+        guard session.delegate != nil else { return askTask() }
+        session.queue.enqueue { [session] in
+            guard let delegate = session.delegate else { return askTask() }
+            let once = SingleAnswer<ChallengeSender.Decision> {
+                answer(TrustAnswer(judge: .session, disposition: $0.disposition, credential: $0.credential))
+            }
+            delegate.urlSession(
+                session, didReceive: challenge(ChallengeSender(once, whenMethodIsMissing: askTask)),
+                completionHandler: { once.give(($0, $1)) })
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+internal import PurlIO
+
+/// Why there is no secure connection, or none that may be used.
+enum TLSFailure: Error {
+    /// The provider's session has failed.
+    case session(TLSError)
+    /// The connection ended before the handshake was done.
+    case lost(SystemError?)
+    /// The server has chosen a protocol that was not offered.
+    case unaskedProtocol(String)
+    /// The server is not trusted.
+    case untrusted(TLSTrust)
+    /// The delegate has rejected the server.
+    case rejected(TLSTrust)
+    /// The delegate has cancelled the question whether the server is trusted.
+    case questionCancelled
+    /// A proxy did not open a way to the server.
+    case tunnelRefused(status: Int)
+
+    /// The server's certificates, where they are the reason.
+    var trust: TLSTrust? {
+        switch self {
+        case .untrusted(let trust), .rejected(let trust): trust
+        case .session, .lost, .unaskedProtocol, .questionCancelled, .tunnelRefused: nil
+        }
+    }
+
+    var explanation: (code: URLError.Code, sentence: String, underlying: (any Error)?) {
+        switch self {
+        case .session(let error): Self.explain(error)
+        case .lost(let error):
+            (.secureConnectionFailed, "The connection was lost during the TLS handshake.", error)
+        case .unaskedProtocol(let name):
+            (.secureConnectionFailed, "The server has chosen the protocol “\(name)”, which was not offered.", nil)
+        case .untrusted(let trust): Self.explain(trust)
+        case .rejected(let trust):
+            (.serverCertificateUntrusted, "The delegate has rejected the certificate of “\(trust.host)”.", nil)
+        case .questionCancelled:
+            (.cancelled, "The question whether the server is trusted was cancelled, and the transfer with it.", nil)
+        case .tunnelRefused(let status):
+            (.cannotConnectToHost, "The proxy refused a connection to the server with the status \(status).", nil)
+        }
+    }
+
+    private static func explain(_ error: TLSError) -> (URLError.Code, String, (any Error)?) {
+        let (code, sentence): (URLError.Code, String) =
+            switch error.kind {
+            case .notTLS: (.secureConnectionFailed, "The server does not speak TLS")
+            case .noAgreement:
+                (.secureConnectionFailed, "The server accepts no version or cipher suite of TLS that is offered")
+            case .certificateRequired: (.clientCertificateRequired, "The server requires a certificate of the client")
+            case .certificateRejected: (.clientCertificateRejected, "The server has rejected the client's certificate")
+            case .malformed: (.secureConnectionFailed, "The TLS connection is broken, or was tampered with")
+            case .unusableSettings:
+                (.secureConnectionFailed, "The TLS provider cannot use the settings that it was given")
+            }
+        return (code, sentence + detail(error.reason), error)
+    }
+
+    private static func explain(_ trust: TLSTrust) -> (URLError.Code, String, (any Error)?) {
+        let (code, sentence): (URLError.Code, String) =
+            switch trust.problem {
+            case .wrongHost:
+                (.serverCertificateUntrusted, "The server's certificate is not one for “\(trust.host)”")
+            case .expired: (.serverCertificateHasBadDate, "The certificate of “\(trust.host)” has expired")
+            case .notYetValid: (.serverCertificateNotYetValid, "The certificate of “\(trust.host)” is not valid yet")
+            case .unknownRoot:
+                (.serverCertificateHasUnknownRoot, "The certificate of “\(trust.host)” leads to no root that is known")
+            case .revoked: (.serverCertificateUntrusted, "The certificate of “\(trust.host)” has been revoked")
+            case .invalid, nil: (.serverCertificateUntrusted, "The certificate of “\(trust.host)” is invalid")
+            }
+        return (code, sentence + detail(trust.reason ?? ""), nil)
+    }
+
+    /// The end of a sentence: what the provider says.
+    private static func detail(_ reason: String) -> String { reason.isEmpty ? "." : ": \(reason)." }
+}

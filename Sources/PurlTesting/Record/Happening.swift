@@ -1,0 +1,23 @@
+extension LoopbackServer {
+    /// What happens on a server's side of the wire.
+    public enum Happening: Sendable, Hashable, CustomStringConvertible {
+        /// A connection was accepted; they are counted from 1.
+        case connection(Int)
+        /// The head of a request has arrived. The number is ``ReceivedRequest/number``.
+        case request(number: Int, method: String, target: String)
+        /// The head of the response to the request is about to be sent.
+        case response(number: Int, status: Int, reason: String)
+        /// The response to the request has ended.
+        case ending(number: Int, Ending)
+
+        /// The happening in words.
+        public var description: String {
+            switch self {
+            case .connection(let number): "accepts connection \(number)"
+            case .request(_, let method, let target): "receives \(method) \(target)"
+            case .response(_, let status, let reason): "sends \(status)" + (reason.isEmpty ? "" : " \(reason)")
+            case .ending(let number, let ending): "response \(number + 1) has ended: \(ending)"
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import Purl
+
+/// What a diagram shows, row by row, before it has places.
+struct DiagramRows {
+    /// How an arrow or a mark looks.
+    enum Tone: String {
+        case plain, data, answer, failure, decision
+    }
+
+    enum Shape {
+        /// From one lane to another.
+        case arrow(from: TransferTrace.Lane, to: TransferTrace.Lane, isCut: Bool)
+        /// A remark beside one lane.
+        case mark(TransferTrace.Lane)
+    }
+
+    struct Row {
+        var shape: Shape
+        var label: String
+        var title: String
+        var tone: Tone
+        var nanoseconds: Int64
+    }
+
+    /// A time that is shaded.
+    struct Shade {
+        enum Kind: String {
+            case suspended, full, deciding, call
+        }
+
+        var lane: TransferTrace.Lane
+        var kind: Kind
+        /// The rows between which it lies; it begins at the first and ends at the last.
+        var rows: ClosedRange<Int>
+        var title: String
+        /// How many tasks or calls have begun before it and not ended: it is drawn beside theirs.
+        var depth: Int
+    }
+
+    private(set) var rows: [Row] = []
+    private(set) var shades: [Shade] = []
+    private var holds: [HoldKey: OpenHold] = [:]
+    private var openCalls: [Int: (row: Int, since: Int64, waited: Int64)] = [:]
+    private var queued: [Int: Int64] = [:]
+    private var errors: [Int: String] = [:]
+    private let showsTasks: Bool
+
+    private struct HoldKey: Hashable {
+        let task: Int?
+        let hold: TransferTrace.Hold
+    }
+
+    /// A hold comes and goes with pieces, which are one row: steps of several then add and take away as many.
+    private struct OpenHold {
+        var count = 0
+        var times = 0
+        var row: Int?
+        var since: Int64 = 0
+    }
+
+    init(_ recording: TransferTrace.Recording) {
+        let events = recording.events
+        showsTasks = Set(events.compactMap(\.task)).count > 1
+        let steps = TraceStep.collapsed(events)
+        for step in steps { add(step) }
+        let last = events.last?.nanoseconds ?? 0
+        for key in holds.keys.sorted(by: { ($0.task ?? 0, $0.hold.rawValue) < ($1.task ?? 0, $1.hold.rawValue) }) {
+            close(key, at: last)
+        }
+        if recording.droppedEvents > 0 {
+            rows.append(
+                Row(
+                    shape: .mark(.network), label: "\(recording.droppedEvents) events were not kept",
+                    title: "The trace had no room for them.", tone: .failure, nanoseconds: last))
+        }
+    }
+
+    /// The lanes that have something to show, from the left.
+    var lanes: [TransferTrace.Lane] {
+        let used = Set(
+            rows.flatMap { row in
+                switch row.shape {
+                case .arrow(let from, let to, _): [from, to]
+                case .mark(let lane): [lane]
+                }
+            })
+        return TransferTrace.Lane.allCases.filter { used.contains($0) || $0 == .network }
+    }
+
+    // MARK: Rows
+
+    private mutating func add(_ step: TraceStep) {
+        let event = step.event
+        switch event.kind {
+        case .made(let method, let url):
+            mark(event, "task \(event.task ?? 0): \(method) \(url)", .plain)
+        case .call(let call):
+            arrow(event, event.lane, .network, call.words, .plain)
+        case .answer(let method):
+            arrow(event, .delegateQueue, .network, "answer", .decision, title: "answer to \(method.rawValue)")
+        case .dialFailed(let reason):
+            arrow(event, .network, .server, "cannot connect", .failure, isCut: true, title: reason)
+        case .connected(let connection):
+            guard !connection.isReused else { return }
+            arrow(event, .network, .server, "connects", .plain, title: connection.words)
+        case .requestHead(let head):
+            let range = head.value(of: "Range").map { " · \($0)" } ?? ""
+            arrow(event, .network, .server, "\(head.method) \(head.target)\(range)", .data, title: head.url)
+        case .bodySent:
+            arrow(event, .network, .server, pieces(step), .data, title: step.words)
+        case .interimHead(let head), .responseHead(let head):
+            let label = "\(head.status) \(head.reason)"
+            arrow(event, .server, .network, label, .answer, title: head.words)
+        case .bodyReceived:
+            arrow(event, .server, .network, pieces(step), .answer, title: step.words)
+        case .exchangeFailed(let reason):
+            arrow(event, .server, .network, "connection lost", .failure, isCut: true, title: reason)
+        case .abandoned:
+            arrow(event, .network, .server, "gives up the response", .failure, isCut: true)
+        case .switched(let status):
+            arrow(event, .server, .network, "\(status), another protocol", .answer)
+        case .file(.write):
+            arrow(event, .network, .files, pieces(step), .data, title: step.words)
+        case .file(let file):
+            addFile(file, event)
+        case .began(let call):
+            begin(call, step)
+        case .ended(let call):
+            end(call, step)
+        case .queued(let call):
+            queued[call.number] = event.nanoseconds
+        case .held(let hold): add(step.count, to: HoldKey(task: event.task, hold: hold), event.nanoseconds)
+        case .released(let hold): add(-step.count, to: HoldKey(task: event.task, hold: hold), step.lastNanoseconds)
+        case .completed(let error):
+            if let task = event.task { errors[task] = error }
+            for hold in [TransferTrace.Hold.suspended, .deciding, .full] {
+                close(HoldKey(task: event.task, hold: hold), at: event.nanoseconds)
+            }
+        case .cache(.miss), .message, .waiting, .dialling, .requestEnd, .responseEnd, .decoded, .written: break
+        case .storing(let offset):
+            if offset > 0 { mark(event, "continues at byte \(offset)", .decision) }
+        case .localResponse, .cache, .cookiesSent, .cookiesReceived, .redirect, .challenge, .credentials, .retry,
+            .redial,
+            .replaced:
+            mark(event, event.kind.words, .decision)
+        case .note(let text):
+            mark(event, text, .plain)
+        }
+    }
+
+    private mutating func addFile(_ step: TransferTrace.FileStep, _ event: TransferTrace.Event) {
+        switch step {
+        case .create, .truncate, .write: break
+        case .sync, .record, .complete, .stop:
+            var event = event
+            event.lane = .files
+            mark(event, step.words, .plain)
+        }
+    }
+
+    private func pieces(_ step: TraceStep) -> String {
+        let bytes = ByteWords.count(step.bytes)
+        return step.count == 1 ? bytes : "\(step.count) pieces, \(bytes)"
+    }
+
+    private mutating func arrow(
+        _ event: TransferTrace.Event, _ from: TransferTrace.Lane, _ to: TransferTrace.Lane, _ label: String,
+        _ tone: Tone, isCut: Bool = false, title: String? = nil
+    ) {
+        rows.append(
+            Row(
+                shape: .arrow(from: from, to: to, isCut: isCut), label: labelled(label, event), title: title ?? label,
+                tone: tone, nanoseconds: event.nanoseconds))
+    }
+
+    private mutating func mark(_ event: TransferTrace.Event, _ label: String, _ tone: Tone) {
+        rows.append(
+            Row(
+                shape: .mark(event.lane), label: labelled(label, event), title: label, tone: tone,
+                nanoseconds: event.nanoseconds))
+    }
+
+    private func labelled(_ label: String, _ event: TransferTrace.Event) -> String {
+        guard showsTasks, let task = event.task, !label.hasPrefix("task ") else { return label }
+        return "\(task): \(label)"
+    }
+
+    // MARK: Calls
+
+    private mutating func begin(_ call: TransferTrace.DelegateCall, _ step: TraceStep) {
+        let event = step.event
+        var label = call.method.rawValue
+        if step.count > 1 { label += ", \(step.count) times" }
+        var tone = Tone.plain
+        let ends: Set<TransferTrace.DelegateMethod> = [.didComplete, .completionHandler, .continuation]
+        if ends.contains(call.method), let task = event.task, let error = errors[task] {
+            label += ": \(error)"
+            tone = .failure
+        }
+        let waited = event.nanoseconds - (queued.removeValue(forKey: call.number) ?? event.nanoseconds)
+        openCalls[call.number] = (rows.count, event.nanoseconds, waited)
+        arrow(event, .network, event.lane, label, tone)
+    }
+
+    private mutating func end(_ call: TransferTrace.DelegateCall, _ step: TraceStep) {
+        guard let open = openCalls.removeValue(forKey: call.number) else { return }
+        let ran = step.event.nanoseconds - open.since
+        let title =
+            "\(call.method.rawValue): waited \(ByteWords.short(open.waited)), ran \(ByteWords.short(ran))"
+        shades.append(
+            Shade(
+                lane: step.event.lane, kind: .call, rows: open.row...max(open.row, rows.count - 1), title: title,
+                depth: 0))
+    }
+
+    // MARK: Holds
+
+    private mutating func add(_ count: Int, to key: HoldKey, _ nanoseconds: Int64) {
+        var hold = holds[key] ?? OpenHold()
+        hold.count += count
+        hold.times += max(0, count)
+        if hold.count > 0, hold.row == nil { (hold.row, hold.since) = (rows.count, nanoseconds) }
+        holds[key] = hold
+        if hold.count <= 0, hold.row != nil { close(key, at: nanoseconds) }
+    }
+
+    /// Shades the rows between the beginning of a hold and now.
+    private mutating func close(_ key: HoldKey, at end: Int64) {
+        guard let hold = holds[key], let row = hold.row, let kind = Shade.Kind(key.hold), !rows.isEmpty else { return }
+        holds[key]?.row = nil
+        holds[key]?.times = 0
+        let first = min(max(row - 1, 0), rows.count - 1)
+        let shaded = first...(rows.count - 1)
+        let depth = shades.filter { $0.lane == .network && $0.kind != .deciding && $0.rows.overlaps(shaded) }.count
+        let times = hold.times > 1 ? ", \(hold.times) times" : ""
+        shades.append(
+            Shade(
+                lane: .network, kind: kind, rows: shaded,
+                title: "\(key.hold.words) for \(ByteWords.short(end - hold.since))\(times)", depth: min(depth, 3)))
+    }
+}
+
+extension DiagramRows.Shade.Kind {
+    fileprivate init?(_ hold: TransferTrace.Hold) {
+        switch hold {
+        case .suspended: self = .suspended
+        case .full: self = .full
+        case .deciding: self = .deciding
+        case .decoding: return nil
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import Purl
+
+extension TransferTrace.Lane {
+    /// The lane's name in texts and patterns.
+    public var name: String {
+        switch self {
+        case .caller: "code"
+        case .delegateQueue: "delegate"
+        case .network: "network"
+        case .files: "files"
+        case .server: "server"
+        }
+    }
+}
+
+extension TransferTrace.Kind {
+    /// What has happened, in a few words.
+    public var words: String {
+        switch self {
+        case .made(let method, let url): "made \(method) \(url)"
+        case .call(let call): "\(call.words)"
+        case .message(let call): "\(call.words) arrives"
+        case .answer(let method): "answer to \(method.rawValue)"
+        case .waiting(let host): "needs a connection to \(host)"
+        case .dialling(let host): "dials \(host)"
+        case .connected(let connection): connection.words
+        case .dialFailed(let reason): "cannot connect: \(reason)"
+        case .requestHead(let head): head.words
+        case .requestEnd: "request sent"
+        case .interimHead(let head), .responseHead(let head): head.words
+        case .bodySent(let piece): "sends \(ByteWords.count(piece.count))"
+        case .bodyReceived(let piece): "receives \(ByteWords.count(piece.count))"
+        case .decoded(let piece): "decodes \(ByteWords.count(piece.count))"
+        case .responseEnd(let stays): stays ? "response complete" : "response complete, connection closed"
+        case .switched(let status): "receives \(status), the connection changes its protocol"
+        case .exchangeFailed(let reason): "exchange fails: \(reason)"
+        case .abandoned: "gives up the response"
+        case .localResponse: "responds without a connection"
+        case .held(let hold): "stops reading: \(hold.words)"
+        case .released(let hold): "no longer held: \(hold.words)"
+        case .cache(let step): "cache: \(step.words)"
+        case .cookiesSent(let names): "sends cookies: \(names.joined(separator: ", "))"
+        case .cookiesReceived(let names): "receives cookies: \(names.joined(separator: ", "))"
+        case .redirect(let url): "follows the redirect to \(url)"
+        case .challenge(let schemes, let isProxy):
+            "challenged by the \(isProxy ? "proxy" : "server"): \(schemes.joined(separator: ", "))"
+        case .credentials(let isProxy): "has credentials for the \(isProxy ? "proxy" : "server")"
+        case .retry(let reason): "sends again: \(reason.words)"
+        case .redial: "will dial again"
+        case .storing(let offset): "stores from byte \(offset)"
+        case .written(let count): "\(ByteWords.count(count)) are written"
+        case .file(let step): step.words
+        case .queued(let call): "queues \(call.method.rawValue)"
+        case .began(let call): "begins \(call.method.rawValue)"
+        case .ended(let call): "ends \(call.method.rawValue)"
+        case .replaced(let task): "becomes task \(task)"
+        case .completed(let error): error.map { "completes with an error: \($0)" } ?? "completes"
+        case .note(let text): text
+        }
+    }
+}
+
+extension TransferTrace.TaskCall {
+    /// The call as it is written.
+    public var words: String {
+        switch self {
+        case .resume: "resume()"
+        case .suspend: "suspend()"
+        case .cancel: "cancel()"
+        case .cancelByProducingResumeData: "cancel(byProducingResumeData:)"
+        }
+    }
+}
+
+extension TransferTrace.Connection {
+    var words: String {
+        let name = remote.isEmpty ? "the server" : remote
+        return (isReused ? "reuses the connection to " : "connected to ") + (isProxied ? "the proxy " : "") + name
+    }
+}
+
+extension TransferTrace.RequestHead {
+    var words: String {
+        let range = value(of: "Range").map { ", \($0)" } ?? ""
+        return "sends \(method) \(target)\(range)"
+    }
+
+    /// The value of a field, by its name in any case.
+    func value(of name: String) -> String? { fields.value(of: name) }
+}
+
+extension TransferTrace.ResponseHead {
+    var words: String { "receives \(status)" + (reason.isEmpty ? "" : " \(reason)") }
+
+    /// The value of a field, by its name in any case.
+    func value(of name: String) -> String? { fields.value(of: name) }
+}
+
+extension [TransferTrace.Field] {
+    func value(of name: String) -> String? {
+        first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    func values(of name: String) -> [String] {
+        filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    }
+}
+
+extension TransferTrace.Hold {
+    var words: String {
+        switch self {
+        case .suspended: "suspended"
+        case .deciding: "the delegate decides"
+        case .full: "full"
+        case .decoding: "still decoding"
+        }
+    }
+}
+
+extension TransferTrace.CacheStep {
+    var words: String {
+        switch self {
+        case .miss: "nothing to use"
+        case .hit: "has the response"
+        case .validate: "asks the server about what is stored"
+        case .refuse: "has nothing, and nothing else is allowed"
+        case .confirmed: "the server has confirmed what is stored"
+        case .replacesFailure: "what is stored replaces a failure"
+        case .store: "may store the response"
+        }
+    }
+}
+
+extension TransferTrace.RetryReason {
+    var words: String {
+        switch self {
+        case .idleConnectionClosed: "the idle connection was closed"
+        case .expectationFailed: "without its expectation"
+        case .wholeResource: "all of the resource"
+        case .restOfSameVersion: "the rest, if it is of the same version"
+        case .nextPart: "what follows the part"
+        case .timedOut: "it has timed out"
+        }
+    }
+}
+
+extension TransferTrace.FileStep {
+    var words: String {
+        switch self {
+        case .create: "creates the file"
+        case .write(let count): "writes \(ByteWords.count(count))"
+        case .sync: "synced"
+        case .truncate: "empties the file"
+        case .record: "records how to resume"
+        case .complete: "the file is complete"
+        case .stop: "closes the file"
+        }
+    }
+}
+
+/// Numbers of bytes and times for people, the same everywhere.
+enum ByteWords {
+    /// `12 bytes`, `1.2 kB`, `56.6 MB`: with three digits at most, rounded down.
+    static func count(_ count: Int) -> String {
+        guard count >= 1000 else { return count == 1 ? "1 byte" : "\(count) bytes" }
+        var value = count * 10
+        var unit = "kB"
+        for next in ["MB", "GB", "TB"] where value >= 10_000_000 {
+            value /= 1000
+            unit = next
+        }
+        let tenths = value / 1000
+        return tenths >= 1000 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+
+    /// `0.125 ms`, `1250.000 ms`: with three digits after the point, so that columns align.
+    static func milliseconds(_ nanoseconds: Int64) -> String {
+        let microseconds = nanoseconds / 1000
+        let fraction = String(1000 + microseconds % 1000).dropFirst()
+        return "\(microseconds / 1000).\(fraction) ms"
+    }
+
+    /// A time in few characters: `0`, `0.12 ms`, `12 ms`, `1.25 s`, `60 s`.
+    static func short(_ nanoseconds: Int64) -> String {
+        let microseconds = nanoseconds / 1000
+        if microseconds == 0 { return "0" }
+        let (value, unit) = microseconds < 1_000_000 ? (microseconds, "ms") : (microseconds / 1000, "s")
+        let whole = value / 1000
+        if whole >= 100 { return "\(whole) \(unit)" }
+        var digits = String(String(1000 + value % 1000).dropFirst().prefix(whole >= 10 ? 1 : 2))
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return digits.isEmpty ? "\(whole) \(unit)" : "\(whole).\(digits) \(unit)"
+    }
+}

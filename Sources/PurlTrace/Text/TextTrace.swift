@@ -1,0 +1,198 @@
+import Foundation
+public import Purl
+
+/// A trace as lines of text: time, task, lane, and what has happened.
+///
+/// ```
+///  0.000 ms  task 1  code      made GET http://127.0.0.1:8080/film
+///  0.031 ms  task 1  code      resume()
+///  0.112 ms  task 1  network   resume() arrives
+/// ```
+///
+/// Pieces of a body, and the writes and calls that come with them, are one line each for as long as nothing else happens. The
+/// same events make the same text.
+public struct TextTrace: Sendable {
+    /// What the text shows.
+    public struct Options: Sendable, Hashable {
+        /// Whether lines begin with the time.
+        public var showsTimes = true
+        /// Whether lines show the identifier of the task.
+        public var showsTasks = true
+        /// Whether pieces of a body that follow each other are one line.
+        public var collapsesPieces = true
+        /// Whether heads are followed by their fields.
+        public var showsFields = false
+
+        /// The default options.
+        public init() {}
+    }
+
+    private let recording: TransferTrace.Recording
+    private let options: Options
+
+    /// The text of a trace so far.
+    ///
+    /// - Parameters:
+    ///   - trace: The trace.
+    ///   - options: What the text shows.
+    public init(_ trace: TransferTrace, options: Options = Options()) {
+        self.init(trace.recording, options: options)
+    }
+
+    /// The text of a recording.
+    ///
+    /// - Parameters:
+    ///   - recording: The recording.
+    ///   - options: What the text shows.
+    public init(_ recording: TransferTrace.Recording, options: Options = Options()) {
+        self.recording = recording
+        self.options = options
+    }
+
+    /// The text, with a newline at the end of each line.
+    public var text: String { lines.map { $0 + "\n" }.joined() }
+
+    /// The lines.
+    public var lines: [String] {
+        let steps =
+            options.collapsesPieces ? TraceStep.collapsed(recording.events) : recording.events.map(TraceStep.init)
+        let times = steps.map { options.showsTimes ? ByteWords.milliseconds($0.event.nanoseconds) : "" }
+        let tasks = steps.map { step in options.showsTasks ? step.event.task.map { "task \($0)" } ?? "" : "" }
+        let timeWidth = times.map(\.count).max() ?? 0
+        let taskWidth = tasks.map(\.count).max() ?? 0
+        var lines: [String] = []
+        for (position, step) in steps.enumerated() {
+            var columns: [String] = []
+            if timeWidth > 0 { columns.append(times[position].padded(before: timeWidth)) }
+            if taskWidth > 0 { columns.append(tasks[position].padded(after: taskWidth)) }
+            columns.append(step.event.lane.name.padded(after: 8))
+            columns.append(step.words)
+            lines.append(columns.joined(separator: "  "))
+            if options.showsFields {
+                let indent = String(repeating: " ", count: columns.dropLast().map { $0.count + 2 }.reduce(2, +))
+                lines += step.event.kind.fields.map { "\(indent)\($0.name): \($0.value)" }
+            }
+        }
+        if recording.droppedEvents > 0 { lines.append("\(recording.droppedEvents) events were not kept") }
+        if recording.droppedBytes > 0 { lines.append("\(recording.droppedBytes) bytes of bodies were not kept") }
+        return lines
+    }
+}
+
+extension TransferTrace.Kind {
+    fileprivate var fields: [TransferTrace.Field] {
+        switch self {
+        case .requestHead(let head): head.fields
+        case .responseHead(let head), .interimHead(let head): head.fields
+        default: []
+        }
+    }
+}
+
+/// An event, or several of a kind that follow each other.
+struct TraceStep {
+    /// The first of them.
+    var event: TransferTrace.Event
+    /// How many there are.
+    var count = 1
+    /// How many bytes they have in all.
+    var bytes = 0
+    /// When the last of them happened.
+    var lastNanoseconds: Int64
+
+    init(_ event: TransferTrace.Event) {
+        self.event = event
+        bytes = event.kind.bytes
+        lastNanoseconds = event.nanoseconds
+    }
+
+    var words: String {
+        guard count > 1 else { return event.kind.words }
+        let amount = "\(count) pieces, \(ByteWords.count(bytes))"
+        return switch event.kind {
+        case .bodySent: "sends \(amount)"
+        case .bodyReceived: "receives \(amount)"
+        case .decoded: "decodes \(amount)"
+        case .file: "writes \(amount)"
+        case .written: "\(amount) are written"
+        default: "\(event.kind.words), \(count) times"
+        }
+    }
+
+    /// Events of a body become one step of each kind for as long as no other event of the task happens.
+    static func collapsed(_ events: [TransferTrace.Event]) -> [TraceStep] {
+        var steps: [TraceStep] = []
+        var open: [Group: Int] = [:]
+        for event in events {
+            guard let kind = event.kind.collapsingKind else {
+                if event.kind.endsPieces { open = open.filter { $0.key.task != event.task } }
+                steps.append(TraceStep(event))
+                continue
+            }
+            let group = Group(task: event.task, exchange: event.exchange, lane: event.lane, kind: kind)
+            if let position = open[group] {
+                steps[position].count += 1
+                steps[position].bytes += event.kind.bytes
+                steps[position].lastNanoseconds = event.nanoseconds
+            } else {
+                open[group] = steps.count
+                steps.append(TraceStep(event))
+            }
+        }
+        return steps
+    }
+
+    private struct Group: Hashable {
+        let task: Int?
+        let exchange: Int?
+        let lane: TransferTrace.Lane
+        let kind: String
+    }
+}
+
+extension TransferTrace.Kind {
+    /// Whether pieces before and after it are not one step. What is done to the file meanwhile does not matter.
+    fileprivate var endsPieces: Bool {
+        switch self {
+        case .file(.truncate), .file(.sync), .file(.record): false
+        default: true
+        }
+    }
+
+    /// What events that can be one step have in common; `nil` for all others.
+    fileprivate var collapsingKind: String? {
+        switch self {
+        case .bodySent: "sent"
+        case .bodyReceived: "received"
+        case .decoded: "decoded"
+        case .written: "written"
+        case .file(.write): "write"
+        case .held(.full), .held(.decoding), .released(.full), .released(.decoding): words
+        case .queued(let call), .began(let call), .ended(let call): call.method.isRepeated ? words : nil
+        default: nil
+        }
+    }
+
+    fileprivate var bytes: Int {
+        switch self {
+        case .bodySent(let piece), .bodyReceived(let piece), .decoded(let piece): piece.count
+        case .written(let count), .file(.write(let count)): count
+        default: 0
+        }
+    }
+}
+
+extension TransferTrace.DelegateMethod {
+    /// Whether it is called again and again while a body arrives or is sent.
+    fileprivate var isRepeated: Bool {
+        switch self {
+        case .didReceiveData, .didSendBodyData, .didWriteData, .webSocket, .stream: true
+        default: false
+        }
+    }
+}
+
+extension String {
+    func padded(before width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+    func padded(after width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import PurlCommand
+
+@Suite("purl get --trace and purl trace", .timeLimit(.minutes(5)))
+struct TraceCommandTests {
+    private let folder = TemporaryFolder()
+    private let server: LoopbackServer
+
+    init() throws {
+        server = try LoopbackServer()
+    }
+
+    @Test(
+        "writes what has happened in the form of the file's extension",
+        arguments: ["txt", "svg", "har", "pcapng", "json"])
+    func forms(form: String) async throws {
+        let url = server.route("/film.bin", .generated(size: 100_000))
+        let (code, _) = try await PurlProcess.run(
+            ["get", url.absoluteString, "--trace", "film.\(form)"], in: folder)
+        #expect(code == 0)
+        let beginnings = [
+            "txt": Data("    0.000 ms".utf8), "svg": Data("<svg xmlns".utf8), "har": Data("{".utf8),
+            "pcapng": Data([0x0A, 0x0D, 0x0D, 0x0A]), "json": Data("{".utf8),
+        ]
+        let beginning = try #require(beginnings[form])
+        let content = folder.contents("film.\(form)")
+        #expect(content.starts(with: beginning) || form == "txt" && content.range(of: Data("0.000 ms".utf8)) != nil)
+    }
+
+    @Test("shows a saved trace as a timeline, and writes it in another form")
+    func saved() async throws {
+        let url = server.route("/film.bin", .generated(size: 100_000))
+        _ = try await PurlProcess.run(["get", url.absoluteString, "--trace", "film.trace"], in: folder)
+        let (code, lines) = try await PurlProcess.run(["trace", "film.trace"], in: folder)
+        #expect(code == 0)
+        #expect(lines.contains { $0.hasSuffix("network   sends GET /film.bin") })
+        #expect(lines.contains { $0.hasSuffix("network   receives 200 OK") })
+        let (fieldsCode, fields) = try await PurlProcess.run(["trace", "film.trace", "--fields"], in: folder)
+        #expect(fieldsCode == 0)
+        #expect(fields.contains { $0.hasSuffix("Content-Length: 100000") })
+        let (writeCode, _) = try await PurlProcess.run(["trace", "film.trace", "-o", "film.svg"], in: folder)
+        #expect(writeCode == 0)
+        #expect(folder.contents("film.svg").starts(with: Data("<svg".utf8)))
+    }
+
+    @Test(
+        "exits with the code of the error",
+        arguments: [
+            (
+                ["get", "http://127.0.0.1/x", "--trace", "film.doc"], 2,
+                "purl: “--trace” needs a name that ends in .txt, .svg, .har, .pcapng, .json or .trace, not “film.doc”."
+            ),
+            (
+                ["get", "http://127.0.0.1/x", "--trace", "no/film.svg"], 1,
+                "purl: There is no folder “no” for the trace."
+            ),
+            (["demo", "--trace"], 2, "purl: “--trace” needs a value."),
+            (["trace"], 2, "purl: The file is missing."),
+            (["trace", "missing.json"], 1, "purl: “missing.json” cannot be read: "),
+        ] as [([String], Int32, String)])
+    func errors(arguments: [String], code: Int32, sentence: String) async throws {
+        let result = try await PurlProcess.run(arguments, in: folder)
+        #expect(result.exitCode == code)
+        #expect(result.lines.first?.hasPrefix(sentence) == true)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("refuses a file that is no saved trace")
+    func foreign() async throws {
+        try folder.write("{}", to: "other.json")
+        let (code, lines) = try await PurlProcess.run(["trace", "other.json"], in: folder)
+        #expect(code == 1)
+        #expect(lines == ["purl: “other.json” is no trace that “--trace” has saved as .json or .trace."])
+    }
+}

@@ -1,0 +1,210 @@
+import Foundation
+import Purl
+import PurlTesting
+import PurlTrace
+import Testing
+
+/// A session with a trace, and a server for it.
+struct TracedSession {
+    let server: LoopbackServer
+    let trace: TransferTrace
+    let session: URLSession
+    let delegate = FilmDelegate()
+
+    init(
+        _ options: TransferTrace.Options = .init(), change: (URLSessionConfiguration) -> Void = { _ in }
+    ) throws {
+        server = try LoopbackServer()
+        trace = TransferTrace(options: options)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.connectionProxyDictionary = [:]
+        configuration.trace = trace
+        change(configuration)
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+
+    /// Runs a data task to its last call.
+    func run(_ request: URLRequest) async -> URLSessionDataTask {
+        let task = session.dataTask(with: request)
+        task.resume()
+        await trace.waits { $0.task == task.taskIdentifier && $0.kind.ends(.didComplete) }
+        return task
+    }
+}
+
+@Suite("Recording a transfer", .timeLimit(.minutes(5)))
+struct TraceTests {
+    @Test("A data task is recorded from its making to its last call, in order")
+    func dataTask() async throws {
+        let traced = try TracedSession()
+        let url = traced.server.route("/note", .text("hello"))
+        _ = await traced.run(URLRequest(url: url))
+        let difference = traced.trace.difference(
+            from: """
+                code      made GET http://127.0.0.1:…/note
+                code      resume()
+                network   resume() arrives
+                network   cache: nothing to use
+                network   needs a connection to 127.0.0.1:…
+                network   dials 127.0.0.1:…
+                network   connected to 127.0.0.1:…
+                network   sends GET /note
+                network   request sent
+                network   receives 200 OK
+                …
+                network   queues didReceive response
+                …
+                delegate  begins didReceive response
+                …
+                network   receives 5 bytes
+                …
+                delegate  begins didReceive data
+                …
+                delegate  begins didComplete
+                delegate  ends didComplete
+                """)
+        #expect(difference == nil)
+    }
+
+    @Test("A pattern that the trace does not have is shown with its line and its place")
+    func difference() async throws {
+        let traced = try TracedSession()
+        let url = traced.server.route("/note", .text("hello"))
+        _ = await traced.run(URLRequest(url: url))
+        let found = traced.trace.difference(
+            from: """
+                code  made GET …
+                code  suspend()
+                """)
+        #expect(found?.hasPrefix("Line 2 of the pattern, “code suspend()”, is not in the trace here:\n") == true)
+        #expect(found?.contains("\n→ code resume()\n") == true)
+        #expect(!traced.trace.matches("code made …"))
+        #expect(traced.trace.matches("code made …\n…"))
+        #expect(traced.trace.matches("…\ndelegate ends didComplete"))
+        #expect(!traced.trace.matches("…\ndelegate begins didComplete"))
+    }
+
+    @Test("A task has a trace of its own, and one without has none")
+    func ofTask() async throws {
+        let traced = try TracedSession { $0.trace = nil }
+        let url = traced.server.route("/note", .text("hello"))
+        let silent = traced.session.dataTask(with: url)
+        #expect(silent.trace == nil)
+        silent.resume()
+        let task = traced.session.dataTask(with: url)
+        task.trace = traced.trace
+        #expect(task.trace === traced.trace)
+        task.resume()
+        await traced.trace.waits { $0.kind.ends(.didComplete) }
+        #expect(Set(traced.trace.events.compactMap(\.task)) == [task.taskIdentifier])
+    }
+
+    @Test(
+        "Credentials, cookies and the users in URLs are redacted, unless they are asked for", arguments: [false, true])
+    func secrets(areKept: Bool) async throws {
+        var options = TransferTrace.Options()
+        options.keepsSecrets = areKept
+        let traced = try TracedSession(options)
+        let next = traced.server.route("/next", .text("x"))
+        let secretNext = next.absoluteString.replacing("//", with: "//carol:opensesame@", maxReplacements: 1)
+        let url = traced.server.route("/a", .redirect(to: secretNext).field("Set-Cookie", "id=topsecret; Path=/"))
+        var request = URLRequest(
+            url: try #require(
+                URL(string: url.absoluteString.replacing("//", with: "//bob:hunter2@", maxReplacements: 1))))
+        request.setValue("Bearer abracadabra", forHTTPHeaderField: "Authorization")
+        request.setValue("sid=cookiesecret", forHTTPHeaderField: "Cookie")
+        _ = await traced.run(request)
+        let json = String(decoding: try traced.trace.recording.json, as: UTF8.self)
+        let svg = Diagram(traced.trace).svg
+        let har = String(decoding: try HTTPArchive(traced.trace).data, as: UTF8.self)
+        let packets = String(decoding: PacketCapture(traced.trace).data, as: UTF8.self)
+        for secret in ["hunter2", "abracadabra", "cookiesecret", "topsecret", "opensesame"] {
+            #expect(json.contains(secret) == areKept, "\(secret)")
+            if !areKept {
+                #expect(!svg.contains(secret))
+                #expect(!har.contains(secret))
+                #expect(!packets.contains(secret))
+            }
+        }
+        #expect(json.contains(TransferTrace.redacted) != areKept)
+    }
+
+    @Test("What has no room is counted, and the end of the transfer is there")
+    func bounded() async throws {
+        var options = TransferTrace.Options()
+        options.maximumEvents = 60
+        options.maximumContent = 100_000
+        options.maximumTotalContent = 1000
+        let traced = try TracedSession(options)
+        let url = traced.server.route("/big", .generated(size: 4 << 20))
+        let task = traced.session.dataTask(with: url)
+        task.resume()
+        await traced.trace.waits { $0.kind.ends(.didComplete) }
+        let recording = traced.trace.recording
+        #expect(recording.events.count <= 60)
+        #expect(recording.droppedEvents > 0)
+        #expect(recording.droppedBytes >= 99_000)
+        let kept = recording.events.reduce(0) { sum, event in
+            if case .bodyReceived(let piece) = event.kind { sum + (piece.content?.count ?? 0) } else { sum }
+        }
+        #expect(kept <= 1000)
+        #expect(TextTrace(recording).text.contains("\(recording.droppedEvents) events were not kept"))
+        traced.trace.removeAll()
+        #expect(traced.trace.events == [])
+    }
+
+    @Test("A recording is the same after it was saved")
+    func saved() async throws {
+        var options = TransferTrace.Options()
+        options.maximumContent = 1000
+        options.startDate = Date(timeIntervalSince1970: 1_000_000)
+        let recording = try await Film().run(options)
+        #expect(try TransferTrace.Recording(json: recording.json) == recording)
+        #expect(throws: (any Error).self) { try TransferTrace.Recording(json: Data("{}".utf8)) }
+    }
+
+    @Test("A suspended task holds the connection until it is resumed")
+    func suspension() async throws {
+        let recording = try await Film().run()
+        let pattern: TracePattern = """
+            …
+            code      suspend()
+            network   suspend() arrives
+            network   stops reading: suspended
+            code      resume()
+            network   resume() arrives
+            network   no longer held: suspended
+            network   exchange fails: The connection was lost in the middle of the response.
+            …
+            network   sends GET /reel, bytes=1000-
+            …
+            network   receives 206 Partial Content
+            …
+            """
+        #expect(pattern.difference(from: recording) == nil)
+    }
+
+    @Test("Remarks of a test's server are in the same trace, on a lane of their own")
+    func bothSides() async throws {
+        let traced = try TracedSession()
+        let url = traced.server.route("/note", .text("hello"))
+        let trace = traced.trace
+        traced.server.observe { trace.note("\($0)", in: .server) }
+        _ = await traced.run(URLRequest(url: url))
+        await trace.waits { $0.kind == .note("response 1 has ended: complete") }
+        let difference = trace.difference(
+            from: """
+                …
+                network   sends GET /note
+                …
+                server    receives GET /note
+                …
+                server    sends 200 OK
+                …
+                network   receives 200 OK
+                …
+                """)
+        #expect(difference == nil)
+        #expect(Diagram(trace).svg.contains("receives GET /note"))
+    }
+}
