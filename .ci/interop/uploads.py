@@ -39,9 +39,13 @@ class Meddler:
     """A proxy that passes on what the client sends, in order, up to a number of bytes; then something happens.
 
     The number counts over all connections, and again from 0 after each interruption.
+
+    An upload that the server has not offered to resume starts over, and the client gives up after a few such attempts.
+    So that happens so many times in a row at most: the next interruption waits for the server's first bytes.
     """
 
     PIECE = 65_536
+    UNANSWERED = 2
 
     def __init__(self, port):
         self.target = ("127.0.0.1", port)
@@ -51,6 +55,7 @@ class Meddler:
         self.left = None
         self.action = None
         self.passed = 0
+        self.unanswered = 0
         threading.Thread(target=self.accept, daemon=True).start()
 
     def arm(self, count, action):
@@ -68,7 +73,8 @@ class Meddler:
 
     def serve(self, client):
         server = socket.create_connection(self.target)
-        threading.Thread(target=self.pass_back, args=[server, client], daemon=True).start()
+        answered = threading.Event()
+        threading.Thread(target=self.pass_back, args=[server, client, answered], daemon=True).start()
         try:
             while data := client.recv(self.PIECE):
                 with self.lock:
@@ -81,6 +87,9 @@ class Meddler:
                     self.passed += len(data)
                 server.sendall(data)
                 if action:
+                    if self.unanswered == self.UNANSWERED:
+                        answered.wait(10)
+                    self.unanswered = 0 if answered.is_set() else self.unanswered + 1
                     action(client, server)
                     return
             server.shutdown(socket.SHUT_WR)
@@ -89,10 +98,11 @@ class Meddler:
         finally:
             close(client, server)
 
-    def pass_back(self, server, client):
+    def pass_back(self, server, client, answered):
         try:
             while data := server.recv(self.PIECE):
                 client.sendall(data)
+                answered.set()
         except OSError:
             pass
         finally:
