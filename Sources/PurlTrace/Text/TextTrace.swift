@@ -119,10 +119,12 @@ struct TraceStep {
         }
     }
 
-    /// Events of a body become one step of each kind for as long as no other event of the task happens.
+    /// Events of a body become one step of each kind for as long as no other event of the task happens, and no pause that
+    /// shows in the whole: a twentieth of its time.
     static func collapsed(_ events: [TransferTrace.Event]) -> [TraceStep] {
         var steps: [TraceStep] = []
         var open: [Group: Int] = [:]
+        let pause = ((events.last?.nanoseconds ?? 0) - (events.first?.nanoseconds ?? 0)) / 20
         for event in events {
             guard let kind = event.kind.collapsingKind else {
                 if event.kind.endsPieces { open = open.filter { $0.key.task != event.task } }
@@ -130,7 +132,7 @@ struct TraceStep {
                 continue
             }
             let group = Group(task: event.task, exchange: event.exchange, lane: event.lane, kind: kind)
-            if let position = open[group] {
+            if let position = open[group], event.nanoseconds - steps[position].lastNanoseconds <= pause {
                 steps[position].count += 1
                 steps[position].bytes += event.kind.bytes
                 steps[position].lastNanoseconds = event.nanoseconds
