@@ -44,6 +44,10 @@ let package = Package(
         example("DownloadCenter", showing: "PurlDownloads"),
         example("OfflineResume", showing: "Purl"),
         example("ResumableUpload", showing: "Purl"),
+        .executableTarget(
+            name: "Learning", dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlTrace", "ExampleStage"],
+            path: "Examples/Learning", exclude: ["README.md"]),
+        .testTarget(name: "LearningTests", dependencies: ["Learning", "Purl", "PurlTesting", "PurlTrace"]),
         .testTarget(
             name: "ExamplesTests",
             dependencies: [

@@ -1,0 +1,50 @@
+import ExampleStage
+import Foundation
+import PurlTrace
+
+// swift run Learning                 lists the lessons
+// swift run Learning NUMBER          plays the scenes of a lesson, and prints what its delegates were called with
+// swift run Learning write           makes the pictures and the lists of calls in the pages anew
+let arguments = CommandLine.arguments.dropFirst()
+
+switch arguments.first {
+case nil:
+    for lesson in Lesson.all { print("\(lesson.number)  \(lesson.name)") }
+case "write":
+    play { for lesson in Lesson.all { try await write(lesson) } }
+case let text?:
+    guard let number = Int(text), let lesson = Lesson.all.first(where: { $0.number == number }) else {
+        print("usage: Learning [NUMBER | write]")
+        exit(64)
+    }
+    play { try await show(lesson) }
+}
+
+@MainActor
+func show(_ lesson: Lesson) async throws {
+    for scene in lesson.scenes {
+        let film = try await scene.run()
+        print("\(scene.title)\n")
+        for line in film.printed { print("  \(line)") }
+        print("\nThe delegate was called with:\n")
+        for line in film.calls { print("  \(line)") }
+        print("\nWhat happened:\n")
+        for line in TextTrace(film.recording).lines { print("  \(line)") }
+        print("")
+    }
+}
+
+@MainActor
+func write(_ lesson: Lesson) async throws {
+    var page = try String(contentsOf: lesson.page, encoding: .utf8)
+    for scene in lesson.scenes {
+        let film = try await scene.run()
+        try film.picture.write(to: Catalogue.picture(of: scene), atomically: true, encoding: .utf8)
+        guard let changed = Catalogue.page(page, showing: film, of: scene) else {
+            print("\(lesson.page.lastPathComponent) does not show \(scene.name) and, after it, a block of text.")
+            continue
+        }
+        page = changed
+    }
+    try page.write(to: lesson.page, atomically: true, encoding: .utf8)
+}

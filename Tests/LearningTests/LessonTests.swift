@@ -1,0 +1,66 @@
+import Foundation
+import PurlTrace
+import Testing
+
+@testable import Learning
+
+@Suite("Lessons", .timeLimit(.minutes(5)))
+struct LessonTests {
+    private static let scenes = Lesson.all.flatMap(\.scenes)
+
+    @Test("A scene makes the picture that is shown, byte for byte, each of twenty times", arguments: scenes)
+    func pictures(_ scene: Scene) async throws {
+        let committed = try String(contentsOf: Catalogue.picture(of: scene), encoding: .utf8)
+        for _ in 1...20 {
+            let film = try await scene.run()
+            try #require(film.picture == committed, "\(Difference(film.picture, from: committed))")
+        }
+    }
+
+    @Test("A page lists what its delegates were called with", arguments: Lesson.all)
+    func calls(_ lesson: Lesson) async throws {
+        let page = try String(contentsOf: lesson.page, encoding: .utf8)
+        for scene in lesson.scenes {
+            let film = try await scene.run()
+            let changed = try #require(Catalogue.page(page, showing: film, of: scene), "\(scene.name) is not shown")
+            #expect(changed == page, "\(Difference(changed, from: page))")
+        }
+    }
+
+    @Test("Each block of Swift in a page is part of the lesson's program", arguments: Lesson.all)
+    func programs(_ lesson: Lesson) throws {
+        let files = try FileManager.default
+            .contentsOfDirectory(at: lesson.folder, includingPropertiesForKeys: nil)
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        let programs = Catalogue.programs(in: try String(contentsOf: lesson.page, encoding: .utf8))
+        #expect(!programs.isEmpty)
+        for program in programs {
+            #expect(
+                files.contains { Catalogue.isPart(program, of: $0) }, "in no file:\n\(program.joined(separator: "\n"))")
+        }
+    }
+}
+
+/// The first lines in which a text differs from another.
+struct Difference: CustomStringConvertible {
+    let description: String
+
+    init(_ text: String, from expected: String) {
+        let lines = (text.components(separatedBy: "\n"), expected.components(separatedBy: "\n"))
+        let difference = lines.0.difference(from: lines.1).prefix(12).map { change in
+            switch change {
+            case .insert(let offset, let line, _): "+ \(offset + 1): \(line)"
+            case .remove(let offset, let line, _): "- \(offset + 1): \(line)"
+            }
+        }
+        description = difference.joined(separator: "\n") + "\nswift run Learning write makes it anew."
+    }
+}
+
+extension Scene: CustomTestStringConvertible {
+    public var testDescription: String { name }
+}
+
+extension Lesson: CustomTestStringConvertible {
+    public var testDescription: String { "\(number), \(name)" }
+}
