@@ -4,14 +4,20 @@ import PurlTrace
 
 // swift run Learning                 lists the lessons
 // swift run Learning NUMBER          plays the scenes of a lesson, and prints what its delegates were called with
-// swift run Learning write           makes the pictures and the lists of calls in the pages anew
+// swift run Learning write           makes all pictures anew, and the lists of calls in the lessons' pages
 let arguments = CommandLine.arguments.dropFirst()
 
 switch arguments.first {
 case nil:
     for lesson in Lesson.all { print("\(lesson.number)  \(lesson.name)") }
 case "write":
-    play { for lesson in Lesson.all { try await write(lesson) } }
+    play {
+        for lesson in Lesson.all { try await write(lesson) }
+        for illustration in Illustration.all {
+            try await illustration.scene.run().picture
+                .write(to: illustration.picture, atomically: true, encoding: .utf8)
+        }
+    }
 case let text?:
     guard let number = Int(text), let lesson = Lesson.all.first(where: { $0.number == number }) else {
         print("usage: Learning [NUMBER | write]")

@@ -6,11 +6,22 @@ import Testing
 
 @Suite("Lessons", .timeLimit(.minutes(5)))
 struct LessonTests {
-    private static let scenes = Lesson.all.flatMap(\.scenes)
-
-    @Test("A scene makes the picture that is shown, byte for byte, each of twenty times", arguments: scenes)
+    @Test(
+        "A scene makes the picture that is shown, byte for byte, each of twenty times",
+        arguments: Lesson.all.flatMap(\.scenes))
     func pictures(_ scene: Scene) async throws {
-        let committed = try String(contentsOf: Catalogue.picture(of: scene), encoding: .utf8)
+        try await expect(scene, toMake: Catalogue.picture(of: scene))
+    }
+
+    @Test("So do the scenes of the libraries' documentation, and their pages show them", arguments: Illustration.all)
+    func illustrations(_ illustration: Illustration) async throws {
+        try await expect(illustration.scene, toMake: illustration.picture)
+        let page = try String(contentsOf: illustration.pageFile, encoding: .utf8)
+        #expect(page.contains("](\(illustration.scene.name))"))
+    }
+
+    private func expect(_ scene: Scene, toMake picture: URL) async throws {
+        let committed = try String(contentsOf: picture, encoding: .utf8)
         for _ in 1...20 {
             let film = try await scene.run()
             try #require(film.picture == committed, "\(Difference(film.picture, from: committed))")
@@ -59,6 +70,10 @@ struct Difference: CustomStringConvertible {
 
 extension Scene: CustomTestStringConvertible {
     public var testDescription: String { name }
+}
+
+extension Illustration: CustomTestStringConvertible {
+    public var testDescription: String { "\(page): \(scene.name)" }
 }
 
 extension Lesson: CustomTestStringConvertible {
