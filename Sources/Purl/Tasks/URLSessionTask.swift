@@ -637,7 +637,7 @@ extension URLSessionTask {
         if failure == nil, let file, let download = self as? URLSessionDownloadTask {
             if !wasCancelled {
                 try? session.background?.update(taskIdentifier) { $0.finished?.isHandedOver = true }
-                traced?.file?.begin()
+                traced?.file?.begin(.none)
                 downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
                 traced?.file?.end()
             }
@@ -646,7 +646,7 @@ extension URLSessionTask {
         }
         let final = conclude(failure)
         metrics?()
-        traced?.completion.begin()
+        traced?.completion.begin(.result(final, bytes: nil))
         taskDelegate?.urlSession(session, task: self, didCompleteWithError: final)
         traced?.completion.end()
         finish()

@@ -190,22 +190,24 @@ final class TaskTrace: Sendable {
     // MARK: Delegate calls
 
     /// A call is put into the delegate queue.
-    func queue(_ method: TransferTrace.DelegateMethod) -> TracedCall {
-        let call = TransferTrace.DelegateCall(number: trace.nextCall(), method: method)
-        record(TransferTrace.Draft(kind: .queued(call), effect: .delegateCall(call.number)))
-        return TracedCall(call, self)
+    ///
+    /// - Parameter lane: Where it will be made.
+    func queue(_ method: TransferTrace.DelegateMethod, on lane: TransferTrace.Lane = .delegateQueue) -> TracedCall {
+        let number = trace.nextCall()
+        let call = TransferTrace.DelegateCall(number: number, method: method, stored: .none)
+        record(TransferTrace.Draft(kind: .queued(call), effect: .delegateCall(number)))
+        return TracedCall(number, method, lane, self)
     }
 
     /// A call that records when it waits, begins and ends.
     func tracing(
-        _ method: TransferTrace.DelegateMethod, on lane: TransferTrace.Lane = .delegateQueue,
-        _ call: @escaping DelegateQueue.Call
+        _ method: TransferTrace.DelegateMethod, _ arguments: TracedArguments, _ call: @escaping DelegateQueue.Call
     ) -> DelegateQueue.Call {
         let traced = queue(method)
         return {
-            traced.begin(on: lane)
+            traced.begin(arguments)
             call()
-            traced.end(on: lane)
+            traced.end()
         }
     }
 
@@ -222,25 +224,31 @@ final class TaskTrace: Sendable {
 
 /// A call in the delegate queue that is recorded.
 struct TracedCall: Sendable {
-    private let call: TransferTrace.DelegateCall
+    private let number: Int
+    private let method: TransferTrace.DelegateMethod
+    private let lane: TransferTrace.Lane
     private let task: TaskTrace
 
-    init(_ call: TransferTrace.DelegateCall, _ task: TaskTrace) {
-        self.call = call
+    init(_ number: Int, _ method: TransferTrace.DelegateMethod, _ lane: TransferTrace.Lane, _ task: TaskTrace) {
+        self.number = number
+        self.method = method
+        self.lane = lane
         self.task = task
     }
 
     /// The call begins on this thread.
-    func begin(on lane: TransferTrace.Lane = .delegateQueue) {
+    func begin(_ arguments: TracedArguments) {
         task.trace.setMakesCall(true)
+        let call = TransferTrace.DelegateCall(number: number, method: method, stored: arguments)
         task.record(
             TransferTrace.Draft(
-                kind: .began(call), lane: lane, cause: .delegateCall(call.number),
-                effect: call.method.isQuestion ? .answer(task: task.task, call.method) : nil))
+                kind: .began(call), lane: lane, cause: .delegateCall(number),
+                effect: method.isQuestion ? .answer(task: task.task, method) : nil))
     }
 
     /// The call has returned on this thread.
-    func end(on lane: TransferTrace.Lane = .delegateQueue) {
+    func end() {
+        let call = TransferTrace.DelegateCall(number: number, method: method, stored: .none)
         task.record(TransferTrace.Draft(kind: .ended(call), lane: lane))
         task.trace.setMakesCall(false)
     }

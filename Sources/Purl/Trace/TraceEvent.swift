@@ -388,15 +388,74 @@ extension TransferTrace {
         public var number: Int
         /// The method.
         public var method: DelegateMethod
+        /// What it was called with, in a few words: `1,000 bytes, 2,000 of 3,000`. Only the event of its beginning has them;
+        /// empty where there are none.
+        public var arguments: String {
+            get { stored.text }
+            set { stored = .text(newValue) }
+        }
+        private var stored: TracedArguments
 
         /// A call.
         ///
         /// - Parameters:
         ///   - number: Its number in this trace.
         ///   - method: The method.
-        public init(number: Int, method: DelegateMethod) {
+        ///   - arguments: What it was called with, in a few words.
+        public init(number: Int, method: DelegateMethod, arguments: String = "") {
+            self.init(number: number, method: method, stored: arguments.isEmpty ? .none : .text(arguments))
+        }
+
+        init(number: Int, method: DelegateMethod, stored: TracedArguments) {
             self.number = number
             self.method = method
+            self.stored = stored
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case number, method, arguments
+        }
+
+        /// A call that was saved.
+        ///
+        /// - Parameter decoder: What it is read from.
+        /// - Throws: `DecodingError` when it is something else.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                number: try container.decode(Int.self, forKey: .number),
+                method: try container.decode(DelegateMethod.self, forKey: .method),
+                arguments: try container.decodeIfPresent(String.self, forKey: .arguments) ?? "")
+        }
+
+        /// Saves the call, with its arguments as text.
+        ///
+        /// - Parameter encoder: What it is written to.
+        /// - Throws: `EncodingError` when it cannot be written.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(number, forKey: .number)
+            try container.encode(method, forKey: .method)
+            let arguments = arguments
+            if !arguments.isEmpty { try container.encode(arguments, forKey: .arguments) }
+        }
+
+        /// Whether two calls are the same, with the same text of their arguments.
+        ///
+        /// - Parameters:
+        ///   - left: A call.
+        ///   - right: Another.
+        public static func == (left: DelegateCall, right: DelegateCall) -> Bool {
+            left.number == right.number && left.method == right.method && left.arguments == right.arguments
+        }
+
+        /// Adds the call to a hash.
+        ///
+        /// - Parameter hasher: What it is added to.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(number)
+            hasher.combine(method)
+            hasher.combine(arguments)
         }
     }
 
@@ -417,8 +476,10 @@ extension TransferTrace {
         case didWriteData
         case didResumeAtOffset
         case didBecome
-        case webSocket
-        case stream
+        case didOpenWithProtocol
+        case didCloseWith
+        case readClosedFor
+        case writeClosedFor
         case didFinishCollecting
         case didFinishDownloading
         case didComplete
@@ -435,7 +496,7 @@ extension TransferTrace.Kind {
         case .bodySent, .bodyReceived, .decoded, .held, .released, .written, .file(.write): true
         case .queued(let call), .began(let call), .ended(let call):
             switch call.method {
-            case .didReceiveData, .didSendBodyData, .didWriteData, .webSocket, .stream: true
+            case .didReceiveData, .didSendBodyData, .didWriteData: true
             default: false
             }
         default: false

@@ -1147,7 +1147,7 @@ final class Transaction: ExchangeClient {
         do throws(WebSocketHandshakeError) {
             let agreement = try handshake.check(head)
             task.setResponse(response, received: 0, expected: NSURLSessionTransferSizeUnknown)
-            calls.callWebSocketDelegate {
+            calls.callWebSocketDelegate(.didOpenWithProtocol, .opened(subprotocol: agreement.subprotocol)) {
                 $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: agreement.subprotocol)
             }
             phase = .conversing(webSocket)

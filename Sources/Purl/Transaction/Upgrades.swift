@@ -33,8 +33,9 @@ final class WebSocketUpgrade: WebSocketConversationClient {
     func webSocketDidClose(_ close: WebSocketClose?) {
         if let close {
             let reason = close.reason.isEmpty ? nil : Data(close.reason)
-            webSocketTask?.setClose(close.code.map { Int($0) } ?? 1005, reason: reason)
-            transfer.calls.callWebSocketDelegate {
+            let code = close.code.map { Int($0) } ?? 1005
+            webSocketTask?.setClose(code, reason: reason)
+            transfer.calls.callWebSocketDelegate(.didCloseWith, .closed(code: code, reason: reason)) {
                 $0.urlSession($1, webSocketTask: $2, didCloseWith: $2.closeCode, reason: $2.closeReason)
             }
         }
@@ -69,11 +70,11 @@ final class StreamUpgrade: StreamConversationClient {
     }
 
     func streamDidCloseRead() {
-        transfer.calls.callStreamDelegate { $0.urlSession($1, readClosedFor: $2) }
+        transfer.calls.callStreamDelegate(.readClosedFor) { $0.urlSession($1, readClosedFor: $2) }
     }
 
     func streamDidCloseWrite() {
-        transfer.calls.callStreamDelegate { $0.urlSession($1, writeClosedFor: $2) }
+        transfer.calls.callStreamDelegate(.writeClosedFor) { $0.urlSession($1, writeClosedFor: $2) }
     }
 
     /// Both directions are closed.

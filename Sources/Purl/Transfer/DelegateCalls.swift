@@ -30,8 +30,13 @@ final class DelegateCalls {
     }
 
     /// Puts a call into the delegate queue.
-    private func enqueue(_ method: TransferTrace.DelegateMethod, _ call: @escaping DelegateQueue.Call) {
-        if let trace { return session.queue.enqueue(trace.tracing(method, call)) }
+    ///
+    /// - Parameter arguments: What a trace shows of the call's arguments.
+    private func enqueue(
+        _ method: TransferTrace.DelegateMethod, _ arguments: @autoclosure () -> TracedArguments = .none,
+        _ call: @escaping DelegateQueue.Call
+    ) {
+        if let trace { return session.queue.enqueue(trace.tracing(method, arguments(), call)) }
         session.queue.enqueue(call)
     }
 
@@ -42,6 +47,9 @@ final class DelegateCalls {
         if let trace { return SingleAnswer(trace.tracingAnswer(of: method, answer)) }
         return SingleAnswer(answer)
     }
+
+    /// Whether the trace shows secrets.
+    private var keepsSecrets: Bool { trace?.trace.options.keepsSecrets ?? false }
 
     // MARK: Which delegates there are
 
@@ -70,7 +78,8 @@ final class DelegateCalls {
         answer: @escaping @Sendable @NetworkActor (URLRequest?) -> Void
     ) {
         let once = single(.willPerformHTTPRedirection, answer)
-        enqueue(.willPerformHTTPRedirection) { [task, session] in
+        enqueue(.willPerformHTTPRedirection, .redirect(response, to: next.url, keepsSecrets: keepsSecrets)) {
+            [task, session] in
             guard let delegate = task.taskDelegate else { return once.give(next) }
             delegate.urlSession(
                 session, task: task, willPerformHTTPRedirection: response, newRequest: next,
@@ -88,7 +97,7 @@ final class DelegateCalls {
         answer: @escaping @Sendable @NetworkActor (URLSession.ResponseDisposition) -> Void
     ) {
         let once = single(.didReceiveResponse, answer)
-        enqueue(.didReceiveResponse) { [task, session] in
+        enqueue(.didReceiveResponse, .response(response)) { [task, session] in
             guard let delegate = task.dataDelegate, let dataTask = task as? URLSessionDataTask else {
                 return once.give(.allow)
             }
@@ -125,7 +134,10 @@ final class DelegateCalls {
     }
 
     private func ask(_ challenge: URLAuthenticationChallenge, _ once: SingleAnswer<ChallengeSender.Decision>) {
-        enqueue(.didReceiveChallenge) { [task, session] in
+        enqueue(
+            .didReceiveChallenge,
+            .challenge(challenge.protectionSpace, failures: challenge.previousFailureCount)
+        ) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give((.performDefaultHandling, nil)) }
             delegate.urlSession(
                 session, task: task, didReceive: challenge, completionHandler: { once.give(($0, $1)) })
@@ -144,7 +156,7 @@ final class DelegateCalls {
     /// Asks for a stream of a body's bytes from an offset on.
     func askForBodyStream(from offset: Int64, answer: @escaping @Sendable @NetworkActor (BodyStream?) -> Void) {
         let once = single(.needNewBodyStreamFrom, answer)
-        enqueue(.needNewBodyStreamFrom) { [task, session] in
+        enqueue(.needNewBodyStreamFrom, .offset(offset)) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give(nil) }
             delegate.urlSession(
                 session, task: task, needNewBodyStreamFrom: offset,
@@ -159,7 +171,7 @@ final class DelegateCalls {
         let once = single(.willBeginDelayedRequest) { (value: (URLSession.DelayedRequestDisposition, URLRequest?)) in
             answer(value.0, value.1)
         }
-        enqueue(.willBeginDelayedRequest) { [task, session] in
+        enqueue(.willBeginDelayedRequest, .request(request.url, keepsSecrets: keepsSecrets)) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give((.continueLoading, nil)) }
             delegate.urlSession(
                 session, task: task, willBeginDelayedRequest: request, completionHandler: { once.give(($0, $1)) })
@@ -170,7 +182,7 @@ final class DelegateCalls {
     func askAboutCaching(
         _ proposed: CachedURLResponse, store: @escaping @Sendable (CachedURLResponse, URLSessionDataTask) -> Void
     ) {
-        enqueue(.willCacheResponse) { [task, session] in
+        enqueue(.willCacheResponse, .caching(proposed)) { [task, session] in
             guard let dataTask = task as? URLSessionDataTask else { return }
             guard let delegate = task.dataDelegate else { return store(proposed, dataTask) }
             let isAnswered = Mutex(false)
@@ -197,13 +209,13 @@ final class DelegateCalls {
 
     /// Reports that an upload starts over, and why it could not be resumed.
     func reportRestart(_ reason: any Error) {
-        enqueue(.willRestartUpload) { [task, session] in
+        enqueue(.willRestartUpload, .failure(reason)) { [task, session] in
             task.taskDelegate?.urlSession(session, task: task, willRestartUploadBecause: reason)
         }
     }
 
     func reportInterim(_ response: HTTPURLResponse) {
-        enqueue(.didReceiveInformationalResponse) { [task, session] in
+        enqueue(.didReceiveInformationalResponse, .response(response)) { [task, session] in
             task.taskDelegate?.urlSession(session, task: task, didReceiveInformationalResponse: response)
         }
     }
@@ -212,11 +224,14 @@ final class DelegateCalls {
     ///
     /// - Parameter drained: There is room again after the mailbox was full.
     func deliverData(from mailbox: ByteMailbox, drained: @escaping @Sendable @NetworkActor () -> Void) {
-        enqueue(.didReceiveData) { [task, session] in
+        let traced = trace?.queue(.didReceiveData)
+        session.queue.enqueue { [task, session] in
             guard let data = mailbox.takeAndSleep() else { return }
+            traced?.begin(.bytes(data.count))
             if let dataTask = task as? URLSessionDataTask {
                 task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
             }
+            traced?.end()
             if mailbox.done(data.count) { NetworkActor.post(drained) }
         }
     }
@@ -233,20 +248,27 @@ final class DelegateCalls {
         task.updateCounts { $0.sent += count }
         guard reportsProgress, bytesSent.add(count) else { return }
         let expected = task.countOfBytesExpectedToSend
-        enqueue(.didSendBodyData) { [task, session, bytesSent] in
+        let traced = trace?.queue(.didSendBodyData)
+        session.queue.enqueue { [task, session, bytesSent] in
             let (bytes, total) = bytesSent.take()
+            traced?.begin(.progress(bytes: bytes, total: total, expected: expected))
             task.taskDelegate?.urlSession(
                 session, task: task, didSendBodyData: bytes, totalBytesSent: total, totalBytesExpectedToSend: expected)
+            traced?.end()
         }
     }
 
     func reportWritten(_ count: Int64) {
         guard reportsProgress, let download = downloadTask, bytesWritten.add(count) else { return }
-        enqueue(.didWriteData) { [session, bytesWritten] in
+        let traced = trace?.queue(.didWriteData)
+        session.queue.enqueue { [session, bytesWritten] in
             let (bytes, total) = bytesWritten.take()
+            let expected = download.countOfBytesExpectedToReceive
+            traced?.begin(.progress(bytes: bytes, total: total, expected: expected))
             download.downloadDelegate?.urlSession(
                 session, downloadTask: download, didWriteData: bytes, totalBytesWritten: total,
-                totalBytesExpectedToWrite: download.countOfBytesExpectedToReceive)
+                totalBytesExpectedToWrite: expected)
+            traced?.end()
         }
     }
 
@@ -257,7 +279,7 @@ final class DelegateCalls {
 
     func reportResumed(at offset: Int64, expected: Int64) {
         guard reportsProgress, let download = downloadTask else { return }
-        enqueue(.didResumeAtOffset) { [session] in
+        enqueue(.didResumeAtOffset, .position(offset, expected: expected)) { [session] in
             download.downloadDelegate?.urlSession(
                 session, downloadTask: download, didResumeAtOffset: offset, expectedTotalBytes: expected)
         }
@@ -265,9 +287,10 @@ final class DelegateCalls {
 
     /// A call of a WebSocket's delegate.
     func callWebSocketDelegate(
+        _ method: TransferTrace.DelegateMethod, _ arguments: @autoclosure () -> TracedArguments,
         _ call: @escaping @Sendable (any URLSessionWebSocketDelegate, URLSession, URLSessionWebSocketTask) -> Void
     ) {
-        enqueue(.webSocket) { [task, session] in
+        enqueue(method, arguments()) { [task, session] in
             guard let task = task as? URLSessionWebSocketTask, let delegate = task.webSocketDelegate else { return }
             call(delegate, session, task)
         }
@@ -275,9 +298,10 @@ final class DelegateCalls {
 
     /// A call of a stream's delegate.
     func callStreamDelegate(
+        _ method: TransferTrace.DelegateMethod,
         _ call: @escaping @Sendable (any URLSessionStreamDelegate, URLSession, URLSessionStreamTask) -> Void
     ) {
-        enqueue(.stream) { [task, session] in
+        enqueue(method) { [task, session] in
             guard let task = task as? URLSessionStreamTask, let delegate = task.streamDelegate else { return }
             call(delegate, session, task)
         }
@@ -295,14 +319,14 @@ final class DelegateCalls {
         return new.isCancelled
     }
 
-    /// Reports to the delegate of `old` that another task has taken its place.
+    /// Reports to the delegate of `old` that `new` has taken its place.
     ///
     /// - Parameter call: The delegate's `didBecome` method.
     func reportReplacement(
-        of old: URLSessionTask,
+        of old: URLSessionTask, by new: URLSessionTask,
         _ call: @escaping @Sendable (any URLSessionDataDelegate, URLSession, URLSessionDataTask) -> Void
     ) {
-        enqueue(.didBecome) { [session] in
+        enqueue(.didBecome, .task(new.taskIdentifier)) { [session] in
             old.forgetSuccessor()
             if let dataTask = old as? URLSessionDataTask, let delegate = old.dataDelegate {
                 call(delegate, session, dataTask)
@@ -350,14 +374,14 @@ final class DelegateCalls {
         }
         // Not with `??`: that would wrap the call twice where there is no trace.
         guard let trace else { return call }
-        return trace.tracing(.didFinishCollecting, call)
+        return trace.tracing(.didFinishCollecting, .metrics(records.count), call)
     }
 
     // MARK: The last calls
 
     /// Calls the handler that waits for resume data.
     func deliverResumeData(_ data: Data?, to handler: @escaping @Sendable (Data?) -> Void) {
-        enqueue(.resumeDataHandler) { handler(data) }
+        enqueue(.resumeDataHandler, .resumeData(data)) { handler(data) }
     }
 
     /// The last calls of the task: its result, or its failure.
@@ -375,15 +399,22 @@ final class DelegateCalls {
                 task.callDelegateLast(failure, file: file, metrics: deliverMetrics, traced: traced)
             }
         case .bytes(let stream):
+            let traced = traceResult(.inline, after: deliverMetrics)
             deliver(.inline, after: deliverMetrics) { [task] in
-                stream.close(task.conclude(failure))
+                let final = task.conclude(failure)
+                traced?.begin(.result(final, bytes: nil))
+                stream.close(final)
                 task.finish()
+                traced?.end()
             }
         case .data(let handler, let delivery):
+            let traced = traceResult(delivery, after: deliverMetrics)
             deliver(delivery, after: deliverMetrics) { [task] in
                 let final = task.conclude(failure)
+                traced?.begin(.result(final, bytes: final == nil ? content.count : nil))
                 handler(final == nil ? content : nil, task.response, final)
                 task.finish()
+                traced?.end()
             }
         case .file(let handler, let delivery):
             if failure == nil, let file, let download = downloadTask, download.downloadDelegate != nil {
@@ -393,12 +424,15 @@ final class DelegateCalls {
                         .urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
                 }
             }
+            let traced = traceResult(delivery, after: deliverMetrics)
             deliver(delivery, after: deliverMetrics) { [task] in
                 let final = task.conclude(failure)
+                traced?.begin(.result(final, bytes: nil))
                 handler(final == nil ? file?.location : nil, task.response, final)
                 // A failed transfer has decided about its file; a finished one is the caller's only after `await`.
                 if failure == nil, final != nil || delivery == .queue { file?.remove() }
                 task.finish()
+                traced?.end()
             }
         }
     }
@@ -419,12 +453,24 @@ final class DelegateCalls {
         _ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?, _ call: @escaping @Sendable () -> Void
     ) {
         if let first { session.queue.enqueue(first) }
+        if resumesAfterTurn(delivery, after: first) { return NetworkActor.afterTurn(call) }
+        session.queue.enqueue(call)
+    }
+
+    private func resumesAfterTurn(_ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?) -> Bool {
         switch delivery {
-        case .inline where first == nil || task.delegate == nil:
-            guard let trace else { return NetworkActor.afterTurn(call) }
-            NetworkActor.afterTurn(trace.tracing(.continuation, on: .caller, call))
-        case .inline: enqueue(.continuation, call)
-        case .queue: enqueue(.completionHandler, call)
+        case .inline: first == nil || task.delegate == nil
+        case .queue: false
+        }
+    }
+
+    /// The record of the call that `deliver(_:after:_:)` makes.
+    private func traceResult(_ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?) -> TracedCall? {
+        guard let trace else { return nil }
+        let lane: TransferTrace.Lane = resumesAfterTurn(delivery, after: first) ? .caller : .delegateQueue
+        switch delivery {
+        case .inline: return trace.queue(.continuation, on: lane)
+        case .queue: return trace.queue(.completionHandler, on: lane)
         }
     }
 }

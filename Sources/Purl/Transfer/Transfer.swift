@@ -388,7 +388,7 @@ final class Transfer {
         receiver = nil
         storage = BodyStorage(of: self)
         if !source.isUpload, let failure = session.enterIntoJournal(new, nil) { new.refuse(failure) }
-        calls.reportReplacement(of: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
+        calls.reportReplacement(of: old, by: new) { $0.urlSession($1, dataTask: $2, didBecome: new) }
         return !isCancelled
     }
 
@@ -399,7 +399,7 @@ final class Transfer {
         let isCancelled = calls.replaceTask(by: new)
         receiver = nil
         purpose = .stream(stream)
-        calls.reportReplacement(of: old) { $0.urlSession($1, dataTask: $2, didBecome: new) }
+        calls.reportReplacement(of: old, by: new) { $0.urlSession($1, dataTask: $2, didBecome: new) }
         return !isCancelled
     }
 

@@ -197,10 +197,12 @@ struct DiagramRows {
         if ends.contains(call.method), let task = event.task, let error = errors[task] {
             label += ": \(error)"
             tone = .failure
+        } else if let arguments = step.lastCall?.shortArguments, !arguments.isEmpty {
+            label += ": \(arguments)"
         }
         let waited = event.nanoseconds - (queued.removeValue(forKey: call.number) ?? event.nanoseconds)
         openCalls[call.number] = (rows.count, event.nanoseconds, waited)
-        arrow(event, .network, event.lane, label, tone)
+        arrow(event, .network, event.lane, label, tone, title: step.words)
     }
 
     private mutating func end(_ call: TransferTrace.DelegateCall, _ step: TraceStep) {

@@ -52,11 +52,25 @@ extension TransferTrace.Kind {
         case .written(let count): "\(ByteWords.count(count)) are written"
         case .file(let step): step.words
         case .queued(let call): "queues \(call.method.rawValue)"
-        case .began(let call): "begins \(call.method.rawValue)"
+        case .began(let call): "begins \(call.method.rawValue)" + (call.arguments.isEmpty ? "" : " (\(call.arguments))")
         case .ended(let call): "ends \(call.method.rawValue)"
         case .replaced(let task): "becomes task \(task)"
         case .completed(let error): error.map { "completes with an error: \($0)" } ?? "completes"
         case .note(let text): text
+        }
+    }
+}
+
+extension TransferTrace.DelegateCall {
+    /// The arguments for a narrow place: without the number of bytes that a report of progress is about, and without a
+    /// second part that makes them long.
+    var shortArguments: String {
+        let parts = arguments.components(separatedBy: ", ")
+        guard parts.count > 1 else { return arguments }
+        switch method {
+        case .didWriteData, .didSendBodyData: return parts.dropFirst().joined(separator: ", ")
+        case .didReceiveResponse, .didReceiveChallenge, .willCacheResponse: return parts[0]
+        default: return arguments
         }
     }
 }

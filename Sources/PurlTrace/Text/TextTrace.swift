@@ -22,6 +22,8 @@ public struct TextTrace: Sendable {
         public var collapsesPieces = true
         /// Whether heads are followed by their fields.
         public var showsFields = false
+        /// Whether calls of the delegate show what they were called with.
+        public var showsArguments = true
 
         /// The default options.
         public init() {}
@@ -66,7 +68,7 @@ public struct TextTrace: Sendable {
             if timeWidth > 0 { columns.append(times[position].padded(before: timeWidth)) }
             if taskWidth > 0 { columns.append(tasks[position].padded(after: taskWidth)) }
             columns.append(step.event.lane.name.padded(after: 8))
-            columns.append(step.words)
+            columns.append(options.showsArguments ? step.words : step.wordsWithoutArguments)
             lines.append(columns.joined(separator: "  "))
             if options.showsFields {
                 let indent = String(repeating: " ", count: columns.dropLast().map { $0.count + 2 }.reduce(2, +))
@@ -97,6 +99,8 @@ struct TraceStep {
     var count = 1
     /// How many bytes they have in all.
     var bytes = 0
+    /// The last of them that is a call.
+    var lastCall: TransferTrace.DelegateCall?
     /// When the last of them happened.
     var lastNanoseconds: Int64
 
@@ -104,10 +108,18 @@ struct TraceStep {
         self.event = event
         bytes = event.kind.bytes
         lastNanoseconds = event.nanoseconds
+        lastCall = event.kind.begunCall
     }
 
+    /// What has happened, and what a call was called with; of several calls, the last.
     var words: String {
-        guard count > 1 else { return event.kind.words }
+        let arguments = lastCall?.arguments ?? ""
+        if arguments.isEmpty { return wordsWithoutArguments }
+        return wordsWithoutArguments + (count > 1 ? " (last: \(arguments))" : " (\(arguments))")
+    }
+
+    var wordsWithoutArguments: String {
+        guard count > 1 else { return event.kind.wordsWithoutArguments }
         let amount = "\(count) pieces, \(ByteWords.count(bytes))"
         return switch event.kind {
         case .bodySent: "sends \(amount)"
@@ -115,7 +127,7 @@ struct TraceStep {
         case .decoded: "decodes \(amount)"
         case .file: "writes \(amount)"
         case .written: "\(amount) are written"
-        default: "\(event.kind.words), \(count) times"
+        default: "\(event.kind.wordsWithoutArguments), \(count) times"
         }
     }
 
@@ -136,6 +148,7 @@ struct TraceStep {
                 steps[position].count += 1
                 steps[position].bytes += event.kind.bytes
                 steps[position].lastNanoseconds = event.nanoseconds
+                steps[position].lastCall = event.kind.begunCall
             } else {
                 open[group] = steps.count
                 steps.append(TraceStep(event))
@@ -170,9 +183,17 @@ extension TransferTrace.Kind {
         case .written: "written"
         case .file(.write): "write"
         case .held(.full), .held(.decoding), .released(.full), .released(.decoding): words
-        case .queued(let call), .began(let call), .ended(let call): call.method.isRepeated ? words : nil
+        case .queued(let call), .began(let call), .ended(let call): call.method.isRepeated ? wordsWithoutArguments : nil
         default: nil
         }
+    }
+
+    fileprivate var begunCall: TransferTrace.DelegateCall? {
+        if case .began(let call) = self { call } else { nil }
+    }
+
+    fileprivate var wordsWithoutArguments: String {
+        if case .began(let call) = self { "begins \(call.method.rawValue)" } else { words }
     }
 
     fileprivate var bytes: Int {
@@ -188,7 +209,7 @@ extension TransferTrace.DelegateMethod {
     /// Whether it is called again and again while a body arrives or is sent.
     fileprivate var isRepeated: Bool {
         switch self {
-        case .didReceiveData, .didSendBodyData, .didWriteData, .webSocket, .stream: true
+        case .didReceiveData, .didSendBodyData, .didWriteData: true
         default: false
         }
     }

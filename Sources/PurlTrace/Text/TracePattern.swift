@@ -5,6 +5,7 @@ public import Purl
 ///
 /// Each line is the lane and the words of an event, as ``TextTrace`` writes them; blanks count as one, and empty lines and
 /// those that begin with `#` as none. A line `…` stands for any number of events, and `…` within a line for any characters.
+/// What a call of the delegate was called with may be left out: `begins didComplete` is `begins didComplete (no error)`, too.
 ///
 /// ```swift
 /// let difference = trace.difference(
@@ -49,6 +50,8 @@ public struct TracePattern: Sendable, ExpressibleByStringLiteral {
         options.showsTimes = false
         options.showsTasks = false
         let found = TextTrace(recording, options: options).lines.map(Self.normal)
+        options.showsArguments = false
+        let short = TextTrace(recording, options: options).lines.map(Self.normal)
         // How far the lines of the pattern lead: after each line of it, the lines of the trace that may come next.
         var reached: Set<Int> = [0]
         var isOpen = false
@@ -58,7 +61,10 @@ public struct TracePattern: Sendable, ExpressibleByStringLiteral {
                 continue
             }
             let candidates = isOpen ? Set((reached.min() ?? 0)..<max(found.count, reached.min() ?? 0)) : reached
-            let next = candidates.filter { $0 < found.count && Self.matches(found[$0], line) }
+            let next = candidates.filter { position in
+                position < found.count
+                    && (Self.matches(found[position], line) || Self.matches(short[position], line))
+            }
             guard !next.isEmpty else { return explanation(of: number, after: reached, in: found, isOpen: isOpen) }
             reached = Set(next.map { $0 + 1 })
             isOpen = false

@@ -1,0 +1,186 @@
+import Foundation
+
+/// What a delegate or a handler was called with: small values and objects that exist anyway. They become a text when it is
+/// read.
+enum TracedArguments: Sendable {
+    case none
+    /// The text of a call that was read from a file, or that a program has made.
+    case text(String)
+    case response(URLResponse)
+    case caching(CachedURLResponse)
+    case bytes(Int)
+    /// - Parameters:
+    ///   - bytes: How many bytes the call reports.
+    ///   - total: How many there are so far.
+    ///   - expected: How many there will be; negative where that is unknown.
+    case progress(bytes: Int64, total: Int64, expected: Int64)
+    case position(Int64, expected: Int64)
+    case offset(Int64)
+    case redirect(HTTPURLResponse, to: URL?, keepsSecrets: Bool)
+    case request(URL?, keepsSecrets: Bool)
+    case challenge(URLProtectionSpace, failures: Int)
+    /// How many requests the metrics describe.
+    case metrics(Int)
+    case resumeData(Data?)
+    /// The identifier of the task that takes the task's place.
+    case task(Int)
+    case opened(subprotocol: String?)
+    case closed(code: Int, reason: Data?)
+    case failure(any Error)
+    /// - Parameter bytes: How many bytes the handler receives; `nil` where it receives none itself.
+    case result((any Error)?, bytes: Int?)
+
+    var text: String {
+        switch self {
+        case .none: ""
+        case .text(let text): text
+        case .response(let response): Self.text(of: response)
+        case .caching(let cached): "\(Self.status(of: cached.response)), \(Self.bytes(Int64(cached.data.count)))"
+        case .bytes(let count): Self.bytes(Int64(count))
+        case .progress(let bytes, let total, let expected):
+            "\(Self.bytes(bytes)), \(Self.number(total)) of \(Self.total(expected))"
+        case .position(let offset, let expected): "at \(Self.number(offset)) of \(Self.total(expected))"
+        case .offset(let offset): "from \(Self.number(offset))"
+        case .redirect(let response, let url, let keepsSecrets):
+            "\(response.statusCode), to \(Self.text(of: url, after: response.url, keepingSecrets: keepsSecrets))"
+        case .request(let url, let keepsSecrets): Self.text(of: url, keepingSecrets: keepsSecrets)
+        case .challenge(let space, let failures): Self.text(of: space, failures)
+        case .metrics(let count): count == 1 ? "1 request" : "\(count) requests"
+        case .resumeData(let data): data.map { Self.bytes(Int64($0.count)) } ?? "no data"
+        case .task(let identifier): "task \(identifier)"
+        case .opened(let subprotocol): subprotocol ?? "no protocol"
+        case .closed(let code, let reason): Self.text(ofClose: code, reason)
+        case .failure(let error): Self.text(of: error)
+        case .result(let error, let bytes):
+            (error.map(Self.text) ?? "no error") + (bytes.map { ", \(Self.bytes(Int64($0)))" } ?? "")
+        }
+    }
+
+    // MARK: Numbers
+
+    /// `1,000`: the same in every locale.
+    private static func number(_ number: Int64) -> String {
+        let digits = String(number.magnitude)
+        var text = number < 0 ? "-" : ""
+        for (position, digit) in digits.enumerated() {
+            if position > 0, (digits.count - position).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    private static func bytes(_ count: Int64) -> String { count == 1 ? "1 byte" : "\(number(count)) bytes" }
+
+    private static func total(_ count: Int64) -> String { count < 0 ? "an unknown number" : number(count) }
+
+    // MARK: Messages
+
+    private static func status(of response: URLResponse) -> String {
+        guard let status = (response as? HTTPURLResponse)?.statusCode else { return response.mimeType ?? "no type" }
+        return "\(status) \(HTTPURLResponse.localizedString(forStatusCode: status))"
+    }
+
+    private static func text(of response: URLResponse) -> String {
+        let isInterim = (response as? HTTPURLResponse).map { $0.statusCode < 200 } ?? false
+        if isInterim { return status(of: response) }
+        let length = response.expectedContentLength
+        return status(of: response) + (length < 0 ? ", length unknown" : ", \(bytes(length)) expected")
+    }
+
+    private static func text(of url: URL?, keepingSecrets: Bool) -> String {
+        let text = url?.absoluteString ?? ""
+        return keepingSecrets ? text : TracedFields.withoutUser(text)
+    }
+
+    /// The path alone where the URL is of the same origin.
+    private static func text(of url: URL?, after earlier: URL?, keepingSecrets: Bool) -> String {
+        let text = text(of: url, keepingSecrets: keepingSecrets)
+        guard let url, let earlier, url.scheme == earlier.scheme, url.host == earlier.host, url.port == earlier.port,
+            let start = text.range(of: "//")?.upperBound, let path = text[start...].firstIndex(of: "/")
+        else { return text }
+        return String(text[path...])
+    }
+
+    private static func text(of space: URLProtectionSpace, _ failures: Int) -> String {
+        var scheme = space.authenticationMethod[...]
+        for prefix in ["NSURLAuthenticationMethod", "HTTP"] where scheme.hasPrefix(prefix) {
+            scheme = scheme.dropFirst(prefix.count)
+        }
+        let realm = space.realm.map { ", realm \"\($0)\"" } ?? ""
+        return "\(scheme)\(realm), failed \(failures) time\(failures == 1 ? "" : "s")"
+    }
+
+    private static func text(ofClose code: Int, _ reason: Data?) -> String {
+        guard let reason, !reason.isEmpty else { return "\(code)" }
+        return "\(code), \"\(String(decoding: reason, as: UTF8.self))\""
+    }
+
+    // MARK: Errors
+
+    /// The longest sentence that is shown with a code.
+    private static let maximumSentence = 80
+
+    private static func text(of error: any Error) -> String {
+        let bridged = error as NSError
+        let code = bridged.domain == NSURLErrorDomain ? URLError.Code(rawValue: bridged.code) : nil
+        let name = code.map { "URLError.\($0.name)" } ?? "\(bridged.domain) \(bridged.code)"
+        let sentence = error.failureSentence
+        return sentence.count > maximumSentence ? name : "\(name): \(sentence)"
+    }
+}
+
+extension URLError.Code {
+    /// The code as programs write it; its number where it has no name.
+    fileprivate var name: String { Self.names[self] ?? "\(rawValue)" }
+
+    private static let names: [URLError.Code: String] = [
+        .unknown: "unknown",
+        .backgroundSessionRequiresSharedContainer: "backgroundSessionRequiresSharedContainer",
+        .backgroundSessionInUseByAnotherProcess: "backgroundSessionInUseByAnotherProcess",
+        .backgroundSessionWasDisconnected: "backgroundSessionWasDisconnected",
+        .cancelled: "cancelled",
+        .badURL: "badURL",
+        .timedOut: "timedOut",
+        .unsupportedURL: "unsupportedURL",
+        .cannotFindHost: "cannotFindHost",
+        .cannotConnectToHost: "cannotConnectToHost",
+        .networkConnectionLost: "networkConnectionLost",
+        .dnsLookupFailed: "dnsLookupFailed",
+        .httpTooManyRedirects: "httpTooManyRedirects",
+        .resourceUnavailable: "resourceUnavailable",
+        .notConnectedToInternet: "notConnectedToInternet",
+        .redirectToNonExistentLocation: "redirectToNonExistentLocation",
+        .badServerResponse: "badServerResponse",
+        .userCancelledAuthentication: "userCancelledAuthentication",
+        .userAuthenticationRequired: "userAuthenticationRequired",
+        .zeroByteResource: "zeroByteResource",
+        .cannotDecodeRawData: "cannotDecodeRawData",
+        .cannotDecodeContentData: "cannotDecodeContentData",
+        .cannotParseResponse: "cannotParseResponse",
+        .internationalRoamingOff: "internationalRoamingOff",
+        .callIsActive: "callIsActive",
+        .dataNotAllowed: "dataNotAllowed",
+        .requestBodyStreamExhausted: "requestBodyStreamExhausted",
+        .appTransportSecurityRequiresSecureConnection: "appTransportSecurityRequiresSecureConnection",
+        .fileDoesNotExist: "fileDoesNotExist",
+        .fileIsDirectory: "fileIsDirectory",
+        .noPermissionsToReadFile: "noPermissionsToReadFile",
+        .dataLengthExceedsMaximum: "dataLengthExceedsMaximum",
+        .secureConnectionFailed: "secureConnectionFailed",
+        .serverCertificateHasBadDate: "serverCertificateHasBadDate",
+        .serverCertificateUntrusted: "serverCertificateUntrusted",
+        .serverCertificateHasUnknownRoot: "serverCertificateHasUnknownRoot",
+        .serverCertificateNotYetValid: "serverCertificateNotYetValid",
+        .clientCertificateRejected: "clientCertificateRejected",
+        .clientCertificateRequired: "clientCertificateRequired",
+        .cannotLoadFromNetwork: "cannotLoadFromNetwork",
+        .cannotCreateFile: "cannotCreateFile",
+        .cannotOpenFile: "cannotOpenFile",
+        .cannotCloseFile: "cannotCloseFile",
+        .cannotWriteToFile: "cannotWriteToFile",
+        .cannotRemoveFile: "cannotRemoveFile",
+        .cannotMoveFile: "cannotMoveFile",
+        .downloadDecodingFailedMidStream: "downloadDecodingFailedMidStream",
+        .downloadDecodingFailedToComplete: "downloadDecodingFailedToComplete",
+    ]
+}
