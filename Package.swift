@@ -46,7 +46,7 @@ let package = Package(
         example("ResumableUpload", showing: "Purl"),
         .executableTarget(
             name: "Learning", dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlTrace", "ExampleStage"],
-            path: "Examples/Learning", exclude: ["README.md"]),
+            path: "Examples/Learning", exclude: ["README.md", "site", "site.css"]),
         .testTarget(name: "LearningTests", dependencies: ["Learning", "Purl", "PurlTesting", "PurlTrace"]),
         .testTarget(
             name: "ExamplesTests",

@@ -40,10 +40,21 @@ struct Film: Sendable {
 
     /// The calls of delegates and handlers in their order, a line each: the task, the method, what it was called with.
     var calls: [String] {
-        let calls = recording.events.compactMap { event -> (task: String, method: String)? in
+        let calls = recording.events.compactMap { event -> (task: Int?, call: TransferTrace.DelegateCall)? in
             guard case .began(let call) = event.kind else { return nil }
-            return ("task \(event.task ?? 0)", call.method.rawValue)
+            return (event.task, call)
         }
-        return calls.map { "\($0.task)  \($0.method)" }
+        let width = calls.map(\.call.method.rawValue.count).max() ?? 0
+        return calls.map { task, call in
+            let method = call.method.rawValue
+            let line = call.arguments.isEmpty ? method : method.padded(to: width) + "  " + call.arguments
+            return "task \(task ?? 0)  \(line)"
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
     }
 }

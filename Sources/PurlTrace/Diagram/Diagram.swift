@@ -39,15 +39,17 @@ public struct Diagram: Sendable {
     public var svg: String { DiagramDrawing(DiagramRows(recording), title: title).svg }
 }
 
-/// The places of a diagram's rows, in a drawing of fixed width.
+/// The places of a diagram's rows, in a drawing that is as wide as its lanes need.
 private struct DiagramDrawing {
-    private static let width = 1280
+    private static let laneDistance = 270
+    /// The longest labels of a single lane, and the title, need this much.
+    private static let leastWidth = 760
     private static let gutter = 66
     private static let top = 74
     /// As many rows as fit on a screen have the first height, more of them less, but never less than the second.
     private static let heights = (usual: 24, least: 17, screen: 800)
     /// The mean width of a character, in tenths of a pixel.
-    private static let characterWidth = 66
+    private static let characterWidth = 62
 
     private let content: DiagramRows
     private let title: String
@@ -64,8 +66,12 @@ private struct DiagramDrawing {
 
     private var height: Int { Self.top + content.rows.count * rowHeight + 44 }
 
+    private var width: Int {
+        max(Self.leastWidth, Self.gutter + 136 + Self.laneDistance * (lanes.count - 1))
+    }
+
     private var laneDistance: Int {
-        (Self.width - Self.gutter - 136) / max(1, lanes.count - 1)
+        (width - Self.gutter - 136) / max(1, lanes.count - 1)
     }
 
     private func x(_ lane: TransferTrace.Lane) -> Int {
@@ -77,13 +83,13 @@ private struct DiagramDrawing {
     var svg: String {
         var parts: [String] = [
             """
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Self.width) \(height)" width="\(Self.width)" \
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
             height="\(height)" role="img" aria-labelledby="title description">
             <title id="title">\(escaped(title))</title>
             <desc id="description">\(escaped(description))</desc>
             \(Self.style)
             \(Self.markers)
-            <rect class="ground" width="\(Self.width)" height="\(height)"/>
+            <rect class="ground" width="\(width)" height="\(height)"/>
             <text class="heading" x="16" y="24">\(escaped(title))</text>
             """
         ]
@@ -190,7 +196,7 @@ private struct DiagramDrawing {
 
     private func mark(_ row: DiagramRows.Row, _ x: Int, _ y: Int, isLast: Bool) -> String {
         let dot = "<circle class=\"dot\" cx=\"\(x)\" cy=\"\(y - 4)\" r=\"3.5\"/>"
-        let room = isLast ? laneDistance - 22 : Self.width - x - 20
+        let room = isLast ? laneDistance - 22 : width - x - 20
         let label = text(row.label, within: min(room, laneDistance * 2))
         return dot
             + "<text class=\"\(isLast ? "mark end" : "mark")\" x=\"\(isLast ? x - 10 : x + 10)\" y=\"\(y)\">\(label)</text>"
