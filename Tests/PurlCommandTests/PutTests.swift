@@ -29,7 +29,9 @@ struct PutTests {
     private func put(endedBy signal: Int32, at offset: Int) async throws -> (exitCode: Int32, lines: [String]) {
         let gate = Gate()
         target.fault(.mishap(.stall(until: gate)), at: .offset(offset))
-        let process = try PurlProcess(["put", "film.bin", url.absoluteString], in: folder)
+        // Unlimited, it could have sent as much before it has read the server's offer, which it interrupts for the record.
+        let options = ["--limit-rate", "10M"]
+        let process = try PurlProcess(["put", "film.bin", url.absoluteString] + options, in: folder)
         await gate.reached()
         process.signal(signal)
         var lines: [String] = []
@@ -136,6 +138,17 @@ struct PutTests {
         let (code, lines) = try await put()
         #expect(code == 0)
         #expect(lines.contains { $0.hasPrefix("film.bin: starting over: ") })
+        #expect(target.uploads.last?.content == Self.content)
+        #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("starts over when the server refuses to append where it has asked for it")
+    func refusedAppend() async throws {
+        _ = try await put(endedBy: SIGINT, at: 2_500_000)
+        target.fault(.offset(2_500_000), at: .append)
+        let (code, lines) = try await put()
+        #expect(code == 0)
+        #expect(lines.contains("film.bin: starting over: The server answered 409 (Conflict)."))
         #expect(target.uploads.last?.content == Self.content)
         #expect(folder.names == ["film.bin"])
     }

@@ -212,13 +212,14 @@ private struct FileUpload {
                 : "\(name): uploading (\(ByteText.count(length)))")
     }
 
-    /// Whether the server does not have the upload any more that it has offered to resume, and the file can be sent again:
-    /// the server may have had all of it, so that takes a method that is idempotent (RFC 9110 §9.2.2).
+    /// Whether the server does not have the upload any more that it has offered to resume, or refuses to continue it, and the
+    /// file can be sent again: the server may have had all of it, so that takes a method that is idempotent (RFC 9110
+    /// §9.2.2).
     private func isLost(_ report: UploadAttempt.Report) -> Bool {
         guard report.wasOffered, report.resumeData == nil, options.method == "PUT", !Task.isCancelled,
             let status = report.response?.statusCode
         else { return false }
-        return report.error == nil ? status == 404 || status == 410 : !report.leavesUploadAlone
+        return report.error == nil ? [404, 409, 410].contains(status) : !report.leavesUploadAlone
     }
 
     private func delay(after report: UploadAttempt.Report, _ progress: inout Progress) -> Duration? {
