@@ -58,6 +58,22 @@ struct ProxyTests {
         #expect(try await get(["--proxy", proxyURL], environment) == "proxy")
     }
 
+    @Test(
+        "asks a SOCKS proxy for the connection, in capitals and with its own look-up too",
+        arguments: ["socks5", "SOCKS5H"])
+    func socks(_ scheme: String) async throws {
+        let head = "GET /file HTTP/1.1\r\nHost: nowhere.invalid\r\n"
+        proxy.stream(
+            .listening.expect(Data([5, 1, 0])).send(Data([5, 0]))
+                .expect(Data([5, 1, 0, 3, 15]) + Data("nowhere.invalid".utf8) + Data([0, 80]))
+                .send(Data([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+                .expect(head).send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsocks"))
+        let (code, lines) = try await PurlProcess.run(
+            ["get", "http://nowhere.invalid/file", "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)"], in: folder)
+        #expect(code == 0, "\(lines)")
+        #expect(folder.contents("file") == Data("socks".utf8))
+    }
+
     @Test("sends the user and password in the proxy's URL")
     func user() async throws {
         proxy.fallback(

@@ -48,12 +48,20 @@ enum ProxyChoice: Equatable {
         switch self {
         case .environment: break
         case .none: configuration.connectionProxyDictionary = [:]
+        case .named(let proxy) where Self.speaksSOCKS(proxy):
+            configuration.connectionProxyDictionary = [
+                kCFNetworkProxiesSOCKSEnable: 1, kCFNetworkProxiesSOCKSProxy: proxy,
+            ]
         case .named(let proxy):
             configuration.connectionProxyDictionary = [
                 kCFNetworkProxiesHTTPEnable: 1, kCFNetworkProxiesHTTPProxy: proxy,
                 kCFNetworkProxiesHTTPSEnable: 1, kCFNetworkProxiesHTTPSProxy: proxy,
             ]
         }
+    }
+
+    private static func speaksSOCKS(_ proxy: String) -> Bool {
+        ["socks5://", "socks5h://"].contains { proxy.lowercased().hasPrefix($0) }
     }
 }
 

@@ -71,9 +71,9 @@ enum Usage: Equatable {
                   --limit-rate RATE receive at most RATE bytes a second, all files together; the suffixes
                                     K, M and G mean 1024, 1024² and 1024³ (200K, 1.5M)
               -H, --header 'N: V'   add a header field to every request
-                  --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT]. Without it the proxy
-                                    in http_proxy or all_proxy is used, except for the hosts in no_proxy
-                                    and this machine
+                  --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT], or socks5:// of the
+                                    same form. Without it the proxy in http_proxy or all_proxy is used,
+                                    except for the hosts in no_proxy and this machine
                   --no-proxy        use no proxy
                   --no-resume       start over, and leave no partial files
               -N, --timestamping    download only what is newer than the FILE of an earlier -N, by its entity
@@ -110,9 +110,9 @@ enum Usage: Equatable {
                   --limit-rate RATE send at most RATE bytes a second; the suffixes K, M and G mean 1024,
                                     1024² and 1024³ (200K, 1.5M)
               -H, --header 'N: V'   add a header field to the request
-                  --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT]. Without it the proxy
-                                    in http_proxy or all_proxy is used, except for the hosts in no_proxy
-                                    and this machine
+                  --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT], or socks5:// of the
+                                    same form. Without it the proxy in http_proxy or all_proxy is used,
+                                    except for the hosts in no_proxy and this machine
                   --no-proxy        use no proxy
                   --no-resume       start over, and keep no record
               -q, --quiet           print errors and the response's body only
@@ -156,9 +156,9 @@ enum Usage: Equatable {
                   --protocol NAME   a subprotocol that the server may choose; list the preferred one first
               -H, --header 'N: V'   add a header field to the handshake
                   --max-size BYTES  the longest message accepted, in bytes (1048576)
-                  --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT]. Without it the proxy
-                                    in http_proxy or all_proxy is used, except for the hosts in no_proxy
-                                    and this machine
+                  --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT], or socks5:// of the
+                                    same form. Without it the proxy in http_proxy or all_proxy is used,
+                                    except for the hosts in no_proxy and this machine
                   --no-proxy        use no proxy
               -q, --quiet           do not print the server's close code
               -v, --verbose         print when the connection opens and closes
