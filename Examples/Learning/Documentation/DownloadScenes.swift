@@ -53,15 +53,18 @@ extension Scene {
     /// A download that is cut off, and whose resource changes before it is resumed.
     static let changedResource = Scene("changed-resource", "A resource that changes before the download is resumed") {
         stage in
+        let gate = Gate()
         let url = stage.server.route(
             "/film",
             .sequence([
-                .generated(size: 3000, seed: 1).entityTag("\"take-1\"").cut(afterBytes: 1000),
+                .generated(size: 3000, seed: 1).entityTag("\"take-1\"").stalled(afterBytes: 1000, until: gate),
                 .generated(size: 2000, seed: 2).entityTag("\"take-2\""),
             ]))
         let delegate = SceneDelegate()
         let session = URLSession(configuration: stage.configuration, delegate: delegate, delegateQueue: nil)
         session.downloadTask(with: url).resume()
+        await stage.waitFor(.didWriteData)
+        stage.server.closeConnections()
         await stage.waitFor(.didComplete)
         stage.turnClock(by: .seconds(60))
         session.downloadTask(withResumeData: delegate.resumeData ?? Data()).resume()
