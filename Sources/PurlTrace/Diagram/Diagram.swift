@@ -158,13 +158,9 @@ private struct DiagramDrawing {
         case .suspended, .full:
             let left = x - 11 - shade.depth * 2
             let height = max(rowHeight, bottom - top + rowHeight / 2)
-            let label =
-                height >= 40
-                ? "<text class=\"shade\" transform=\"translate(\(left - 4) \(top + height / 2)) rotate(-90)\">"
-                    + "\(shade.kind.rawValue)</text>" : ""
             return """
                 <rect class="\(shade.kind.rawValue)" x="\(left)" y="\(top)" width="22" height="\(height)" rx="3">\
-                <title>\(escaped(shade.title))</title></rect>\(label)
+                <title>\(escaped(shade.title))</title></rect>
                 """
         }
     }
@@ -270,7 +266,6 @@ private struct DiagramDrawing {
         .failure { color: var(--failure); } .decision { color: var(--decision); }
         .data text { fill: var(--data); } .answer text { fill: var(--answer); } .failure text { fill: var(--failure); }
         .decision text { fill: var(--decision); }
-        .shade { fill: var(--faint); font-size: 11px; text-anchor: middle; }
         .suspended { fill: var(--suspended); } .full { fill: var(--full); } .call { fill: var(--call); }
         .deciding { fill: var(--deciding); }
         .fill-plain { fill: var(--plain); } .fill-data { fill: var(--data); } .fill-answer { fill: var(--answer); }
