@@ -7,7 +7,7 @@ internal import PurlIO
 final class ExchangeTrace {
     private let task: TaskTrace
     private let number: Int
-    private let connection: Int
+    private let connection: UInt64
     /// The request's body where it is in memory, as far as it is kept.
     private var contentToSend: Data?
     private var contentSent = 0
@@ -16,32 +16,22 @@ final class ExchangeTrace {
     private var headBytes = 0
     private var room: Int
 
-    init(
-        _ task: TaskTrace, _ head: RequestHead, byteCount: Int, _ body: OutgoingBody, url: String, connection: Int
-    ) {
+    init(_ task: TaskTrace, _ sent: TraceRecord.SentHead, _ body: OutgoingBody, connection: UInt64) {
         self.task = task
         self.connection = connection
         number = task.trace.nextExchange()
         room = task.trace.options.maximumContent
-        if case .data(let data) = body { contentToSend = data.prefix(room) }
-        record(
-            .requestHead(
-                TransferTrace.RequestHead(
-                    url: url, method: head.method.name, target: head.target, stored: fields(head.fields),
-                    byteCount: byteCount)))
-        if let cookies = head.fields[.cookie] {
+        if room > 0, case .data(let data) = body { contentToSend = data.prefix(room) }
+        record(.requestHead(sent))
+        if let cookies = sent.head.fields[.cookie] {
             let names = cookies.split(separator: ";")
                 .map { $0.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces) }
-            record(.cookiesSent(names: names))
+            record(.other(.cookiesSent(names: names)))
         }
     }
 
-    private func fields(_ fields: HeaderFields) -> TracedFields {
-        TracedFields(fields, keepingSecrets: task.trace.options.keepsSecrets)
-    }
-
-    private func record(_ kind: TransferTrace.Kind, effect: TransferTrace.Token? = nil) {
-        task.record(TransferTrace.Draft(kind: kind, exchange: number, connection: connection, effect: effect))
+    private func record(_ record: TraceRecord) {
+        task.record(record, exchange: number, connection: connection)
     }
 
     // MARK: Sending
@@ -54,10 +44,8 @@ final class ExchangeTrace {
             let rest = contentToSend?.dropFirst(contentSent).prefix(count)
             let kept = task.trace.reserve(rest?.count ?? 0)
             contentSent += count
-            record(
-                .bodySent(
-                    TransferTrace.Piece(
-                        count: count, wireCount: wire, content: kept > 0 ? rest.map { Data($0.prefix(kept)) } : nil)))
+            let content = kept > 0 ? rest.map { Data($0.prefix(kept)) } : nil
+            record(.bodySent(count: count, wireCount: wire, content))
         }
         if message.isSent, !isSent {
             isSent = true
@@ -73,10 +61,8 @@ final class ExchangeTrace {
     }
 
     func received(_ head: ResponseHead) {
-        let traced = TransferTrace.ResponseHead(
-            status: head.status, reason: head.reason, stored: fields(head.fields), byteCount: headBytes)
+        record(.responseHead(TraceRecord.ReceivedHead(head, byteCount: headBytes)))
         headBytes = 0
-        record(head.isInterim ? .interimHead(traced) : .responseHead(traced))
     }
 
     /// - Parameters:
@@ -85,38 +71,31 @@ final class ExchangeTrace {
     func received(_ wireCount: Int, content: UnsafeRawBufferPointer) {
         let kept = task.trace.reserve(min(room, content.count))
         room -= kept
-        record(
-            .bodyReceived(
-                TransferTrace.Piece(
-                    count: content.count, wireCount: wireCount,
-                    content: kept > 0 ? Data(content.prefix(kept)) : nil)), effect: bytes)
+        let data = kept > 0 ? Data(content.prefix(kept)) : nil
+        record(.bodyReceived(count: content.count, wireCount: wireCount, data))
     }
 
     /// Content has gone into a file without passing through the process.
     func moved(_ count: Int) {
-        record(.bodyReceived(TransferTrace.Piece(count: count)), effect: bytes)
+        record(.bodyReceived(count: count, wireCount: count, nil))
     }
-
-    private var bytes: TransferTrace.Token { .bytes(task: task.task) }
 
     // MARK: Ends
 
-    private var ending: TransferTrace.Token { .ending(task: task.task) }
-
     func finished(connectionStays: Bool) {
-        record(.responseEnd(connectionStays: connectionStays), effect: ending)
+        record(.responseEnd(connectionStays: connectionStays))
     }
 
     func switched(_ status: Int) {
-        record(.switched(status: status))
+        record(.other(.switched(status: status)))
     }
 
     func failed(_ failure: ExchangeFailure) {
         let error = TransferFailure.exchange(failure).urlError(for: nil) as NSError
-        record(.exchangeFailed(reason: error.localizedFailureReason ?? error.localizedDescription), effect: ending)
+        record(.other(.exchangeFailed(reason: error.localizedFailureReason ?? error.localizedDescription)))
     }
 
     func abandoned() {
-        record(.abandoned, effect: ending)
+        record(.other(.abandoned))
     }
 }

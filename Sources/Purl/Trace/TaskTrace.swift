@@ -19,39 +19,34 @@ final class TaskTrace: Sendable {
 
     /// The trace of the task that takes the task's place.
     func replaced(by next: Int) -> TaskTrace {
-        if next != task { record(.replaced(by: next)) }
+        if next != task { record(.other(.replaced(by: next))) }
         return TaskTrace(trace, task: next, clock: clock)
     }
 
     // MARK: Events
 
-    /// Records an event on the network thread.
-    func record(_ kind: TransferTrace.Kind) {
-        record(TransferTrace.Draft(kind: kind))
-    }
-
-    func record(_ event: TransferTrace.Draft) {
-        var event = event
-        event.task = task
-        trace.record(event, at: clock.reading)
+    /// Records an event, on the network thread unless a lane is given.
+    func record(
+        _ record: TraceRecord, in lane: TransferTrace.Lane = .network, exchange: Int? = nil, connection: UInt64? = nil
+    ) {
+        trace.add(
+            TraceEntry(
+                time: clock.reading, lane: lane, task: task, exchange: exchange, connection: connection,
+                record: record))
     }
 
     func made(_ request: URLRequest?) {
-        let lane = trace.laneOfCaller
-        record(
-            TransferTrace.Draft(
-                kind: .made(method: request?.httpMethod ?? "GET", url: shown(request?.url)), lane: lane))
+        record(.made(method: request?.httpMethod ?? "GET", request?.url), in: .caller)
     }
 
     /// The program has called one of the task's methods.
     func call(_ call: TransferTrace.TaskCall) {
-        record(
-            TransferTrace.Draft(kind: .call(call), lane: trace.laneOfCaller, effect: .call(task: task, call)))
+        record(.call(call), in: .caller)
     }
 
     /// The call arrives on the network thread.
     func message(_ call: TransferTrace.TaskCall) {
-        record(TransferTrace.Draft(kind: .message(call), cause: .call(task: task, call)))
+        record(.message(call))
     }
 
     func hold(_ holds: ReadHolds) {
@@ -65,32 +60,17 @@ final class TaskTrace: Sendable {
     // MARK: Connections
 
     func waits(for hop: NextHop) {
-        record(.waiting(host: hop.endpoint.description))
+        record(.other(.waiting(host: hop.endpoint.description)))
     }
 
     func dials(_ hop: NextHop) {
-        record(.dialling(host: hop.endpoint.description))
+        record(.other(.dialling(host: hop.endpoint.description)))
     }
 
     /// The request has a connection.
     @NetworkActor
     func connected(_ connection: HTTPConnection) {
-        let times = connection.isReused ? nil : connection.dialTimes
-        var event = TransferTrace.Draft(
-            kind: .connected(
-                TransferTrace.Connection(
-                    local: connection.ends.local.map { "\($0)" } ?? "",
-                    remote: connection.ends.remote.map { "\($0)" } ?? "", isReused: connection.isReused,
-                    isProxied: connection.leadsToProxy, lookUp: duration(times?.lookupStart, times?.lookupEnd),
-                    connect: duration(times?.connectStart, times?.connectEnd))))
-        event.connection = trace.number(of: connection.number)
-        record(event)
-    }
-
-    /// Dialling is measured by the loop's clock: where the session has another, it takes no time.
-    private func duration(_ start: MonotonicTime?, _ end: MonotonicTime?) -> Int64? {
-        guard let start, let end else { return nil }
-        return clock.custom == nil ? max(0, end.nanoseconds - start.nanoseconds) : 0
+        record(.connected(connection.traced, isReused: connection.isReused), connection: connection.number)
     }
 
     /// A request is sent.
@@ -101,35 +81,32 @@ final class TaskTrace: Sendable {
         _ head: RequestHead, byteCount: Int, _ body: OutgoingBody, to url: URL?, on connection: HTTPConnection
     ) -> ExchangeTrace {
         ExchangeTrace(
-            self, head, byteCount: byteCount, body, url: shown(url),
-            connection: trace.number(of: connection.number))
+            self, TraceRecord.SentHead(head, to: url, byteCount: byteCount), body, connection: connection.number)
     }
 
     // MARK: Decisions
 
     func redirect(to request: URLRequest) {
-        record(.redirect(url: shown(request.url)))
+        record(.other(.redirect(url: TracedFields.text(of: request.url, trace.options.keepsSecrets))))
     }
 
     func challenge(from peer: AuthenticationPeer, _ offers: [SupportedChallenge]) {
-        record(.challenge(schemes: offers.map(\.scheme.name), isProxy: peer.isProxy))
+        record(.other(.challenge(schemes: offers.map(\.scheme.name), isProxy: peer.isProxy)))
     }
 
     func login(to peer: AuthenticationPeer) {
-        record(.credentials(isProxy: peer.isProxy))
+        record(.other(.credentials(isProxy: peer.isProxy)))
     }
 
     /// The transfer is over.
     func completed(_ error: (any Error)?) {
-        let reason = error.map { ($0 as NSError).localizedFailureReason ?? $0.localizedDescription }
-        record(.completed(error: reason))
+        record(.completed(error))
     }
 
     /// Content was decoded from a coded body.
     func decoded(_ content: [UInt8]) {
         let kept = trace.reserve(min(trace.options.maximumContent, content.count))
-        record(
-            .decoded(TransferTrace.Piece(count: content.count, content: kept > 0 ? Data(content.prefix(kept)) : nil)))
+        record(.decoded(count: content.count, kept > 0 ? Data(content.prefix(kept)) : nil))
     }
 
     func cache(_ decision: CacheDecision) {
@@ -151,40 +128,27 @@ final class TaskTrace: Sendable {
 
     func cookies(in fields: HeaderFields) {
         let names = fields.values(of: .setCookie).map { String($0.prefix { $0 != "=" && $0 != ";" }) }
-        record(.cookiesReceived(names: names))
-    }
-
-    /// The text of a URL, without a user.
-    func shown(_ url: URL?) -> String {
-        let text = url?.absoluteString ?? ""
-        return trace.options.keepsSecrets ? text : TracedFields.withoutUser(text)
+        record(.other(.cookiesReceived(names: names)))
     }
 
     // MARK: Files
 
     /// Records what a file's queue has done. The file itself is made on the network thread.
     func file(_ step: TransferTrace.FileStep) {
-        var event = TransferTrace.Draft(kind: .file(step), lane: .files)
         switch step {
-        case .create: event.lane = .network
-        case .truncate: event.cause = .storing(task: task)
-        case .write:
-            event.cause = .bytes(task: task)
-            event.effect = .written(task: task)
-        case .complete, .stop: event.cause = .ending(task: task)
-        case .sync, .record: break
+        case .create: record(.file(step))
+        case .truncate, .write, .complete, .stop, .sync, .record: record(.file(step), in: .files)
         }
-        record(event)
     }
 
     /// A body goes into its storage.
     func stores(from offset: Int64) {
-        record(TransferTrace.Draft(kind: .storing(offset: offset), effect: .storing(task: task)))
+        record(.storing(offset: offset))
     }
 
     /// What the file's queue has reported arrives on the network thread.
     func fileWritten(_ count: Int) {
-        record(TransferTrace.Draft(kind: .written(count), cause: .written(task: task)))
+        record(.written(count))
     }
 
     // MARK: Delegate calls
@@ -194,8 +158,7 @@ final class TaskTrace: Sendable {
     /// - Parameter lane: Where it will be made.
     func queue(_ method: TransferTrace.DelegateMethod, on lane: TransferTrace.Lane = .delegateQueue) -> TracedCall {
         let number = trace.nextCall()
-        let call = TransferTrace.DelegateCall(number: number, method: method, stored: .none)
-        record(TransferTrace.Draft(kind: .queued(call), effect: .delegateCall(number)))
+        record(.queued(number, method))
         return TracedCall(number, method, lane, self)
     }
 
@@ -216,7 +179,7 @@ final class TaskTrace: Sendable {
         of method: TransferTrace.DelegateMethod, _ answer: @escaping @Sendable @NetworkActor (Answer) -> Void
     ) -> @Sendable @NetworkActor (Answer) -> Void {
         { [self] value in
-            record(TransferTrace.Draft(kind: .answer(method), cause: .answer(task: task, method)))
+            record(.answer(method))
             answer(value)
         }
     }
@@ -238,19 +201,12 @@ struct TracedCall: Sendable {
 
     /// The call begins on this thread.
     func begin(_ arguments: TracedArguments) {
-        task.trace.setMakesCall(true)
-        let call = TransferTrace.DelegateCall(number: number, method: method, stored: arguments)
-        task.record(
-            TransferTrace.Draft(
-                kind: .began(call), lane: lane, cause: .delegateCall(number),
-                effect: method.isQuestion ? .answer(task: task.task, method) : nil))
+        task.record(.began(number, method, arguments), in: lane)
     }
 
     /// The call has returned on this thread.
     func end() {
-        let call = TransferTrace.DelegateCall(number: number, method: method, stored: .none)
-        task.record(TransferTrace.Draft(kind: .ended(call), lane: lane))
-        task.trace.setMakesCall(false)
+        task.record(.ended(number, method), in: lane)
     }
 }
 
@@ -275,18 +231,6 @@ extension SupportedChallenge.Scheme {
         switch self {
         case .basic: "Basic"
         case .digest: "Digest"
-        }
-    }
-}
-
-extension TransferTrace.DelegateMethod {
-    /// Whether the network thread waits for an answer.
-    fileprivate var isQuestion: Bool {
-        switch self {
-        case .willPerformHTTPRedirection, .didReceiveResponse, .didReceiveChallenge, .needNewBodyStream,
-            .needNewBodyStreamFrom, .willBeginDelayedRequest:
-            true
-        default: false
         }
     }
 }

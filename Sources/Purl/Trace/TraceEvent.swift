@@ -390,11 +390,7 @@ extension TransferTrace {
         public var method: DelegateMethod
         /// What it was called with, in a few words: `1,000 bytes, 2,000 of 3,000`. Only the event of its beginning has them;
         /// empty where there are none.
-        public var arguments: String {
-            get { stored.text }
-            set { stored = .text(newValue) }
-        }
-        private var stored: TracedArguments
+        public var arguments: String
 
         /// A call.
         ///
@@ -403,13 +399,9 @@ extension TransferTrace {
         ///   - method: The method.
         ///   - arguments: What it was called with, in a few words.
         public init(number: Int, method: DelegateMethod, arguments: String = "") {
-            self.init(number: number, method: method, stored: arguments.isEmpty ? .none : .text(arguments))
-        }
-
-        init(number: Int, method: DelegateMethod, stored: TracedArguments) {
             self.number = number
             self.method = method
-            self.stored = stored
+            self.arguments = arguments
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -436,26 +428,7 @@ extension TransferTrace {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(number, forKey: .number)
             try container.encode(method, forKey: .method)
-            let arguments = arguments
             if !arguments.isEmpty { try container.encode(arguments, forKey: .arguments) }
-        }
-
-        /// Whether two calls are the same, with the same text of their arguments.
-        ///
-        /// - Parameters:
-        ///   - left: A call.
-        ///   - right: Another.
-        public static func == (left: DelegateCall, right: DelegateCall) -> Bool {
-            left.number == right.number && left.method == right.method && left.arguments == right.arguments
-        }
-
-        /// Adds the call to a hash.
-        ///
-        /// - Parameter hasher: What it is added to.
-        public func hash(into hasher: inout Hasher) {
-            hasher.combine(number)
-            hasher.combine(method)
-            hasher.combine(arguments)
         }
     }
 
@@ -489,21 +462,6 @@ extension TransferTrace {
     }
 }
 
-extension TransferTrace.Kind {
-    /// Whether there may be thousands of it in one transfer.
-    var isDetail: Bool {
-        switch self {
-        case .bodySent, .bodyReceived, .decoded, .held, .released, .written, .file(.write): true
-        case .queued(let call), .began(let call), .ended(let call):
-            switch call.method {
-            case .didReceiveData, .didSendBodyData, .didWriteData: true
-            default: false
-            }
-        default: false
-        }
-    }
-}
-
 /// The fields of a head as they were recorded. They become texts when they are read.
 struct TracedFields: Sendable, Hashable, Codable {
     private enum Form: Sendable {
@@ -531,8 +489,14 @@ struct TracedFields: Sendable, Hashable, Codable {
         return references.contains(name) ? withoutUser(field.value) : field.value
     }
 
+    /// The text of a URL, without a user unless secrets are kept.
+    static func text(of url: URL?, _ keepsSecrets: Bool) -> String {
+        let text = url?.absoluteString ?? ""
+        return keepsSecrets ? text : withoutUser(text)
+    }
+
     /// A URL without the user and the password that it may have.
-    static func withoutUser(_ url: String) -> String {
+    private static func withoutUser(_ url: String) -> String {
         // Few URLs have one, and a search costs more than this.
         guard url.utf8.contains(UInt8(ascii: "@")), let start = url.range(of: "//")?.upperBound else { return url }
         let authority = url[start...].prefix { !"/?#".contains($0) }

@@ -4,8 +4,6 @@ import Foundation
 /// read.
 enum TracedArguments: Sendable {
     case none
-    /// The text of a call that was read from a file, or that a program has made.
-    case text(String)
     case response(URLResponse)
     case caching(CachedURLResponse)
     case bytes(Int)
@@ -16,8 +14,8 @@ enum TracedArguments: Sendable {
     case progress(bytes: Int64, total: Int64, expected: Int64)
     case position(Int64, expected: Int64)
     case offset(Int64)
-    case redirect(HTTPURLResponse, to: URL?, keepsSecrets: Bool)
-    case request(URL?, keepsSecrets: Bool)
+    case redirect(HTTPURLResponse, to: URL?)
+    case request(URL?)
     case challenge(URLProtectionSpace, failures: Int)
     /// How many requests the metrics describe.
     case metrics(Int)
@@ -30,10 +28,10 @@ enum TracedArguments: Sendable {
     /// - Parameter bytes: How many bytes the handler receives; `nil` where it receives none itself.
     case result((any Error)?, bytes: Int?)
 
-    var text: String {
+    /// The arguments in a few words.
+    func text(keepingSecrets keepsSecrets: Bool) -> String {
         switch self {
         case .none: ""
-        case .text(let text): text
         case .response(let response): Self.text(of: response)
         case .caching(let cached): "\(Self.status(of: cached.response)), \(Self.bytes(Int64(cached.data.count)))"
         case .bytes(let count): Self.bytes(Int64(count))
@@ -41,9 +39,9 @@ enum TracedArguments: Sendable {
             "\(Self.bytes(bytes)), \(Self.number(total)) of \(Self.total(expected))"
         case .position(let offset, let expected): "at \(Self.number(offset)) of \(Self.total(expected))"
         case .offset(let offset): "from \(Self.number(offset))"
-        case .redirect(let response, let url, let keepsSecrets):
-            "\(response.statusCode), to \(Self.text(of: url, after: response.url, keepingSecrets: keepsSecrets))"
-        case .request(let url, let keepsSecrets): Self.text(of: url, keepingSecrets: keepsSecrets)
+        case .redirect(let response, let url):
+            "\(response.statusCode), to \(Self.text(of: url, after: response.url, keepsSecrets))"
+        case .request(let url): TracedFields.text(of: url, keepsSecrets)
         case .challenge(let space, let failures): Self.text(of: space, failures)
         case .metrics(let count): count == 1 ? "1 request" : "\(count) requests"
         case .resumeData(let data): data.map { Self.bytes(Int64($0.count)) } ?? "no data"
@@ -87,14 +85,9 @@ enum TracedArguments: Sendable {
         return status(of: response) + (length < 0 ? ", length unknown" : ", \(bytes(length)) expected")
     }
 
-    private static func text(of url: URL?, keepingSecrets: Bool) -> String {
-        let text = url?.absoluteString ?? ""
-        return keepingSecrets ? text : TracedFields.withoutUser(text)
-    }
-
     /// The path alone where the URL is of the same origin.
-    private static func text(of url: URL?, after earlier: URL?, keepingSecrets: Bool) -> String {
-        let text = text(of: url, keepingSecrets: keepingSecrets)
+    private static func text(of url: URL?, after earlier: URL?, _ keepsSecrets: Bool) -> String {
+        let text = TracedFields.text(of: url, keepsSecrets)
         guard let url, let earlier, url.scheme == earlier.scheme, url.host == earlier.host, url.port == earlier.port,
             let start = text.range(of: "//")?.upperBound, let path = text[start...].firstIndex(of: "/")
         else { return text }

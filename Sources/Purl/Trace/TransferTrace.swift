@@ -17,7 +17,7 @@ import Synchronization
 /// other tools of it.
 ///
 /// Its memory is bounded by ``Options``. What has no room is counted, not kept. Credentials, cookies and the users in URLs are
-/// replaced by a mark when they are recorded, unless ``Options/keepsSecrets`` is set.
+/// replaced by a mark in everything that is read from it, unless ``Options/keepsSecrets`` is set.
 public final class TransferTrace: Sendable {
     /// What is recorded, and how much of it.
     public struct Options: Sendable, Hashable {
@@ -29,7 +29,7 @@ public final class TransferTrace: Sendable {
         public var maximumContent = 0
         /// How many bytes of all bodies together are kept. 16 MiB by default.
         public var maximumTotalContent = 16 << 20
-        /// Whether credentials, cookies and the users in URLs are recorded as they are. `false` by default.
+        /// Whether credentials, cookies and the users in URLs are shown as they are. `false` by default.
         public var keepsSecrets = false
         /// The date of the first event; `nil`, the default, is the current date when it is recorded.
         public var startDate: Date?
@@ -67,6 +67,8 @@ public final class TransferTrace: Sendable {
     /// What the recorder works by.
     public let options: Options
     private let state: Mutex<TraceRecorder>
+    private let calls = Atomic(0)
+    private let exchanges = Atomic(0)
 
     /// An empty trace.
     ///
@@ -85,7 +87,11 @@ public final class TransferTrace: Sendable {
 
     /// Forgets what has been recorded. The next event is at time zero.
     public func removeAll() {
-        state.withLock { $0 = TraceRecorder(options) }
+        state.withLock { state in
+            state = TraceRecorder(options)
+            calls.store(0, ordering: .relaxed)
+            exchanges.store(0, ordering: .relaxed)
+        }
     }
 
     /// Adds a remark at the current time.
@@ -95,14 +101,14 @@ public final class TransferTrace: Sendable {
     ///   - lane: Where it happened; `.server` for what a test's server has done.
     public func note(_ text: String, in lane: Lane = .caller) {
         let clock = state.withLock { $0.clock }
-        record(Draft(kind: .note(text), lane: lane), at: clock.reading)
+        add(TraceEntry(time: clock.reading, lane: lane, record: .other(.note(text))))
     }
 
     // MARK: For the recording places
 
     /// Adds an event.
-    func record(_ event: Draft, at time: MonotonicTime) {
-        state.withLock { $0.add(event, at: time) }
+    func add(_ entry: TraceEntry) {
+        state.withLock { $0.add(entry) }
     }
 
     /// Remarks have the times of this clock from now on.
@@ -111,89 +117,28 @@ public final class TransferTrace: Sendable {
     }
 
     /// A number for a delegate call.
-    func nextCall() -> Int { state.withLock { $0.nextCall() } }
+    func nextCall() -> Int { calls.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// A number for an exchange.
-    func nextExchange() -> Int { state.withLock { $0.nextExchange() } }
-
-    /// The trace's number for a connection.
-    func number(of connection: UInt64) -> Int { state.withLock { $0.number(of: connection) } }
+    func nextExchange() -> Int { exchanges.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// How many of `count` bytes of a body may be kept; they count as kept.
-    func reserve(_ count: Int) -> Int { state.withLock { $0.reserve(count) } }
-
-    /// The thread that calls has begun a call of the delegate, or has ended it.
-    func setMakesCall(_ makesCall: Bool) {
-        let thread = NativeThread.current
-        state.withLock { $0.setMakesCall(makesCall, thread) }
-    }
-
-    /// The lane of the thread that calls a task's method.
-    var laneOfCaller: Lane {
-        let thread = NativeThread.current
-        return state.withLock { $0.makesCall(thread) } ? .delegateQueue : .caller
+    func reserve(_ count: Int) -> Int {
+        count > 0 ? state.withLock { $0.reserve(count) } : 0
     }
 }
 
-extension TransferTrace {
-    /// Names what is caused on another lane.
-    enum Token: Hashable, Sendable {
-        case call(task: Int, TaskCall)
-        case delegateCall(Int)
-        case answer(task: Int, DelegateMethod)
-        /// The storage of a body begins, to be emptied where it held another version.
-        case storing(task: Int)
-        /// Bytes of a body wait to be written.
-        case bytes(task: Int)
-        /// No more bytes follow.
-        case ending(task: Int)
-        /// Bytes have been written.
-        case written(task: Int)
-    }
-
-    /// An event before it has its place.
-    struct Draft: Sendable {
-        var kind: Kind
-        var lane = Lane.network
-        var task: Int?
-        var exchange: Int?
-        var connection: Int?
-        /// What has caused it.
-        var cause: Token?
-        /// What it causes.
-        var effect: Token?
-    }
-}
-
-/// The state of a trace.
+/// The state of a trace: the events in the order in which threads have recorded them.
 ///
-/// Threads record at the same time, so with a clock that stands still their order would be another in every run. Therefore
-/// each event has a logical time as well (Lamport's): later than what came before on its lane, and than what has caused it.
+/// Recording appends, and nothing else; all order is made when the trace is read.
 private struct TraceRecorder: Sendable {
-    private struct Entry {
-        let nanoseconds: Int64
-        let logicalTime: Int
-        let event: TransferTrace.Draft
-    }
-
     private let options: TransferTrace.Options
     /// The clock of the session that was traced last.
     var clock = SessionClock.system
-    private var start: MonotonicTime?
     private var startDate: Date?
-    private var latest = MonotonicTime(nanoseconds: .min)
-    private var entries: [Entry] = []
-    private var logicalTimes = [Int](repeating: 0, count: TransferTrace.Lane.allCases.count)
-    /// What may follow, oldest first, and the logical times of the causes. There are few at a time.
-    private var causes: [(token: TransferTrace.Token, time: Int)] = []
-    /// The tasks whose bodies go into files: only there are bytes waited for.
-    private var storingTasks: Set<Int> = []
-    private var calls = 0
-    private var exchanges = 0
-    private var connections: [UInt64: Int] = [:]
-    private var callingThreads: Set<UInt> = []
-    /// How many effects are waited for: not every one comes, since writes of several pieces are one.
-    private static let maximumCauses = 64
+    private var entries: [TraceEntry] = []
+    /// The threads that make a call of the delegate.
+    private var callingThreads: [UInt] = []
     private var keptBytes = 0
     private var droppedEvents = 0
     private var droppedBytes = 0
@@ -203,22 +148,6 @@ private struct TraceRecorder: Sendable {
         startDate = options.startDate
     }
 
-    mutating func nextCall() -> Int {
-        calls += 1
-        return calls
-    }
-
-    mutating func nextExchange() -> Int {
-        exchanges += 1
-        return exchanges
-    }
-
-    mutating func number(of connection: UInt64) -> Int {
-        if let number = connections[connection] { return number }
-        connections[connection] = connections.count + 1
-        return connections.count
-    }
-
     mutating func reserve(_ count: Int) -> Int {
         let granted = max(0, min(count, options.maximumTotalContent - keptBytes))
         keptBytes += granted
@@ -226,44 +155,99 @@ private struct TraceRecorder: Sendable {
         return granted
     }
 
-    mutating func setMakesCall(_ makesCall: Bool, _ thread: UInt) {
-        if makesCall { callingThreads.insert(thread) } else { callingThreads.remove(thread) }
-    }
-
-    func makesCall(_ thread: UInt) -> Bool { callingThreads.contains(thread) }
-
-    mutating func add(_ event: TransferTrace.Draft, at time: MonotonicTime) {
-        let logicalTime = advance(event)
-        latest = max(latest, time)
-        let limit = event.kind.isDetail ? options.maximumEvents / 4 * 3 : options.maximumEvents
+    mutating func add(_ entry: TraceEntry) {
+        var entry = entry
+        switch entry.record {
+        case .made, .call:
+            // A delegate that calls a task does it on its queue.
+            if !callingThreads.isEmpty, callingThreads.contains(NativeThread.current) { entry.lane = .delegateQueue }
+        case .began: callingThreads.append(NativeThread.current)
+        case .ended:
+            if let position = callingThreads.lastIndex(of: NativeThread.current) {
+                callingThreads.remove(at: position)
+            }
+        default: break
+        }
+        let limit = entry.record.isDetail ? options.maximumEvents / 4 * 3 : options.maximumEvents
         guard entries.count < limit else {
             droppedEvents += 1
             return
         }
-        if start == nil {
-            start = latest
-            startDate = startDate ?? Date()
-        }
-        // Two threads may read the clock in one order and arrive here in the other.
-        entries.append(
-            Entry(
-                nanoseconds: latest.nanoseconds - (start?.nanoseconds ?? 0), logicalTime: logicalTime, event: event))
+        if startDate == nil { startDate = Date() }
+        entries.append(entry)
     }
 
-    private mutating func advance(_ event: TransferTrace.Draft) -> Int {
-        var before = logicalTimes[event.lane.position]
+    var recording: TransferTrace.Recording {
+        var order = TraceOrder()
+        let places = entries.map { order.place($0) }
+        let sorted = entries.indices.sorted { left, right in
+            if places[left] != places[right] { return places[left] < places[right] }
+            return left < right
+        }
+        var connections: [UInt64: Int] = [:]
+        for number in entries.lazy.compactMap(\.connection) where connections[number] == nil {
+            connections[number] = connections.count + 1
+        }
+        let start = entries.first?.time.nanoseconds ?? 0
+        let events = sorted.map { index in
+            let entry = entries[index]
+            return TransferTrace.Event(
+                nanoseconds: places[index].nanoseconds - start, lane: entry.lane, task: entry.task,
+                exchange: entry.exchange, connection: entry.connection.flatMap { connections[$0] },
+                kind: entry.record.kind(keepingSecrets: options.keepsSecrets))
+        }
+        return TransferTrace.Recording(
+            startDate: startDate ?? Date(timeIntervalSince1970: 0), events: events, droppedEvents: droppedEvents,
+            droppedBytes: droppedBytes)
+    }
+}
+
+/// The order of events.
+///
+/// Threads record at the same time, so with a clock that stands still their order would be another in every run. Therefore
+/// each event has a logical time as well (Lamport's): later than what came before on its lane, and than what has caused it.
+private struct TraceOrder {
+    /// The place of an event: by time, then by cause, then by lane.
+    struct Place: Comparable {
+        let nanoseconds: Int64
+        let logicalTime: Int
+        let lane: Int
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.nanoseconds, left.logicalTime, left.lane) < (right.nanoseconds, right.logicalTime, right.lane)
+        }
+    }
+
+    private var latest = Int64.min
+    private var logicalTimes = [Int](repeating: 0, count: TransferTrace.Lane.allCases.count)
+    /// What may follow, oldest first, and the logical times of the causes. There are few at a time.
+    private var causes: [(token: TraceToken, time: Int)] = []
+    /// The tasks whose bodies go into files: only there are bytes waited for.
+    private var storingTasks: Set<Int> = []
+    /// How many effects are waited for: not every one comes, since writes of several pieces are one.
+    private static let maximumCauses = 64
+
+    /// The place of the next event that was recorded.
+    mutating func place(_ entry: TraceEntry) -> Place {
+        // Two threads may read the clock in one order and record in the other.
+        latest = max(latest, entry.time.nanoseconds)
+        return Place(nanoseconds: latest, logicalTime: advance(entry), lane: entry.lane.position)
+    }
+
+    private mutating func advance(_ entry: TraceEntry) -> Int {
+        var before = logicalTimes[entry.lane.position]
         // What the program has seen before it calls is not known: everything so far.
-        if event.lane == .caller || event.lane == .server { before = logicalTimes.max() ?? 0 }
-        if let cause = event.cause, let position = causes.firstIndex(where: { $0.token == cause }) {
+        if entry.lane == .caller || entry.lane == .server { before = logicalTimes.max() ?? 0 }
+        if let cause = entry.cause, let position = causes.firstIndex(where: { $0.token == cause }) {
             before = max(before, causes.remove(at: position).time)
         }
-        logicalTimes[event.lane.position] = before + 1
-        if let effect = event.effect { expect(effect, before + 1) }
+        logicalTimes[entry.lane.position] = before + 1
+        if let effect = entry.effect { expect(effect, before + 1) }
         return before + 1
     }
 
     /// An event that `token` names may follow from one at this logical time.
-    private mutating func expect(_ token: TransferTrace.Token, _ time: Int) {
+    private mutating func expect(_ token: TraceToken, _ time: Int) {
         // Earlier responses, to redirects, have ended nothing.
         switch token {
         case .ending: causes.removeAll { $0.token == token }
@@ -273,30 +257,6 @@ private struct TraceRecorder: Sendable {
         }
         if causes.count == Self.maximumCauses { causes.removeFirst() }
         causes.append((token, time))
-    }
-
-    var recording: TransferTrace.Recording {
-        let order = entries.indices.sorted { left, right in
-            let (first, second) = (entries[left], entries[right])
-            if first.nanoseconds != second.nanoseconds { return first.nanoseconds < second.nanoseconds }
-            if first.logicalTime != second.logicalTime { return first.logicalTime < second.logicalTime }
-            if first.event.lane != second.event.lane {
-                return first.event.lane.position < second.event.lane.position
-            }
-            return left < right
-        }
-        return TransferTrace.Recording(
-            startDate: startDate ?? Date(timeIntervalSince1970: 0),
-            events: order.map { TransferTrace.Event(entries[$0].event, nanoseconds: entries[$0].nanoseconds) },
-            droppedEvents: droppedEvents, droppedBytes: droppedBytes)
-    }
-}
-
-extension TransferTrace.Event {
-    fileprivate init(_ draft: TransferTrace.Draft, nanoseconds: Int64) {
-        self.init(
-            nanoseconds: nanoseconds, lane: draft.lane, task: draft.task, exchange: draft.exchange,
-            connection: draft.connection, kind: draft.kind)
     }
 }
 

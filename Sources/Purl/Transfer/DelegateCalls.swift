@@ -48,9 +48,6 @@ final class DelegateCalls {
         return SingleAnswer(answer)
     }
 
-    /// Whether the trace shows secrets.
-    private var keepsSecrets: Bool { trace?.trace.options.keepsSecrets ?? false }
-
     // MARK: Which delegates there are
 
     /// Whether a delegate can be asked about requests.
@@ -78,8 +75,7 @@ final class DelegateCalls {
         answer: @escaping @Sendable @NetworkActor (URLRequest?) -> Void
     ) {
         let once = single(.willPerformHTTPRedirection, answer)
-        enqueue(.willPerformHTTPRedirection, .redirect(response, to: next.url, keepsSecrets: keepsSecrets)) {
-            [task, session] in
+        enqueue(.willPerformHTTPRedirection, .redirect(response, to: next.url)) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give(next) }
             delegate.urlSession(
                 session, task: task, willPerformHTTPRedirection: response, newRequest: next,
@@ -171,7 +167,7 @@ final class DelegateCalls {
         let once = single(.willBeginDelayedRequest) { (value: (URLSession.DelayedRequestDisposition, URLRequest?)) in
             answer(value.0, value.1)
         }
-        enqueue(.willBeginDelayedRequest, .request(request.url, keepsSecrets: keepsSecrets)) { [task, session] in
+        enqueue(.willBeginDelayedRequest, .request(request.url)) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give((.continueLoading, nil)) }
             delegate.urlSession(
                 session, task: task, willBeginDelayedRequest: request, completionHandler: { once.give(($0, $1)) })
