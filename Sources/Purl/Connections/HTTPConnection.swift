@@ -21,8 +21,9 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     private(set) var idleLimit: Duration?
     /// Both ends, which cost a system call each, for the task metrics.
     private(set) lazy var ends = (local: transport.localAddress, remote: transport.peerAddress)
-    /// What traces show of it.
+    /// What traces show of it when a request gets it, by whether one has used it before.
     private(set) lazy var traced = TracedLink(self)
+    private(set) lazy var tracedReuse = TracedLink(self)
     /// Whether it may use several paths, which costs a system call, for the task metrics.
     private(set) lazy var isMultipath = transport.plainSocket?.isMultipath ?? false
 

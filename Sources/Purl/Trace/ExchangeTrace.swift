@@ -16,22 +16,30 @@ final class ExchangeTrace {
     private var headBytes = 0
     private var room: Int
 
-    init(_ task: TaskTrace, _ sent: TraceRecord.SentHead, _ body: OutgoingBody, connection: UInt64) {
+    init(_ task: TaskTrace, _ sent: SentHead, _ body: OutgoingBody, connection: UInt64) {
         self.task = task
         self.connection = connection
         number = task.trace.nextExchange()
         room = task.trace.options.maximumContent
         if room > 0, case .data(let data) = body { contentToSend = data.prefix(room) }
-        record(.requestHead(sent))
+        record(sent)
         if let cookies = sent.head.fields[.cookie] {
             let names = cookies.split(separator: ";")
                 .map { $0.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces) }
-            record(.other(.cookiesSent(names: names)))
+            record(other: .cookiesSent(names: names))
         }
     }
 
     private func record(_ record: TraceRecord) {
         task.record(record, exchange: number, connection: connection)
+    }
+
+    private func record(_ object: some TracedObject) {
+        task.record(object, exchange: number, connection: connection)
+    }
+
+    private func record(other kind: TransferTrace.Kind) {
+        record(OtherEvent(kind))
     }
 
     // MARK: Sending
@@ -44,8 +52,11 @@ final class ExchangeTrace {
             let rest = contentToSend?.dropFirst(contentSent).prefix(count)
             let kept = task.trace.reserve(rest?.count ?? 0)
             contentSent += count
-            let content = kept > 0 ? rest.map { Data($0.prefix(kept)) } : nil
-            record(.bodySent(count: count, wireCount: wire, content))
+            if kept > 0, let content = rest?.prefix(kept) {
+                record(other: .bodySent(TransferTrace.Piece(count: count, wireCount: wire, content: Data(content))))
+            } else {
+                record(.bodySent(count: count, wireCount: wire))
+            }
         }
         if message.isSent, !isSent {
             isSent = true
@@ -61,7 +72,7 @@ final class ExchangeTrace {
     }
 
     func received(_ head: ResponseHead) {
-        record(.responseHead(TraceRecord.ReceivedHead(head, byteCount: headBytes)))
+        record(ReceivedHead(head, byteCount: headBytes))
         headBytes = 0
     }
 
@@ -71,13 +82,14 @@ final class ExchangeTrace {
     func received(_ wireCount: Int, content: UnsafeRawBufferPointer) {
         let kept = task.trace.reserve(min(room, content.count))
         room -= kept
-        let data = kept > 0 ? Data(content.prefix(kept)) : nil
-        record(.bodyReceived(count: content.count, wireCount: wireCount, data))
+        guard kept > 0 else { return record(.bodyReceived(count: content.count, wireCount: wireCount)) }
+        let data = Data(content.prefix(kept))
+        record(other: .bodyReceived(TransferTrace.Piece(count: content.count, wireCount: wireCount, content: data)))
     }
 
     /// Content has gone into a file without passing through the process.
     func moved(_ count: Int) {
-        record(.bodyReceived(count: count, wireCount: count, nil))
+        record(.bodyReceived(count: count, wireCount: count))
     }
 
     // MARK: Ends
@@ -87,15 +99,15 @@ final class ExchangeTrace {
     }
 
     func switched(_ status: Int) {
-        record(.other(.switched(status: status)))
+        record(other: .switched(status: status))
     }
 
     func failed(_ failure: ExchangeFailure) {
         let error = TransferFailure.exchange(failure).urlError(for: nil) as NSError
-        record(.other(.exchangeFailed(reason: error.localizedFailureReason ?? error.localizedDescription)))
+        record(other: .exchangeFailed(reason: error.localizedFailureReason ?? error.localizedDescription))
     }
 
     func abandoned() {
-        record(.other(.abandoned))
+        record(other: .abandoned)
     }
 }

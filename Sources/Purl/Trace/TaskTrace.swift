@@ -19,7 +19,7 @@ final class TaskTrace: Sendable {
 
     /// The trace of the task that takes the task's place.
     func replaced(by next: Int) -> TaskTrace {
-        if next != task { record(.other(.replaced(by: next))) }
+        if next != task { record(other: .replaced(by: next)) }
         return TaskTrace(trace, task: next, clock: clock)
     }
 
@@ -35,13 +35,43 @@ final class TaskTrace: Sendable {
                 record: record))
     }
 
+    /// Records an event that takes more than numbers, on the network thread.
+    func record(_ object: some TracedObject, exchange: Int? = nil, connection: UInt64? = nil) {
+        trace.add(
+            TraceEntry(
+                time: clock.reading, task: task, exchange: exchange, connection: connection, record: .object,
+                object: object))
+    }
+
+    /// Records an event that is rare.
+    func record(other kind: TransferTrace.Kind) {
+        record(OtherEvent(kind))
+    }
+
+    /// Records that a call of the delegate begins on this thread.
+    func begin(_ record: TraceRecord, with object: (any TracedObject)? = nil, in lane: TransferTrace.Lane) {
+        trace.add(
+            TraceEntry(time: clock.reading, lane: lane, task: task, record: record, object: object), call: .begins)
+    }
+
+    /// Records that it has ended.
+    func end(_ record: TraceRecord, in lane: TransferTrace.Lane) {
+        trace.add(TraceEntry(time: clock.reading, lane: lane, task: task, record: record), call: .ends)
+    }
+
+    /// Records what the program has done, which may be within a call of the delegate.
+    private func recordProgram(_ record: TraceRecord, with object: (any TracedObject)? = nil) {
+        trace.add(
+            TraceEntry(time: clock.reading, lane: .caller, task: task, record: record, object: object), call: .mayRun)
+    }
+
     func made(_ request: URLRequest?) {
-        record(.made(method: request?.httpMethod ?? "GET", request?.url), in: .caller)
+        recordProgram(.object, with: MadeTask(request))
     }
 
     /// The program has called one of the task's methods.
     func call(_ call: TransferTrace.TaskCall) {
-        record(.call(call), in: .caller)
+        recordProgram(.call(call))
     }
 
     /// The call arrives on the network thread.
@@ -60,17 +90,18 @@ final class TaskTrace: Sendable {
     // MARK: Connections
 
     func waits(for hop: NextHop) {
-        record(.other(.waiting(host: hop.endpoint.description)))
+        record(other: .waiting(host: hop.endpoint.description))
     }
 
     func dials(_ hop: NextHop) {
-        record(.other(.dialling(host: hop.endpoint.description)))
+        record(other: .dialling(host: hop.endpoint.description))
     }
 
     /// The request has a connection.
     @NetworkActor
     func connected(_ connection: HTTPConnection) {
-        record(.connected(connection.traced, isReused: connection.isReused), connection: connection.number)
+        let link = connection.isReused ? connection.tracedReuse : connection.traced
+        record(link, connection: connection.number)
     }
 
     /// A request is sent.
@@ -81,32 +112,33 @@ final class TaskTrace: Sendable {
         _ head: RequestHead, byteCount: Int, _ body: OutgoingBody, to url: URL?, on connection: HTTPConnection
     ) -> ExchangeTrace {
         ExchangeTrace(
-            self, TraceRecord.SentHead(head, to: url, byteCount: byteCount), body, connection: connection.number)
+            self, SentHead(head, to: url, byteCount: byteCount), body, connection: connection.number)
     }
 
     // MARK: Decisions
 
     func redirect(to request: URLRequest) {
-        record(.other(.redirect(url: TracedFields.text(of: request.url, trace.options.keepsSecrets))))
+        record(other: .redirect(url: TracedFields.text(of: request.url, trace.options.keepsSecrets)))
     }
 
     func challenge(from peer: AuthenticationPeer, _ offers: [SupportedChallenge]) {
-        record(.other(.challenge(schemes: offers.map(\.scheme.name), isProxy: peer.isProxy)))
+        record(other: .challenge(schemes: offers.map(\.scheme.name), isProxy: peer.isProxy))
     }
 
     func login(to peer: AuthenticationPeer) {
-        record(.other(.credentials(isProxy: peer.isProxy)))
+        record(other: .credentials(isProxy: peer.isProxy))
     }
 
     /// The transfer is over.
     func completed(_ error: (any Error)?) {
-        record(.completed(error))
+        if let error { record(FailedTransfer(error)) } else { record(.completed) }
     }
 
     /// Content was decoded from a coded body.
     func decoded(_ content: [UInt8]) {
         let kept = trace.reserve(min(trace.options.maximumContent, content.count))
-        record(.decoded(count: content.count, kept > 0 ? Data(content.prefix(kept)) : nil))
+        guard kept > 0 else { return record(.decoded(count: content.count)) }
+        record(other: .decoded(TransferTrace.Piece(count: content.count, content: Data(content.prefix(kept)))))
     }
 
     func cache(_ decision: CacheDecision) {
@@ -128,7 +160,7 @@ final class TaskTrace: Sendable {
 
     func cookies(in fields: HeaderFields) {
         let names = fields.values(of: .setCookie).map { String($0.prefix { $0 != "=" && $0 != ";" }) }
-        record(.other(.cookiesReceived(names: names)))
+        record(other: .cookiesReceived(names: names))
     }
 
     // MARK: Files
@@ -201,12 +233,15 @@ struct TracedCall: Sendable {
 
     /// The call begins on this thread.
     func begin(_ arguments: TracedArguments) {
-        task.record(.began(number, method, arguments), in: lane)
+        switch arguments {
+        case .numbers(let numbers): task.begin(.began(number, method, numbers), in: lane)
+        default: task.begin(.object, with: BegunCall(number, method, arguments), in: lane)
+        }
     }
 
     /// The call has returned on this thread.
     func end() {
-        task.record(.ended(number, method), in: lane)
+        task.end(.ended(number, method), in: lane)
     }
 }
 

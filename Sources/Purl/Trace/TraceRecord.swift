@@ -2,20 +2,16 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// What has happened, as it is recorded: small values, and objects that exist anyway. It becomes a ``TransferTrace/Kind`` when
-/// a program reads the trace; until then no text is made and nothing is looked up.
+/// What has happened, as it is recorded: numbers, or an object that the entry has. It becomes a ``TransferTrace/Kind`` when a
+/// program reads the trace; until then no text is made and nothing is looked up.
 enum TraceRecord: Sendable {
-    case made(method: String, URL?)
     case call(TransferTrace.TaskCall)
     case message(TransferTrace.TaskCall)
     case answer(TransferTrace.DelegateMethod)
-    case connected(TracedLink, isReused: Bool)
-    case requestHead(SentHead)
     case requestEnd
-    case responseHead(ReceivedHead)
-    case bodySent(count: Int, wireCount: Int, Data?)
-    case bodyReceived(count: Int, wireCount: Int, Data?)
-    case decoded(count: Int, Data?)
+    case bodySent(count: Int, wireCount: Int)
+    case bodyReceived(count: Int, wireCount: Int)
+    case decoded(count: Int)
     case responseEnd(connectionStays: Bool)
     case localResponse
     case held(TransferTrace.Hold)
@@ -25,46 +21,11 @@ enum TraceRecord: Sendable {
     case written(Int)
     case file(TransferTrace.FileStep)
     case queued(Int, TransferTrace.DelegateMethod)
-    case began(Int, TransferTrace.DelegateMethod, TracedArguments)
+    case began(Int, TransferTrace.DelegateMethod, TracedNumbers)
     case ended(Int, TransferTrace.DelegateMethod)
-    case completed((any Error)?)
-    /// All that is rare.
-    case boxed(KindBox)
-
-    static func other(_ kind: TransferTrace.Kind) -> TraceRecord { .boxed(KindBox(kind)) }
-
-    /// A kind in an object of its own, so that the others are small.
-    final class KindBox: Sendable {
-        let kind: TransferTrace.Kind
-
-        init(_ kind: TransferTrace.Kind) {
-            self.kind = kind
-        }
-    }
-
-    /// The head of a request, with its URL.
-    final class SentHead: Sendable {
-        let url: URL?
-        let head: RequestHead
-        let byteCount: Int
-
-        init(_ head: RequestHead, to url: URL?, byteCount: Int) {
-            self.url = url
-            self.head = head
-            self.byteCount = byteCount
-        }
-    }
-
-    /// The head of a response.
-    final class ReceivedHead: Sendable {
-        let head: ResponseHead
-        let byteCount: Int
-
-        init(_ head: ResponseHead, byteCount: Int) {
-            self.head = head
-            self.byteCount = byteCount
-        }
-    }
+    case completed
+    /// The entry's object knows.
+    case object
 
     /// Whether there may be thousands of it in one transfer.
     var isDetail: Bool {
@@ -75,29 +36,16 @@ enum TraceRecord: Sendable {
         }
     }
 
-    /// The event's kind, without secrets unless they are asked for.
-    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
+    /// The event's kind; `nil` for an object's.
+    var kind: TransferTrace.Kind? {
         switch self {
-        case .made(let method, let url): .made(method: method, url: TracedFields.text(of: url, keepsSecrets))
         case .call(let call): .call(call)
         case .message(let call): .message(call)
         case .answer(let method): .answer(method)
-        case .connected(let link, let isReused): .connected(link.connection(isReused: isReused))
-        case .requestHead(let sent):
-            .requestHead(
-                TransferTrace.RequestHead(
-                    url: TracedFields.text(of: sent.url, keepsSecrets), method: sent.head.method.name,
-                    target: sent.head.target, stored: TracedFields(sent.head.fields, keepingSecrets: keepsSecrets),
-                    byteCount: sent.byteCount))
         case .requestEnd: .requestEnd
-        case .responseHead(let received):
-            received.head.isInterim
-                ? .interimHead(received.traced(keepsSecrets)) : .responseHead(received.traced(keepsSecrets))
-        case .bodySent(let count, let wire, let content):
-            .bodySent(TransferTrace.Piece(count: count, wireCount: wire, content: content))
-        case .bodyReceived(let count, let wire, let content):
-            .bodyReceived(TransferTrace.Piece(count: count, wireCount: wire, content: content))
-        case .decoded(let count, let content): .decoded(TransferTrace.Piece(count: count, content: content))
+        case .bodySent(let count, let wire): .bodySent(TransferTrace.Piece(count: count, wireCount: wire))
+        case .bodyReceived(let count, let wire): .bodyReceived(TransferTrace.Piece(count: count, wireCount: wire))
+        case .decoded(let count): .decoded(TransferTrace.Piece(count: count))
         case .responseEnd(let stays): .responseEnd(connectionStays: stays)
         case .localResponse: .localResponse
         case .held(let hold): .held(hold)
@@ -107,23 +55,126 @@ enum TraceRecord: Sendable {
         case .written(let count): .written(count)
         case .file(let step): .file(step)
         case .queued(let number, let method): .queued(TransferTrace.DelegateCall(number: number, method: method))
-        case .began(let number, let method, let arguments):
-            .began(
-                TransferTrace.DelegateCall(
-                    number: number, method: method, arguments: arguments.text(keepingSecrets: keepsSecrets)))
+        case .began(let number, let method, let numbers):
+            .began(TransferTrace.DelegateCall(number: number, method: method, arguments: numbers.text))
         case .ended(let number, let method): .ended(TransferTrace.DelegateCall(number: number, method: method))
-        case .completed(let error): .completed(error: error?.failureSentence)
-        case .boxed(let box): box.kind
+        case .completed: .completed(error: nil)
+        case .object: nil
         }
     }
 }
 
-extension TraceRecord.ReceivedHead {
-    fileprivate func traced(_ keepsSecrets: Bool) -> TransferTrace.ResponseHead {
-        TransferTrace.ResponseHead(
+/// What has happened, where it takes more than numbers to say it.
+protocol TracedObject: AnyObject, Sendable {
+    var isDetail: Bool { get }
+
+    /// The event's kind, without secrets unless they are asked for.
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind
+}
+
+extension TracedObject {
+    var isDetail: Bool { false }
+}
+
+/// An event that is made when it is recorded.
+final class OtherEvent: TracedObject {
+    private let kind: TransferTrace.Kind
+
+    init(_ kind: TransferTrace.Kind) {
+        self.kind = kind
+    }
+
+    var isDetail: Bool {
+        switch kind {
+        case .bodySent, .bodyReceived, .decoded: true
+        default: false
+        }
+    }
+
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind { kind }
+}
+
+/// A task is made.
+final class MadeTask: TracedObject {
+    private let method: String
+    private let url: URL?
+
+    init(_ request: URLRequest?) {
+        method = request?.httpMethod ?? "GET"
+        url = request?.url
+    }
+
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
+        .made(method: method, url: TracedFields.text(of: url, keepsSecrets))
+    }
+}
+
+/// The head of a request, with its URL.
+final class SentHead: TracedObject {
+    let head: RequestHead
+    private let url: URL?
+    private let byteCount: Int
+
+    init(_ head: RequestHead, to url: URL?, byteCount: Int) {
+        self.url = url
+        self.head = head
+        self.byteCount = byteCount
+    }
+
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
+        .requestHead(
+            TransferTrace.RequestHead(
+                url: TracedFields.text(of: url, keepsSecrets), method: head.method.name, target: head.target,
+                stored: TracedFields(head.fields, keepingSecrets: keepsSecrets), byteCount: byteCount))
+    }
+}
+
+/// The head of a response.
+final class ReceivedHead: TracedObject {
+    private let head: ResponseHead
+    private let byteCount: Int
+
+    init(_ head: ResponseHead, byteCount: Int) {
+        self.head = head
+        self.byteCount = byteCount
+    }
+
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
+        let traced = TransferTrace.ResponseHead(
             status: head.status, reason: head.reason, stored: TracedFields(head.fields, keepingSecrets: keepsSecrets),
             byteCount: byteCount)
+        return head.isInterim ? .interimHead(traced) : .responseHead(traced)
     }
+}
+
+/// A call of the delegate begins, with more than numbers.
+final class BegunCall: TracedObject {
+    let number: Int
+    private let method: TransferTrace.DelegateMethod
+    private let arguments: TracedArguments
+
+    init(_ number: Int, _ method: TransferTrace.DelegateMethod, _ arguments: TracedArguments) {
+        self.number = number
+        self.method = method
+        self.arguments = arguments
+    }
+
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
+        .began(
+            TransferTrace.DelegateCall(
+                number: number, method: method, arguments: arguments.text(keepingSecrets: keepsSecrets)))
+    }
+}
+
+/// A transfer has failed.
+final class FailedTransfer: TracedObject {
+    private let error: any Error
+
+    init(_ error: any Error) {
+        self.error = error
+    }
+
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind { .completed(error: error.failureSentence) }
 }
 
 extension TransferTrace.DelegateMethod {
@@ -147,10 +198,11 @@ extension TransferTrace.DelegateMethod {
 }
 
 /// A connection as traces show it. It lives as long as they do, not as long as the connection.
-final class TracedLink: Sendable {
+final class TracedLink: TracedObject {
     private let local: SocketAddress?
     private let remote: SocketAddress?
     private let isProxied: Bool
+    private let isReused: Bool
     private let times: DialTimes?
     /// Whether a time is measured by the loop's clock, which is the session's: where it has another, dialling takes none.
     private let isTimed: Bool
@@ -159,15 +211,17 @@ final class TracedLink: Sendable {
     init(_ connection: HTTPConnection) {
         (local, remote) = connection.ends
         isProxied = connection.leadsToProxy
-        times = connection.dialTimes
+        isReused = connection.isReused
+        times = connection.isReused ? nil : connection.dialTimes
         isTimed = connection.clock.custom == nil
     }
 
-    func connection(isReused: Bool) -> TransferTrace.Connection {
-        TransferTrace.Connection(
-            local: local.map { "\($0)" } ?? "", remote: remote.map { "\($0)" } ?? "", isReused: isReused,
-            isProxied: isProxied, lookUp: isReused ? nil : duration(times?.lookupStart, times?.lookupEnd),
-            connect: isReused ? nil : duration(times?.connectStart, times?.connectEnd))
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
+        .connected(
+            TransferTrace.Connection(
+                local: local.map { "\($0)" } ?? "", remote: remote.map { "\($0)" } ?? "", isReused: isReused,
+                isProxied: isProxied, lookUp: duration(times?.lookupStart, times?.lookupEnd),
+                connect: duration(times?.connectStart, times?.connectEnd)))
     }
 
     private func duration(_ start: MonotonicTime?, _ end: MonotonicTime?) -> Int64? {
@@ -186,6 +240,20 @@ struct TraceEntry: Sendable {
     /// The number of the connection in the process.
     var connection: UInt64?
     let record: TraceRecord
+    var object: (any TracedObject)?
+
+    var isDetail: Bool { object?.isDetail ?? record.isDetail }
+
+    /// The event's kind, without secrets unless they are asked for.
+    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
+        object?.kind(keepingSecrets: keepsSecrets) ?? record.kind ?? .note("")
+    }
+
+    func within(_ lane: TransferTrace.Lane) -> TraceEntry {
+        var entry = self
+        entry.lane = lane
+        return entry
+    }
 }
 
 /// Names what is caused on another lane.
@@ -211,6 +279,7 @@ extension TraceEntry {
         case .message(let call): .call(task: task, call)
         case .answer(let method): .answer(task: task, method)
         case .began(let number, _, _): .delegateCall(number)
+        case .object: (object as? BegunCall).map { .delegateCall($0.number) }
         case .written: .written(task: task)
         case .file(.truncate): .storing(task: task)
         case .file(.write): .bytes(task: task)
@@ -230,9 +299,11 @@ extension TraceEntry {
         case .bodyReceived: .bytes(task: task)
         case .responseEnd: .ending(task: task)
         case .file(.write): .written(task: task)
-        case .boxed(let box):
-            switch box.kind {
+        case .object:
+            switch object?.kind(keepingSecrets: false) {
+            case .began(let call): call.method.isQuestion ? .answer(task: task, call.method) : nil
             case .exchangeFailed, .abandoned: .ending(task: task)
+            case .bodyReceived: .bytes(task: task)
             default: nil
             }
         default: nil

@@ -1,11 +1,8 @@
 import Foundation
 
-/// What a delegate or a handler was called with: small values and objects that exist anyway. They become a text when it is
-/// read.
-enum TracedArguments: Sendable {
+/// What a delegate or a handler was called with, where it is numbers. They become a text when it is read.
+enum TracedNumbers: Sendable {
     case none
-    case response(URLResponse)
-    case caching(CachedURLResponse)
     case bytes(Int)
     /// - Parameters:
     ///   - bytes: How many bytes the call reports.
@@ -14,47 +11,28 @@ enum TracedArguments: Sendable {
     case progress(bytes: Int64, total: Int64, expected: Int64)
     case position(Int64, expected: Int64)
     case offset(Int64)
-    case redirect(HTTPURLResponse, to: URL?)
-    case request(URL?)
-    case challenge(URLProtectionSpace, failures: Int)
     /// How many requests the metrics describe.
     case metrics(Int)
-    case resumeData(Data?)
     /// The identifier of the task that takes the task's place.
     case task(Int)
-    case opened(subprotocol: String?)
-    case closed(code: Int, reason: Data?)
-    case failure(any Error)
+    /// A result without an error.
+    ///
     /// - Parameter bytes: How many bytes the handler receives; `nil` where it receives none itself.
-    case result((any Error)?, bytes: Int?)
+    case success(bytes: Int?)
 
-    /// The arguments in a few words.
-    func text(keepingSecrets keepsSecrets: Bool) -> String {
+    var text: String {
         switch self {
         case .none: ""
-        case .response(let response): Self.text(of: response)
-        case .caching(let cached): "\(Self.status(of: cached.response)), \(Self.bytes(Int64(cached.data.count)))"
         case .bytes(let count): Self.bytes(Int64(count))
         case .progress(let bytes, let total, let expected):
             "\(Self.bytes(bytes)), \(Self.number(total)) of \(Self.total(expected))"
         case .position(let offset, let expected): "at \(Self.number(offset)) of \(Self.total(expected))"
         case .offset(let offset): "from \(Self.number(offset))"
-        case .redirect(let response, let url):
-            "\(response.statusCode), to \(Self.text(of: url, after: response.url, keepsSecrets))"
-        case .request(let url): TracedFields.text(of: url, keepsSecrets)
-        case .challenge(let space, let failures): Self.text(of: space, failures)
         case .metrics(let count): count == 1 ? "1 request" : "\(count) requests"
-        case .resumeData(let data): data.map { Self.bytes(Int64($0.count)) } ?? "no data"
         case .task(let identifier): "task \(identifier)"
-        case .opened(let subprotocol): subprotocol ?? "no protocol"
-        case .closed(let code, let reason): Self.text(ofClose: code, reason)
-        case .failure(let error): Self.text(of: error)
-        case .result(let error, let bytes):
-            (error.map(Self.text) ?? "no error") + (bytes.map { ", \(Self.bytes(Int64($0)))" } ?? "")
+        case .success(let bytes): "no error" + (bytes.map { ", \(Self.bytes(Int64($0)))" } ?? "")
         }
     }
-
-    // MARK: Numbers
 
     /// `1,000`: the same in every locale.
     private static func number(_ number: Int64) -> String {
@@ -67,9 +45,48 @@ enum TracedArguments: Sendable {
         return text
     }
 
-    private static func bytes(_ count: Int64) -> String { count == 1 ? "1 byte" : "\(number(count)) bytes" }
+    static func bytes(_ count: Int64) -> String { count == 1 ? "1 byte" : "\(number(count)) bytes" }
 
     private static func total(_ count: Int64) -> String { count < 0 ? "an unknown number" : number(count) }
+}
+
+/// What a delegate or a handler was called with: numbers, and objects that exist anyway.
+enum TracedArguments: Sendable {
+    case numbers(TracedNumbers)
+    case response(URLResponse)
+    case caching(CachedURLResponse)
+    case redirect(HTTPURLResponse, to: URL?)
+    case request(URL?)
+    case challenge(URLProtectionSpace, failures: Int)
+    case resumeData(Data?)
+    case opened(subprotocol: String?)
+    case closed(code: Int, reason: Data?)
+    case failure(any Error)
+
+    static var none: TracedArguments { .numbers(.none) }
+
+    /// - Parameter bytes: How many bytes the handler receives; `nil` where it receives none itself.
+    static func result(_ error: (any Error)?, bytes: Int?) -> TracedArguments {
+        error.map { .failure($0) } ?? .numbers(.success(bytes: bytes))
+    }
+
+    /// The arguments in a few words.
+    func text(keepingSecrets keepsSecrets: Bool) -> String {
+        switch self {
+        case .numbers(let numbers): numbers.text
+        case .response(let response): Self.text(of: response)
+        case .caching(let cached):
+            "\(Self.status(of: cached.response)), \(TracedNumbers.bytes(Int64(cached.data.count)))"
+        case .redirect(let response, let url):
+            "\(response.statusCode), to \(Self.text(of: url, after: response.url, keepsSecrets))"
+        case .request(let url): TracedFields.text(of: url, keepsSecrets)
+        case .challenge(let space, let failures): Self.text(of: space, failures)
+        case .resumeData(let data): data.map { TracedNumbers.bytes(Int64($0.count)) } ?? "no data"
+        case .opened(let subprotocol): subprotocol ?? "no protocol"
+        case .closed(let code, let reason): Self.text(ofClose: code, reason)
+        case .failure(let error): Self.text(of: error)
+        }
+    }
 
     // MARK: Messages
 
@@ -82,7 +99,7 @@ enum TracedArguments: Sendable {
         let isInterim = (response as? HTTPURLResponse).map { $0.statusCode < 200 } ?? false
         if isInterim { return status(of: response) }
         let length = response.expectedContentLength
-        return status(of: response) + (length < 0 ? ", length unknown" : ", \(bytes(length)) expected")
+        return status(of: response) + (length < 0 ? ", length unknown" : ", \(TracedNumbers.bytes(length)) expected")
     }
 
     /// The path alone where the URL is of the same origin.

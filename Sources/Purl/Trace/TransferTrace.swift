@@ -101,14 +101,30 @@ public final class TransferTrace: Sendable {
     ///   - lane: Where it happened; `.server` for what a test's server has done.
     public func note(_ text: String, in lane: Lane = .caller) {
         let clock = state.withLock { $0.clock }
-        add(TraceEntry(time: clock.reading, lane: lane, record: .other(.note(text))))
+        add(TraceEntry(time: clock.reading, lane: lane, record: .object, object: OtherEvent(.note(text))))
     }
 
     // MARK: For the recording places
 
+    /// What an event says about calls of the delegate on its thread.
+    enum CallOfThread {
+        case begins, ends
+        /// The program has done something, in a call of the delegate or elsewhere.
+        case mayRun
+        case irrelevant
+    }
+
     /// Adds an event.
-    func add(_ entry: TraceEntry) {
-        state.withLock { $0.add(entry) }
+    func add(_ entry: TraceEntry, call: CallOfThread = .irrelevant) {
+        state.withLock { state in
+            switch call {
+            case .begins: state.beginCall(NativeThread.current)
+            case .ends: state.endCall(NativeThread.current)
+            case .mayRun where state.makesCall(NativeThread.current): return state.add(entry.within(.delegateQueue))
+            case .mayRun, .irrelevant: break
+            }
+            state.add(entry)
+        }
     }
 
     /// Remarks have the times of this clock from now on.
@@ -136,7 +152,7 @@ private struct TraceRecorder: Sendable {
     /// The clock of the session that was traced last.
     var clock = SessionClock.system
     private var startDate: Date?
-    private var entries: [TraceEntry] = []
+    private var entries = EntryList()
     /// The threads that make a call of the delegate.
     private var callingThreads: [UInt] = []
     private var keptBytes = 0
@@ -155,20 +171,22 @@ private struct TraceRecorder: Sendable {
         return granted
     }
 
-    mutating func add(_ entry: TraceEntry) {
-        var entry = entry
-        switch entry.record {
-        case .made, .call:
-            // A delegate that calls a task does it on its queue.
-            if !callingThreads.isEmpty, callingThreads.contains(NativeThread.current) { entry.lane = .delegateQueue }
-        case .began: callingThreads.append(NativeThread.current)
-        case .ended:
-            if let position = callingThreads.lastIndex(of: NativeThread.current) {
-                callingThreads.remove(at: position)
-            }
-        default: break
+    mutating func beginCall(_ thread: UInt) {
+        callingThreads.append(thread)
+    }
+
+    mutating func endCall(_ thread: UInt) {
+        if callingThreads.last == thread {
+            callingThreads.removeLast()
+        } else {
+            callingThreads.removeAll { $0 == thread }
         }
-        let limit = entry.record.isDetail ? options.maximumEvents / 4 * 3 : options.maximumEvents
+    }
+
+    func makesCall(_ thread: UInt) -> Bool { callingThreads.contains(thread) }
+
+    mutating func add(_ entry: TraceEntry) {
+        let limit = entry.isDetail ? options.maximumEvents / 4 * 3 : options.maximumEvents
         guard entries.count < limit else {
             droppedEvents += 1
             return
@@ -179,6 +197,7 @@ private struct TraceRecorder: Sendable {
 
     var recording: TransferTrace.Recording {
         var order = TraceOrder()
+        let entries = entries.all
         let places = entries.map { order.place($0) }
         let sorted = entries.indices.sorted { left, right in
             if places[left] != places[right] { return places[left] < places[right] }
@@ -194,12 +213,32 @@ private struct TraceRecorder: Sendable {
             return TransferTrace.Event(
                 nanoseconds: places[index].nanoseconds - start, lane: entry.lane, task: entry.task,
                 exchange: entry.exchange, connection: entry.connection.flatMap { connections[$0] },
-                kind: entry.record.kind(keepingSecrets: options.keepsSecrets))
+                kind: entry.kind(keepingSecrets: options.keepsSecrets))
         }
         return TransferTrace.Recording(
             startDate: startDate ?? Date(timeIntervalSince1970: 0), events: events, droppedEvents: droppedEvents,
             droppedBytes: droppedBytes)
     }
+}
+
+/// Events in blocks: an array of them all would move every one of them whenever it grows.
+private struct EntryList: Sendable {
+    private static let blockSize = 256
+    private var blocks: [[TraceEntry]] = []
+    private var last: [TraceEntry] = []
+    private(set) var count = 0
+
+    mutating func append(_ entry: TraceEntry) {
+        if last.count == Self.blockSize {
+            blocks.append(last)
+            last = []
+        }
+        if last.isEmpty { last.reserveCapacity(Self.blockSize) }
+        last.append(entry)
+        count += 1
+    }
+
+    var all: [TraceEntry] { blocks.flatMap { $0 } + last }
 }
 
 /// The order of events.
@@ -263,9 +302,8 @@ private struct TraceOrder {
 extension SessionClock {
     /// What the clock shows, on any thread.
     var reading: MonotonicTime {
-        switch self {
-        case .system: .current
-        case .custom(let clock): clock.now
-        }
+        // Without a copy of the clock in the usual case.
+        if case .system = self { return .current }
+        return custom?.now ?? .current
     }
 }

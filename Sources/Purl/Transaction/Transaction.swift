@@ -384,10 +384,10 @@ final class Transaction: ExchangeClient {
             if case .waiting(let waiter) = phase { calls.currentMetrics?.markFailedDial(waiter.dialTimes) }
             switch error {
             case .dial(let error):
-                calls.trace?.record(.other(.dialFailed(reason: error.description)))
+                calls.trace?.record(other: .dialFailed(reason: error.description))
                 noConnection(error)
             case .tls(let failure):
-                calls.trace?.record(.other(.dialFailed(reason: failure.explanation.sentence)))
+                calls.trace?.record(other: .dialFailed(reason: failure.explanation.sentence))
                 fail(.tls(failure))
             }
         case .success(let connection):
@@ -404,7 +404,7 @@ final class Transaction: ExchangeClient {
         }
         phase = .parked
         if !settings.isBackground, transfer.deadlines.hasNeverRedialled { calls.reportWaitingForConnectivity() }
-        calls.trace?.record(.other(.redial))
+        calls.trace?.record(other: .redial)
         transfer.deadlines.redial { [weak self] in self?.resume() }
     }
 
@@ -652,7 +652,7 @@ final class Transaction: ExchangeClient {
             // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again. One that has timed out or
             // has no route any more was not closed: the network is gone, and a new connection would only wait again.
             isRetry = true
-            calls.trace?.record(.other(.retry(.idleConnectionClosed)))
+            calls.trace?.record(other: .retry(.idleConnectionClosed))
             return proceed()
         }
         fail(.exchange(failure))
@@ -762,7 +762,7 @@ final class Transaction: ExchangeClient {
     func sendWithoutExpectation(after response: ReceivedResponse) {
         var next = request
         next.setValue(nil, forHTTPHeaderField: "Expect")
-        calls.trace?.record(.other(.retry(.expectationFailed)))
+        calls.trace?.record(other: .retry(.expectationFailed))
         leave(response, for: next, history)
     }
 
@@ -848,14 +848,14 @@ final class Transaction: ExchangeClient {
     /// the request the server cannot send a wrong one.
     func requestWhole() {
         transfer.storage?.forgetPoint()
-        calls.trace?.record(.other(.retry(.wholeResource)))
+        calls.trace?.record(other: .retry(.wholeResource))
         repeatRequest()
     }
 
     /// The rest is requested once more, on condition that it is of the version there is.
     func requestRestOfSame() {
         transfer.storage?.requireMatch()
-        calls.trace?.record(.other(.retry(.restOfSameVersion)))
+        calls.trace?.record(other: .retry(.restOfSameVersion))
         repeatRequest()
     }
 
@@ -876,7 +876,7 @@ final class Transaction: ExchangeClient {
     /// The same request follows, for what the response did not bring.
     func requestRest() {
         phase = .ended
-        calls.trace?.record(.other(.retry(.nextPart)))
+        calls.trace?.record(other: .retry(.nextPart))
         transfer.load(request, history.followed(from: request, to: request, authenticator))
     }
 

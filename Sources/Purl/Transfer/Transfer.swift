@@ -296,7 +296,7 @@ final class Transfer {
             upload?.isBegun != true, let next = transaction.repeated()
         else { return false }
         calls.currentMetrics?.markEnd()
-        calls.trace?.record(.other(.retry(.timedOut)))
+        calls.trace?.record(other: .retry(.timedOut))
         transaction.abandon()
         self.transaction = next
         if let storage, receiver != nil {
