@@ -8,7 +8,10 @@ struct Lesson: Sendable {
     let scenes: [Scene]
 
     /// All lessons, in the order in which they are to be read.
-    static let all: [Lesson] = [.delegates]
+    static let all: [Lesson] = [
+        .delegates,
+        .answers,
+    ]
 
     /// The folder with its program.
     var folder: URL {
