@@ -11,6 +11,7 @@ struct Lesson: Sendable {
     static let all: [Lesson] = [
         .delegates,
         .answers,
+        .downloadTasks,
     ]
 
     /// The folder with its program.
