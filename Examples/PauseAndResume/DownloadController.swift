@@ -16,9 +16,10 @@ final class DownloadController: NSObject, URLSessionDownloadDelegate {
 
     private let url: URL
     private let folder: URL
+    private let configuration: URLSessionConfiguration
 
     /// Created when first needed, and used for all tasks. It retains its delegate until `close()`.
-    private lazy var session = URLSession(configuration: .default, delegate: self, delegateQueue: .main)
+    private lazy var session = URLSession(configuration: configuration, delegate: self, delegateQueue: .main)
     /// The current task, until its last delegate call. A cancelled task is not used again.
     private var task: URLSessionDownloadTask?
     /// What the next task needs to resume where the last one stopped.
@@ -29,9 +30,10 @@ final class DownloadController: NSObject, URLSessionDownloadDelegate {
 
     var isBusy: Bool { task != nil }
 
-    init(url: URL, folder: URL) {
+    init(url: URL, folder: URL, configuration: URLSessionConfiguration = .default) {
         self.url = url
         self.folder = folder
+        self.configuration = configuration
     }
 
     /// The button: starts, pauses or resumes the download.

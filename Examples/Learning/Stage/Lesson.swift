@@ -12,6 +12,7 @@ struct Lesson: Sendable {
         .delegates,
         .answers,
         .downloadTasks,
+        .pauseAndResume,
     ]
 
     /// The folder with its program.

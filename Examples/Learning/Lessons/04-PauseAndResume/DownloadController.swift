@@ -1,0 +1,1 @@
+../../../PauseAndResume/DownloadController.swift
