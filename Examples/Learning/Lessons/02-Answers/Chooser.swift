@@ -57,7 +57,7 @@ final class Chooser: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         // The length is −1 when the server does not send it: such a body may be of any size.
         let isShort = (0...1000).contains(response.expectedContentLength)
         if isShort, response.mimeType == "text/plain" { return completionHandler(.allow) }
-        mayStore(response) { mayStore in completionHandler(mayStore ? .becomeDownload : .cancel) }
+        mayStore(response) { isAllowed in completionHandler(isAllowed ? .becomeDownload : .cancel) }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
