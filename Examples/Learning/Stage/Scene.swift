@@ -25,6 +25,7 @@ struct Scene: Sendable {
     @MainActor
     func run() async throws -> Film {
         let stage = try Stage()
+        defer { stage.clear() }
         try await play(stage)
         return Film(title: title, recording: stage.trace.recording, printed: stage.lines)
     }

@@ -11,7 +11,7 @@ final class Stage {
     let server: LoopbackServer
     let clock = ManualClock()
     let trace: TransferTrace
-    /// A folder that is removed with the stage.
+    /// A folder for the scene, until the stage is cleared.
     let folder: URL
     private let printed = Mutex<[String]>([])
 
@@ -25,7 +25,8 @@ final class Stage {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    /// Removes the scene's folder.
+    func clear() { try? FileManager.default.removeItem(at: folder) }
 
     /// What a program would get from `URLSessionConfiguration.ephemeral`, on this stage.
     var configuration: URLSessionConfiguration { onStage(.ephemeral) }
