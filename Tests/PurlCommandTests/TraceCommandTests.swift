@@ -4,7 +4,7 @@ import Testing
 
 @testable import PurlCommand
 
-@Suite("purl get --trace and purl trace", .timeLimit(.minutes(5)))
+@Suite("--trace and purl trace", .timeLimit(.minutes(5)))
 struct TraceCommandTests {
     private let folder = TemporaryFolder()
     private let server: LoopbackServer
@@ -66,6 +66,39 @@ struct TraceCommandTests {
         #expect(result.exitCode == code)
         #expect(result.lines.first?.hasPrefix(sentence) == true)
         #expect(folder.names.isEmpty)
+    }
+
+    @Test("records an upload")
+    func upload() async throws {
+        let url = server.route("/note", .text("thanks"))
+        try folder.write("12345", to: "note.txt")
+        let result = try await PurlProcess.run(
+            ["put", "note.txt", url.absoluteString, "--no-resume", "--trace", "up.txt"], in: folder)
+        #expect(result.exitCode == 0)
+        let text = String(decoding: folder.contents("up.txt"), as: UTF8.self)
+        #expect(text.contains("  network   sends PUT /note\n"))
+        #expect(text.contains("  delegate  begins didSendBodyData (5 bytes, 5 of 5)\n"))
+    }
+
+    @Test("records the messages of a WebSocket, with their text in an archive")
+    func webSocket() async throws {
+        let url = server.route("/chat", .webSocket())
+        let address = url.absoluteString.replacing("http:", with: "ws:")
+        for form in ["txt", "har"] {
+            let result = try await PurlProcess.run(
+                ["ws", address, "--trace", "chat.\(form)"], in: folder, input: "hello\n")
+            #expect(result.exitCode == 0)
+        }
+        let text = String(decoding: folder.contents("chat.txt"), as: UTF8.self)
+        #expect(text.contains("  network   sends a text message, 5 bytes\n"))
+        #expect(text.contains("  network   receives a text message, 5 bytes\n"))
+        #expect(text.contains("  network   sends a close frame, 1000\n"))
+        let archive = try JSONSerialization.jsonObject(with: folder.contents("chat.har")) as? [String: Any]
+        let entry = ((archive?["log"] as? [String: Any])?["entries"] as? [[String: Any]])?.first
+        let messages = try #require(entry?["_webSocketMessages"] as? [[String: Any]])
+        #expect(messages.map { $0["type"] as? String } == ["send", "receive"])
+        #expect(messages.map { $0["data"] as? String } == ["hello", "hello"])
+        #expect(messages.map { $0["opcode"] as? Int } == [1, 1])
     }
 
     @Test("refuses a file that is no saved trace")

@@ -131,7 +131,7 @@ final class ConnectionPool {
         fileprivate func setDial(_ dial: any Dial) {
             self.dial = dial
             dialStart = pool?.clock.now
-            calls.trace?.dials(lane.hop)
+            calls.trace?.dials(lane.hop, dial)
         }
 
         /// Dialling is over. Returns whether a connection is still wanted.

@@ -52,6 +52,10 @@ private final class SOCKSDial: Dial, TransportHandler {
         itself = self
     }
 
+    func observe(_ observer: @escaping DialObserver) {
+        dial?.observe(observer)
+    }
+
     func cancel() {
         guard completion != nil else { return }
         dial?.cancel()

@@ -132,6 +132,11 @@ final class Securing {
     ) {
         self.calls = calls
         let start = EventLoop.shared.now
+        calls.trace?.handshake(with: server.name)
+        let completion: Completion = { [trace = calls.trace] result in
+            trace?.handshakeEnded(result.map(\.1.result))
+            completion(result)
+        }
         let session: any TLSSession
         do {
             session = try settings.makeSession(server)

@@ -93,8 +93,33 @@ final class TaskTrace: Sendable {
         record(other: .waiting(host: hop.endpoint.description))
     }
 
-    func dials(_ hop: NextHop) {
+    @NetworkActor
+    func dials(_ hop: NextHop, _ dial: any Dial) {
         record(other: .dialling(host: hop.endpoint.description))
+        dial.observe { [self] step in
+            switch step {
+            case .lookUp(let host): record(other: .lookUp(host: host))
+            case .resolved(let addresses): record(other: .resolved(addresses: addresses.compactMap(\.host)))
+            }
+        }
+    }
+
+    /// A connection is being made secure.
+    func handshake(with host: String) {
+        record(other: .handshake(host: host))
+    }
+
+    /// It is secure, or never will be.
+    func handshakeEnded(_ result: Result<TLSHandshakeResult, TLSFailure>) {
+        switch result {
+        case .success(let agreed):
+            record(
+                other: .secured(
+                    TransferTrace.Security(
+                        version: agreed.version.name, cipherSuite: agreed.cipherSuite.map { "\($0)" },
+                        applicationProtocol: agreed.applicationProtocol, isResumed: agreed.isResumed)))
+        case .failure(let failure): record(other: .handshakeFailed(reason: failure.explanation.sentence))
+        }
     }
 
     /// The request has a connection.
@@ -113,6 +138,38 @@ final class TaskTrace: Sendable {
     ) -> ExchangeTrace {
         ExchangeTrace(
             self, SentHead(head, to: url, byteCount: byteCount), body, connection: connection.number)
+    }
+
+    // MARK: WebSockets and streams
+
+    func sentMessage(_ content: Data, isText: Bool) {
+        let kept = trace.reserve(min(trace.options.maximumContent, content.count))
+        guard kept > 0 else { return record(.frameSent(isText ? .text : .binary, count: content.count)) }
+        record(
+            other: .frameSent(
+                TransferTrace.WebSocketFrame(
+                    form: isText ? .text : .binary, count: content.count, content: Data(content.prefix(kept)))))
+    }
+
+    func receivedMessage(_ message: WebSocketMessage) {
+        let kept = trace.reserve(min(trace.options.maximumContent, message.count))
+        let (form, content): (TransferTrace.WebSocketFrame.Form, Data) =
+            switch message {
+            case .text(let bytes): (.text, Data(bytes.prefix(kept)))
+            case .binary(let bytes): (.binary, Data(bytes.prefix(kept)))
+            }
+        guard kept > 0 else { return record(.frameReceived(form, count: message.count)) }
+        record(
+            other: .frameReceived(
+                TransferTrace.WebSocketFrame(form: form, count: message.count, content: content)))
+    }
+
+    func sentClose(_ close: WebSocketClose) {
+        record(other: .frameSent(TransferTrace.WebSocketFrame(close)))
+    }
+
+    func receivedClose(_ close: WebSocketClose) {
+        record(other: .frameReceived(TransferTrace.WebSocketFrame(close)))
     }
 
     // MARK: Decisions
@@ -254,6 +311,25 @@ struct TracedLastCalls: Sendable {
     init(_ trace: TaskTrace, hasFile: Bool) {
         file = hasFile ? trace.queue(.didFinishDownloading) : nil
         completion = trace.queue(.didComplete)
+    }
+}
+
+extension TransferTrace.WebSocketFrame {
+    fileprivate init(_ close: WebSocketClose) {
+        self.init(form: .close, count: close.payload.count, closeCode: close.code.map { Int($0) })
+    }
+}
+
+extension tls_protocol_version_t {
+    fileprivate var name: String {
+        switch self {
+        case .TLSv10: "TLS 1.0"
+        case .TLSv11: "TLS 1.1"
+        case .TLSv12: "TLS 1.2"
+        case .TLSv13: "TLS 1.3"
+        case .DTLSv10: "DTLS 1.0"
+        case .DTLSv12: "DTLS 1.2"
+        }
     }
 }
 

@@ -80,6 +80,16 @@ extension TransferTrace {
         case waiting(host: String)
         /// A connection is being made.
         case dialling(host: String)
+        /// A name is looked up.
+        case lookUp(host: String)
+        /// The look-up is over. There are no addresses where it has failed.
+        case resolved(addresses: [String])
+        /// A connection is being made secure.
+        case handshake(host: String)
+        /// A connection is secure.
+        case secured(Security)
+        /// A connection has not become secure, or its server is not trusted.
+        case handshakeFailed(reason: String)
         /// The request has a connection.
         case connected(Connection)
         /// No connection could be made.
@@ -96,6 +106,14 @@ extension TransferTrace {
         case bodySent(Piece)
         /// Bytes of the response's body have arrived.
         case bodyReceived(Piece)
+        /// A frame of a WebSocket, or a whole message, is sent.
+        case frameSent(WebSocketFrame)
+        /// A frame of a WebSocket, or a whole message, has arrived.
+        case frameReceived(WebSocketFrame)
+        /// Bytes of a stream task have been sent.
+        case streamSent(Int)
+        /// Bytes of a stream task have arrived.
+        case streamReceived(Int)
         /// Content was decoded from a response with a content coding.
         case decoded(Piece)
         /// The response is complete.
@@ -196,6 +214,69 @@ extension TransferTrace {
             self.isProxied = isProxied
             self.lookUp = lookUp
             self.connect = connect
+        }
+    }
+
+    /// What a TLS handshake has agreed upon.
+    public struct Security: Sendable, Hashable, Codable {
+        /// The version: `TLS 1.3`.
+        public var version: String
+        /// The cipher suite by its name in the registry, without `TLS_`; `nil` where the provider does not tell.
+        public var cipherSuite: String?
+        /// The protocol of the application that was chosen; `nil` for none.
+        public var applicationProtocol: String?
+        /// Whether an earlier session was resumed.
+        public var isResumed: Bool
+
+        /// What a handshake has agreed upon.
+        ///
+        /// - Parameters:
+        ///   - version: The version.
+        ///   - cipherSuite: The cipher suite.
+        ///   - applicationProtocol: The protocol of the application.
+        ///   - isResumed: Whether an earlier session was resumed.
+        public init(
+            version: String, cipherSuite: String? = nil, applicationProtocol: String? = nil, isResumed: Bool = false
+        ) {
+            self.version = version
+            self.cipherSuite = cipherSuite
+            self.applicationProtocol = applicationProtocol
+            self.isResumed = isResumed
+        }
+    }
+
+    /// A control frame of a WebSocket, or a message, of however many frames.
+    public struct WebSocketFrame: Sendable, Hashable, Codable {
+        /// What a frame is.
+        public enum Form: String, Sendable, Hashable, Codable {
+            /// A message that is text.
+            case text
+            /// A message that is binary.
+            case binary
+            case ping, pong, close
+        }
+
+        /// What it is.
+        public var form: Form
+        /// How many bytes of content it has, before compression.
+        public var count: Int
+        /// The first bytes of a message's content, as many as are kept.
+        public var content: Data?
+        /// The code of a close frame that has one.
+        public var closeCode: Int?
+
+        /// A frame.
+        ///
+        /// - Parameters:
+        ///   - form: What it is.
+        ///   - count: How many bytes of content it has.
+        ///   - content: The first bytes of a message's content.
+        ///   - closeCode: The code of a close frame.
+        public init(form: Form, count: Int, content: Data? = nil, closeCode: Int? = nil) {
+            self.form = form
+            self.count = count
+            self.content = content
+            self.closeCode = closeCode
         }
     }
 

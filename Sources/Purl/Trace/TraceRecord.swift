@@ -12,6 +12,10 @@ enum TraceRecord: Sendable {
     case bodySent(count: Int, wireCount: Int)
     case bodyReceived(count: Int, wireCount: Int)
     case decoded(count: Int)
+    case frameSent(TransferTrace.WebSocketFrame.Form, count: Int)
+    case frameReceived(TransferTrace.WebSocketFrame.Form, count: Int)
+    case streamSent(Int)
+    case streamReceived(Int)
     case responseEnd(connectionStays: Bool)
     case localResponse
     case held(TransferTrace.Hold)
@@ -30,7 +34,9 @@ enum TraceRecord: Sendable {
     /// Whether there may be thousands of it in one transfer.
     var isDetail: Bool {
         switch self {
-        case .bodySent, .bodyReceived, .decoded, .held, .released, .written, .file(.write): true
+        case .bodySent, .bodyReceived, .decoded, .frameSent, .frameReceived, .streamSent, .streamReceived, .held,
+            .released, .written, .file(.write):
+            true
         case .queued(_, let method), .began(_, let method, _), .ended(_, let method): method.isDetail
         default: false
         }
@@ -46,6 +52,11 @@ enum TraceRecord: Sendable {
         case .bodySent(let count, let wire): .bodySent(TransferTrace.Piece(count: count, wireCount: wire))
         case .bodyReceived(let count, let wire): .bodyReceived(TransferTrace.Piece(count: count, wireCount: wire))
         case .decoded(let count): .decoded(TransferTrace.Piece(count: count))
+        case .frameSent(let form, let count): .frameSent(TransferTrace.WebSocketFrame(form: form, count: count))
+        case .frameReceived(let form, let count):
+            .frameReceived(TransferTrace.WebSocketFrame(form: form, count: count))
+        case .streamSent(let count): .streamSent(count)
+        case .streamReceived(let count): .streamReceived(count)
         case .responseEnd(let stays): .responseEnd(connectionStays: stays)
         case .localResponse: .localResponse
         case .held(let hold): .held(hold)
@@ -86,7 +97,7 @@ final class OtherEvent: TracedObject {
 
     var isDetail: Bool {
         switch kind {
-        case .bodySent, .bodyReceived, .decoded: true
+        case .bodySent, .bodyReceived, .decoded, .frameSent, .frameReceived: true
         default: false
         }
     }

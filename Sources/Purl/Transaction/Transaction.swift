@@ -1153,7 +1153,7 @@ final class Transaction: ExchangeClient {
             phase = .conversing(webSocket)
             webSocket.isPaused = transfer.isHeld
             webSocket.open(
-                transport, agreement, received: surplus, at: url, limits: session.pool.limits,
+                transport, agreement, received: surplus, at: url, limits: session.pool.limits, trace: calls.trace,
                 for: WebSocketUpgrade(transfer))
         } catch {
             transport.close()

@@ -61,11 +61,13 @@ final class StreamUpgrade: StreamConversationClient {
 
     func streamDidReceive(_ count: Int) {
         transfer.calls.currentMetrics?.addStreamBytesReceived(count)
+        transfer.calls.trace?.record(.streamReceived(count))
         transfer.calls.task.updateCounts { $0.received += Int64(count) }
     }
 
     func streamDidSend(_ count: Int) {
         transfer.calls.currentMetrics?.addStreamBytesSent(count)
+        transfer.calls.trace?.record(.streamSent(count))
         transfer.calls.task.updateCounts { $0.sent += Int64(count) }
     }
 

@@ -82,6 +82,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
     private var client: (any WebSocketConversationClient)?
     /// The request's, for errors.
     private var url: URL?
+    private var trace: TaskTrace?
     private let clock: SessionClock
     private var closingTimer: SessionTimer?
     /// How many calls of `afterDelegateCalls` have not been answered.
@@ -154,17 +155,19 @@ final class WebSocketConversation: Conversation, TransportHandler {
     /// - Parameters:
     ///   - bytes: What the server has sent after it.
     ///   - url: The request's.
+    ///   - trace: Records frames.
     func open(
         _ transport: any LoopTransport, _ agreement: WebSocketHandshake.Agreement, received bytes: [UInt8],
         at url: URL?,
-        limits: RateLimits, for client: any WebSocketConversationClient
+        limits: RateLimits, trace: TaskTrace?, for client: any WebSocketConversationClient
     ) {
         guard case .waiting = stage else { return transport.close() }
         stage = .open
         self.client = client
         self.url = url
+        self.trace = trace
         inbox.start(agreement, received: bytes)
-        outbox.start(WebSocketWriter(role: .client, compression: agreement.compression))
+        outbox.start(WebSocketWriter(role: .client, compression: agreement.compression), trace)
         transport.handler = self
         var paced = PacedTransport(transport)
         paced.setLimits(
@@ -339,11 +342,17 @@ final class WebSocketConversation: Conversation, TransportHandler {
         switch event {
         case .message(let message):
             client?.webSocketDidReceive(message.count)
+            trace?.receivedMessage(message)
             inbox.deliver(message, mustFit: isClosing)
-        case .ping(let content): outbox.answer(ping: content)
+        case .ping(let content):
+            trace?.record(.frameReceived(.ping, count: content.count))
+            outbox.answer(ping: content)
         case .pong(let content):
+            trace?.record(.frameReceived(.pong, count: content.count))
             for handler in pings.answered(by: content) { handler(nil) }
-        case .close(let close): take(close)
+        case .close(let close):
+            trace?.receivedClose(close)
+            take(close)
         }
     }
 

@@ -31,6 +31,7 @@ struct WebSocketOutbox {
 
     /// There once the handshake is over.
     private var writer: WebSocketWriter?
+    private var trace: TaskTrace?
     /// The contents of the server's pings that have not been answered.
     private var pongs: [[UInt8]] = []
     private(set) var hasWrittenClose = false
@@ -48,8 +49,11 @@ struct WebSocketOutbox {
     nonisolated init() {}
 
     /// The handshake is over.
-    mutating func start(_ writer: WebSocketWriter) {
+    ///
+    /// - Parameter trace: Records what is sent.
+    mutating func start(_ writer: WebSocketWriter, _ trace: TaskTrace?) {
         self.writer = writer
+        self.trace = trace
     }
 
     mutating func append(_ item: Item) { items.append(item) }
@@ -86,7 +90,10 @@ struct WebSocketOutbox {
     private mutating func composeNext() -> Bool {
         guard writer != nil else { return false }
         if !pongs.isEmpty, isAtStartOfFrame {
-            for content in pongs { writer?.write(.pong, content, makeKey: Self.makeKey, into: &buffer) }
+            for content in pongs {
+                writer?.write(.pong, content, makeKey: Self.makeKey, into: &buffer)
+                trace?.record(.frameSent(.pong, count: content.count))
+            }
             pongs = []
             return true
         }
@@ -100,7 +107,9 @@ struct WebSocketOutbox {
         case .message(let payload, let isText, let handler):
             current = Current(payload: payload, isText: isText, handler: handler)
             composePortion()
-        case .ping(let content): writer?.write(.ping, content, makeKey: Self.makeKey, into: &buffer)
+        case .ping(let content):
+            writer?.write(.ping, content, makeKey: Self.makeKey, into: &buffer)
+            trace?.record(.frameSent(.ping, count: content.count))
         case .close(let close): writeLast(close)
         }
         return true
@@ -117,6 +126,7 @@ struct WebSocketOutbox {
             current = nil
             written.append(message.handler)
             writtenBytes += Int64(message.payload.count)
+            trace?.sentMessage(message.payload, isText: message.isText)
         }
     }
 
@@ -124,6 +134,7 @@ struct WebSocketOutbox {
     mutating func writeLast(_ close: WebSocketClose) {
         hasWrittenClose = true
         writer?.write(.close, close.payload, makeKey: Self.makeKey, into: &buffer)
+        trace?.sentClose(close)
     }
 
     /// RFC 6455 §10.3: from a strong source, which the system's is.

@@ -96,7 +96,7 @@ enum Usage: Equatable {
         case .put:
             """
             usage: purl put FILE URL [-X METHOD] [--retry N] [--limit-rate RATE] [-H 'NAME: VALUE']…
-                        [--proxy URL | --no-proxy] [--no-resume] [-q | -v]
+                        [--proxy URL | --no-proxy] [--no-resume] [--trace FILE] [-q | -v]
 
             Uploads FILE to URL, and prints the body of the response. To a URL that ends with “/” the name
             of FILE is appended. From a server that takes uploads in parts (draft-ietf-httpbis-
@@ -115,6 +115,7 @@ enum Usage: Equatable {
                                     except for the hosts in no_proxy and this machine
                   --no-proxy        use no proxy
                   --no-resume       start over, and keep no record
+                  --trace FILE      record what happens, as purl get does: --trace upload.svg
               -q, --quiet           print errors and the response's body only
               -v, --verbose         print requests, responses and delegate calls
 
@@ -146,7 +147,7 @@ enum Usage: Equatable {
         case .ws:
             """
             usage: purl ws URL [--protocol NAME]… [-H 'NAME: VALUE']… [--max-size BYTES]
-                        [--proxy URL | --no-proxy] [-q | -v]
+                        [--proxy URL | --no-proxy] [--trace FILE] [-q | -v]
 
             Opens a WebSocket connection to a ws: URL. Sends each line of standard input as a text message,
             and prints each received text message as a line; for a binary message it prints the length. At
@@ -160,6 +161,7 @@ enum Usage: Equatable {
                                     same form. Without it the proxy in http_proxy or all_proxy is used,
                                     except for the hosts in no_proxy and this machine
                   --no-proxy        use no proxy
+                  --trace FILE      record what happens, as purl get does: --trace chat.svg
               -q, --quiet           do not print the server's close code
               -v, --verbose         print when the connection opens and closes
 

@@ -8,7 +8,7 @@ struct Get {
     private let folder: URL
     private let makeConfiguration: @Sendable () -> URLSessionConfiguration
     private let messages: MessagePrinter
-    private let trace: TransferTrace?
+    private let trace: RequestedTrace
 
     /// - Parameters:
     ///   - console: Where messages and progress are printed.
@@ -23,15 +23,18 @@ struct Get {
         makeConfiguration = configuration
         self.console = console
         self.folder = folder
-        trace = options.trace?.makeTrace()
+        trace = RequestedTrace(options.trace)
         messages = MessagePrinter(console: console, isQuiet: options.verbosity == .quiet, subject: nil)
     }
 
     func run() async -> ExitCode {
+        await trace.record(messages) { await downloadAll() }
+    }
+
+    private func downloadAll() async -> ExitCode {
         let requests: [DownloadRequest]
         let checksums: ChecksumList?
         do throws(CommandFailure) {
-            try options.trace?.check()
             requests = try allRequests()
             checksums = try checksumList()
         } catch {
@@ -41,20 +44,7 @@ struct Get {
         let downloads = Task { await download(requests, checksums) }
         let interrupts = Interrupts(console)
         interrupts.onInterrupt { downloads.cancel() }
-        let code = ExitCode(await downloads.value)
-        return saveTrace() ? code : .failure
-    }
-
-    /// Writes what was recorded. False when it cannot be written.
-    private func saveTrace() -> Bool {
-        guard let trace, let file = options.trace else { return true }
-        do throws(CommandFailure) {
-            try file.write(trace.recording)
-            return true
-        } catch {
-            messages.error(error.sentence)
-            return false
-        }
+        return ExitCode(await downloads.value)
     }
 
     private func allRequests() throws(CommandFailure) -> [DownloadRequest] {
@@ -98,7 +88,7 @@ struct Get {
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
         configuration.maximumBytesReceivedPerSecond = options.limit?.bytesPerSecond
         options.proxy.apply(to: configuration)
-        configuration.trace = trace
+        configuration.trace = trace.trace
         return configuration
     }
 

@@ -11,6 +11,7 @@ struct Put {
     private let output: Console
     private let errors: Console
     private let messages: MessagePrinter
+    private let trace: RequestedTrace
 
     /// - Parameters:
     ///   - output: Where the response's body is printed.
@@ -28,13 +29,16 @@ struct Put {
         self.errors = errors
         file = URL(fileURLWithPath: options.file, relativeTo: folder).absoluteURL
         messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
+        trace = RequestedTrace(options.trace)
     }
 
     func run() async -> ExitCode {
-        let upload = Task { await runUpload() }
-        let interrupts = Interrupts(errors)
-        interrupts.onInterrupt { upload.cancel() }
-        return await upload.value
+        await trace.record(messages) {
+            let upload = Task { await runUpload() }
+            let interrupts = Interrupts(errors)
+            interrupts.onInterrupt { upload.cancel() }
+            return await upload.value
+        }
     }
 
     private func runUpload() async -> ExitCode {
@@ -79,6 +83,7 @@ struct Put {
         configuration.resumableUploads = options.resumes ? .always : .never
         configuration.maximumBytesSentPerSecond = options.limit?.bytesPerSecond
         options.proxy.apply(to: configuration)
+        configuration.trace = trace.trace
         return configuration
     }
 }

@@ -18,6 +18,8 @@ struct PutOptions: Equatable {
     let resumes: Bool
     let verbosity: Verbosity
     let proxy: ProxyChoice
+    /// Where what happens is recorded.
+    let trace: TraceFile?
 
     /// - Parameter arguments: The words after `put`.
     init(arguments: [String]) throws(UsageError) {
@@ -34,6 +36,7 @@ struct PutOptions: Equatable {
         resumes = draft.resumes
         verbosity = draft.verbosity ?? .normal
         proxy = draft.proxy ?? .environment
+        trace = draft.trace
     }
 
     /// The options while they are being read.
@@ -46,6 +49,7 @@ struct PutOptions: Equatable {
         private(set) var resumes = true
         private(set) var verbosity: Verbosity?
         private(set) var proxy: ProxyChoice?
+        private(set) var trace: TraceFile?
         private var onlyPlacesFollow = false
 
         /// Takes one word, and its value from `words`.
@@ -59,6 +63,7 @@ struct PutOptions: Equatable {
             case "--no-resume": resumes = false
             case "--proxy": try proxy.take(.named(try words.takeValue(of: word, .put)), .put)
             case "--no-proxy": try proxy.take(.none, .put)
+            case "--trace": try Self.set(&trace, try TraceFile(try words.takeValue(of: word, .put), .put), word)
             case "-q", "--quiet": try verbosity.take(.quiet, .put)
             case "-v", "--verbose": try verbosity.take(.verbose, .put)
             case "--": onlyPlacesFollow = true

@@ -6,6 +6,7 @@ struct WebSocketClient {
     private let options: WebSocketOptions
     private let output: Console
     private let errors: Console
+    private let trace: RequestedTrace
     private let makeConfiguration: @Sendable () -> URLSessionConfiguration
 
     init(
@@ -16,9 +17,15 @@ struct WebSocketClient {
         self.options = options
         self.output = output
         self.errors = errors
+        trace = RequestedTrace(options.trace)
     }
 
     func run() async -> ExitCode {
+        let messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
+        return await trace.record(messages) { await converse() }
+    }
+
+    private func converse() async -> ExitCode {
         let delegate = WebSocketClientDelegate(errors, isVerbose: options.verbosity == .verbose)
         let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
         let task = session.webSocketTask(with: request)
@@ -37,6 +44,7 @@ struct WebSocketClient {
     private var configuration: URLSessionConfiguration {
         let configuration = makeConfiguration()
         options.proxy.apply(to: configuration)
+        configuration.trace = trace.trace
         return configuration
     }
 

@@ -11,6 +11,8 @@ struct WebSocketOptions: Equatable {
     /// The longest message accepted, in bytes; `nil` for the library's limit.
     let maximumMessageSize: Int?
     let verbosity: Verbosity
+    /// Where what happens is recorded.
+    let trace: TraceFile?
 
     /// - Parameter arguments: The words after `ws`.
     init(arguments: [String]) throws(UsageError) {
@@ -20,6 +22,7 @@ struct WebSocketOptions: Equatable {
         var proxy: ProxyChoice?
         var maximumMessageSize: Int?
         var verbosity: Verbosity?
+        var trace: TraceFile?
         var onlyURLsFollow = false
         var words = arguments[...]
         while let word = words.popFirst() {
@@ -40,6 +43,7 @@ struct WebSocketOptions: Equatable {
                 maximumMessageSize = number
             case "--proxy": proxy = .named(try words.takeValue(of: word, .ws))
             case "--no-proxy": proxy = ProxyChoice.none
+            case "--trace": trace = try TraceFile(try words.takeValue(of: word, .ws), .ws)
             case "-q", "--quiet": verbosity = .quiet
             case "-v", "--verbose": verbosity = .verbose
             default: throw UsageError("There is no option “\(word)”.", .ws)
@@ -52,6 +56,7 @@ struct WebSocketOptions: Equatable {
         self.proxy = proxy ?? .environment
         self.maximumMessageSize = maximumMessageSize
         self.verbosity = verbosity ?? .normal
+        self.trace = trace
     }
 
     private static func url(_ text: String) throws(UsageError) -> URL {

@@ -18,6 +18,7 @@
     private var attempts: [Int: ConnectAttempt] = [:]
     private var failures: [(number: Int, failure: ConnectFailure)] = []
     private var nextAttempt: LoopTimer?
+    private var observer: DialObserver?
 
     /// Starts dialling. `completion` is called once, on the network thread, never within this call, and never after
     /// `cancel`. The dial keeps itself alive until then.
@@ -52,6 +53,10 @@
         }
     }
 
+    package func observe(_ observer: @escaping DialObserver) {
+        self.observer = observer
+    }
+
     /// Closes what is open and drops the completion. Has no effect when the dial is over.
     package func cancel() {
         completion = nil
@@ -72,6 +77,7 @@
             if let address = SocketAddress(literal: host, port: port) {
                 connect(to: [address])
             } else {
+                observer?(.lookUp(host: host))
                 lookup = resolver.resolve(host, port: port) { result in
                     NetworkActor.post { self.resolved(host, result) }
                 }
@@ -83,6 +89,7 @@
         guard completion != nil else { return }
         lookup = nil
         times.lookupEnd = loop.now
+        observer?(.resolved((try? result.get()) ?? []))
         switch result {
         case .success(let addresses) where addresses.isEmpty:
             finish(.failure(.resolve(.noSuchName(host: host))))

@@ -13,8 +13,22 @@ package protocol Dialler: Sendable {
     /// When each step so far happened.
     var times: DialTimes { get }
 
+    /// Reports each step to `observer`. There is none before the loop's next turn.
+    func observe(_ observer: @escaping DialObserver)
+
     /// Ends it, and drops the completion. Has no effect when the dial is over.
     func cancel()
+}
+
+/// Receives the steps of a dial.
+package typealias DialObserver = @NetworkActor (DialStep) -> Void
+
+/// A step of a dial to a name.
+package enum DialStep: Sendable, Hashable {
+    /// The name is looked up.
+    case lookUp(host: String)
+    /// It has these addresses; none where the look-up has failed.
+    case resolved([SocketAddress])
 }
 
 /// What a connection is for.

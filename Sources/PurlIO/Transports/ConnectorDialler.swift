@@ -15,6 +15,11 @@ package struct ConnectorDialler: Dialler {
 }
 
 /// One connection that a program's connector makes, in a task of its own.
+extension ConnectorDial {
+    /// A connector looks names up by itself, so there are no steps.
+    func observe(_ observer: @escaping DialObserver) {}
+}
+
 @NetworkActor final class ConnectorDial: Dial {
     private(set) var times = DialTimes()
 

@@ -107,6 +107,20 @@ struct DiagramRows {
         case .requestHead(let head):
             let range = head.value(of: "Range").map { " · \($0)" } ?? ""
             arrow(event, .network, .server, "\(head.method) \(head.target)\(range)", .data, title: head.url)
+        case .handshake(let host):
+            arrow(event, .network, .server, "TLS handshake", .plain, title: "TLS handshake with \(host)")
+        case .secured(let security):
+            arrow(event, .server, .network, security.version, .answer, title: security.words)
+        case .handshakeFailed(let reason):
+            arrow(event, .network, .server, "no TLS", .failure, isCut: true, title: reason)
+        case .frameSent(let frame):
+            arrow(event, .network, .server, frame.words(step.count, bytes: step.bytes), .data, title: step.words)
+        case .frameReceived(let frame):
+            arrow(event, .server, .network, frame.words(step.count, bytes: step.bytes), .answer, title: step.words)
+        case .streamSent:
+            arrow(event, .network, .server, pieces(step), .data, title: step.words)
+        case .streamReceived:
+            arrow(event, .server, .network, pieces(step), .answer, title: step.words)
         case .bodySent:
             arrow(event, .network, .server, pieces(step), .data, title: step.words)
         case .interimHead(let head), .responseHead(let head):
@@ -140,6 +154,8 @@ struct DiagramRows {
         case .cache(.miss), .message, .waiting, .dialling, .requestEnd, .responseEnd, .decoded, .written: break
         case .storing(let offset):
             if offset > 0 { mark(event, "continues at byte \(offset)", .decision) }
+        case .lookUp, .resolved:
+            mark(event, event.kind.words, .plain)
         case .localResponse, .cache, .cookiesSent, .cookiesReceived, .redirect, .challenge, .credentials, .retry,
             .redial,
             .replaced:

@@ -3,7 +3,8 @@ public import Purl
 
 /// A trace as an HTTP Archive (HAR 1.2), which the developer tools of browsers and many programs read.
 ///
-/// There is an entry for each request that has been sent, with the times of its phases, heads, sizes and cookies. The content
+/// There is an entry for each request that has been sent, with the times of its phases, heads, sizes and cookies, and with the
+/// messages of a WebSocket (`_webSocketMessages`, as browsers write them). The content
 /// of bodies is in it as far as the recorder has kept it (`TransferTrace.Options.maximumContent`); sizes are right in any
 /// case. Values that the recorder has redacted stay redacted.
 public struct HTTPArchive: Sendable {
@@ -68,6 +69,9 @@ private struct Entry: Encodable {
     let serverIPAddress: String?
     let connection: String
     let comment: String?
+    // As browsers write them.
+    let _resourceType: String?
+    let _webSocketMessages: [WebSocketMessage]?
 
     init(_ exchange: TracedExchange, since start: Date) {
         timings = Timings(exchange)
@@ -79,6 +83,13 @@ private struct Entry: Encodable {
         response = Response(exchange)
         serverIPAddress = exchange.link.flatMap { Self.address($0.remote) }
         connection = "\(exchange.connection)"
+        let messages = exchange.frames.compactMap {
+            WebSocketMessage($0.frame, isSent: $0.isSent, at: start, $0.nanoseconds)
+        }
+        switch exchange.ending {
+        case .switched where !exchange.frames.isEmpty: (_resourceType, _webSocketMessages) = ("websocket", messages)
+        default: (_resourceType, _webSocketMessages) = (nil, nil)
+        }
         comment =
             switch exchange.ending {
             case .open: "The exchange had not ended."
@@ -97,6 +108,26 @@ private struct Entry: Encodable {
 
 private struct Empty: Encodable {}
 
+/// A message of a WebSocket, as browsers write it: the time in seconds since 1970, and binary content in base64.
+private struct WebSocketMessage: Encodable {
+    let type: String
+    let time: Double
+    let opcode: Int
+    let data: String
+
+    /// `nil` for a control frame.
+    init?(_ frame: TransferTrace.WebSocketFrame, isSent: Bool, at start: Date, _ nanoseconds: Int64) {
+        let content = frame.content ?? Data()
+        switch frame.form {
+        case .text: (opcode, data) = (1, String(decoding: content, as: UTF8.self))
+        case .binary: (opcode, data) = (2, content.base64EncodedString())
+        case .ping, .pong, .close: return nil
+        }
+        type = isSent ? "send" : "receive"
+        time = start.timeIntervalSince1970 + Double(nanoseconds) / 1e9
+    }
+}
+
 /// Milliseconds; -1 for a phase that there was not.
 private struct Timings: Encodable {
     let blocked: Double
@@ -105,7 +136,8 @@ private struct Timings: Encodable {
     let send: Double
     let wait: Double
     let receive: Double
-    let ssl = -1.0
+    /// A part of connecting.
+    let ssl: Double
 
     init(_ exchange: TracedExchange) {
         let link = exchange.link.flatMap { $0.isReused ? nil : $0 }
@@ -116,6 +148,7 @@ private struct Timings: Encodable {
         let requestEnd = max(exchange.start, exchange.requestEnd ?? exchange.responseStart ?? exchange.end)
         let responseStart = max(requestEnd, exchange.responseStart ?? exchange.end)
         dns = dialling == nil || lookUp == 0 ? -1 : Self.milliseconds(lookUp)
+        ssl = exchange.handshake.map(Self.milliseconds) ?? -1
         connect = dialling.map { Self.milliseconds(max(0, $0 - lookUp)) } ?? -1
         blocked = before.map { Self.milliseconds(max(0, $0 - (dialling ?? 0))) } ?? -1
         send = Self.milliseconds(requestEnd - exchange.start)

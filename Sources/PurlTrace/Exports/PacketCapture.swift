@@ -8,6 +8,9 @@ public import Purl
 /// are those of the transfer. Of bodies whose bytes were not kept (`TransferTrace.Options.maximumContent`) the packets are
 /// cut, as those of a capture with a limit are: their length is right, and their bytes are missing. A body that was sent in
 /// chunks is in chunks again, one for each piece. Redacted values are as long as what they replace.
+///
+/// TLS is left out: the packets of a secure connection show what has passed within it, in the open. Frames of WebSockets, bytes
+/// of stream tasks and look-ups of names are left out, too.
 public struct PacketCapture: Sendable {
     private let recording: TransferTrace.Recording
 

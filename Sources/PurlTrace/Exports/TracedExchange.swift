@@ -32,6 +32,10 @@ struct TracedExchange {
     private(set) var waiting: Int64?
     private(set) var dialling: Int64?
     private(set) var connected: Int64?
+    /// How long the TLS handshake of its connection has taken; `nil` where there was none for it.
+    private(set) var handshake: Int64?
+    /// Frames and messages after a switch to WebSocket, in order.
+    private(set) var frames: [(frame: TransferTrace.WebSocketFrame, isSent: Bool, nanoseconds: Int64)] = []
     let start: Int64
     private(set) var requestEnd: Int64?
     private(set) var responseStart: Int64?
@@ -46,6 +50,7 @@ struct TracedExchange {
         var positions: [Int: Int] = [:]
         var latest: [Int: Int] = [:]
         var before: [Int: (waiting: Int64?, dialling: Int64?)] = [:]
+        var handshakes: [Int: (start: Int64, end: Int64?)] = [:]
         var links: [Int: (link: TransferTrace.Connection, connected: Int64)] = [:]
         for event in recording.events {
             guard let task = event.task else { continue }
@@ -53,6 +58,8 @@ struct TracedExchange {
             switch event.kind {
             case .waiting: before[task] = (time, nil)
             case .dialling: before[task] = (before[task]?.waiting ?? time, time)
+            case .handshake: handshakes[task] = (time, nil)
+            case .secured: handshakes[task]?.end = time
             case .connected(let connection):
                 if let number = event.connection { links[number] = (connection, time) }
                 if connection.isReused { before[task] = (before[task]?.waiting, nil) }
@@ -64,12 +71,19 @@ struct TracedExchange {
                 exchange.waiting = before[task]?.waiting
                 exchange.dialling = before[task]?.dialling
                 exchange.connected = links[connection]?.connected
+                exchange.handshake = handshakes.removeValue(forKey: task).flatMap { times in
+                    times.end.map { $0 - times.start }
+                }
                 before[task] = nil
                 positions[number] = exchanges.count
                 latest[task] = exchanges.count
                 exchanges.append(exchange)
             case .decoded(let piece):
                 if let position = latest[task] { exchanges[position].decoded.append(piece) }
+            case .frameSent(let frame):
+                if let position = latest[task] { exchanges[position].frames.append((frame, true, time)) }
+            case .frameReceived(let frame):
+                if let position = latest[task] { exchanges[position].frames.append((frame, false, time)) }
             default:
                 if let number = event.exchange, let position = positions[number] { exchanges[position].take(event) }
             }

@@ -24,6 +24,12 @@ extension TransferTrace.Kind {
         case .answer(let method): "answer to \(method.rawValue)"
         case .waiting(let host): "needs a connection to \(host)"
         case .dialling(let host): "dials \(host)"
+        case .lookUp(let host): "looks up \(host)"
+        case .resolved(let addresses):
+            addresses.isEmpty ? "finds no address" : "finds \(addresses.joined(separator: ", "))"
+        case .handshake(let host): "begins TLS with \(host)"
+        case .secured(let security): "secured by \(security.words)"
+        case .handshakeFailed(let reason): "TLS fails: \(reason)"
         case .connected(let connection): connection.words
         case .dialFailed(let reason): "cannot connect: \(reason)"
         case .requestHead(let head): head.words
@@ -31,6 +37,10 @@ extension TransferTrace.Kind {
         case .interimHead(let head), .responseHead(let head): head.words
         case .bodySent(let piece): "sends \(ByteWords.count(piece.count))"
         case .bodyReceived(let piece): "receives \(ByteWords.count(piece.count))"
+        case .frameSent(let frame): "sends \(frame.words)"
+        case .frameReceived(let frame): "receives \(frame.words)"
+        case .streamSent(let count): "sends \(ByteWords.count(count)) of the stream"
+        case .streamReceived(let count): "receives \(ByteWords.count(count)) of the stream"
         case .decoded(let piece): "decodes \(ByteWords.count(piece.count))"
         case .responseEnd(let stays): stays ? "response complete" : "response complete, connection closed"
         case .switched(let status): "receives \(status), the connection changes its protocol"
@@ -91,6 +101,30 @@ extension TransferTrace.Connection {
     var words: String {
         let name = remote.isEmpty ? "the server" : remote
         return (isReused ? "reuses the connection to " : "connected to ") + (isProxied ? "the proxy " : "") + name
+    }
+}
+
+extension TransferTrace.Security {
+    var words: String {
+        [version, cipherSuite, applicationProtocol, isResumed ? "resumed" : nil].compactMap { $0 }
+            .joined(separator: ", ")
+    }
+}
+
+extension TransferTrace.WebSocketFrame {
+    var words: String {
+        switch form {
+        case .text: "a text message, \(ByteWords.count(count))"
+        case .binary: "a binary message, \(ByteWords.count(count))"
+        case .ping: "a ping"
+        case .pong: "a pong"
+        case .close: "a close frame" + (closeCode.map { ", \($0)" } ?? "")
+        }
+    }
+
+    /// Words for several messages.
+    func words(_ count: Int, bytes: Int) -> String {
+        count == 1 ? words : "\(count) \(form.rawValue) messages, \(ByteWords.count(bytes))"
     }
 }
 

@@ -125,6 +125,10 @@ struct TraceStep {
         case .bodySent: "sends \(amount)"
         case .bodyReceived: "receives \(amount)"
         case .decoded: "decodes \(amount)"
+        case .streamSent: "sends \(amount) of the stream"
+        case .streamReceived: "receives \(amount) of the stream"
+        case .frameSent(let frame): "sends \(frame.words(count, bytes: bytes))"
+        case .frameReceived(let frame): "receives \(frame.words(count, bytes: bytes))"
         case .file: "writes \(amount)"
         case .written: "\(amount) are written"
         default: "\(event.kind.wordsWithoutArguments), \(count) times"
@@ -180,6 +184,10 @@ extension TransferTrace.Kind {
         case .bodySent: "sent"
         case .bodyReceived: "received"
         case .decoded: "decoded"
+        case .streamSent: "stream sent"
+        case .streamReceived: "stream received"
+        case .frameSent(let frame): frame.form.isMessage ? "\(frame.form) sent" : nil
+        case .frameReceived(let frame): frame.form.isMessage ? "\(frame.form) received" : nil
         case .written: "written"
         case .file(.write): "write"
         case .held(.full), .held(.decoding), .released(.full), .released(.decoding): words
@@ -199,8 +207,19 @@ extension TransferTrace.Kind {
     fileprivate var bytes: Int {
         switch self {
         case .bodySent(let piece), .bodyReceived(let piece), .decoded(let piece): piece.count
-        case .written(let count), .file(.write(let count)): count
+        case .written(let count), .file(.write(let count)), .streamSent(let count), .streamReceived(let count): count
+        case .frameSent(let frame), .frameReceived(let frame): frame.count
         default: 0
+        }
+    }
+}
+
+extension TransferTrace.WebSocketFrame.Form {
+    /// Whether it is a message, of which there may be many.
+    fileprivate var isMessage: Bool {
+        switch self {
+        case .text, .binary: true
+        case .ping, .pong, .close: false
         }
     }
 }

@@ -5,7 +5,7 @@ public import Purl
 ///
 /// Each line is the lane and the words of an event, as ``TextTrace`` writes them; blanks count as one, and empty lines and
 /// those that begin with `#` as none. A line `…` stands for any number of events, and `…` within a line for any characters.
-/// What a call of the delegate was called with may be left out: `begins didComplete` is `begins didComplete (no error)`, too.
+/// The arguments of a call of the delegate may be left out: `begins didComplete` matches `begins didComplete (no error)`.
 ///
 /// ```swift
 /// let difference = trace.difference(

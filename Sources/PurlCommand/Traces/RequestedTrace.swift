@@ -1,0 +1,30 @@
+import Purl
+import PurlTrace
+
+/// What `--trace` records for one command; nothing where it was not given.
+struct RequestedTrace {
+    /// The recorder, for the session's configuration.
+    let trace: TransferTrace?
+    private let file: TraceFile?
+
+    init(_ file: TraceFile?) {
+        self.file = file
+        trace = file?.makeTrace()
+    }
+
+    /// Runs `command`, and writes what was recorded. The exit code is that of the command, or `.failure` when the file cannot
+    /// be written; then the command does not run where that can be known.
+    ///
+    /// - Parameter messages: Where errors are printed.
+    func record(_ messages: MessagePrinter, _ command: () async -> ExitCode) async -> ExitCode {
+        do throws(CommandFailure) {
+            try file?.check()
+            let code = await command()
+            if let trace { try file?.write(trace.recording) }
+            return code
+        } catch {
+            messages.error(error.sentence)
+            return .failure
+        }
+    }
+}
