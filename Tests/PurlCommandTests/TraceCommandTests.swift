@@ -107,5 +107,12 @@ struct TraceCommandTests {
         let (code, lines) = try await PurlProcess.run(["trace", "other.json"], in: folder)
         #expect(code == 1)
         #expect(lines == ["purl: “other.json” is no trace that “--trace” has saved as .json or .trace."])
+        try folder.write(#"{"log":{"version":"1.2","entries":[]}}"#, to: "other.har")
+        let archive = try await PurlProcess.run(["trace", "other.har"], in: folder)
+        #expect(archive.exitCode == 1)
+        #expect(
+            archive.lines == [
+                "purl: “other.har” is an HTTP Archive, which cannot be shown: save traces as .json or .trace."
+            ])
     }
 }

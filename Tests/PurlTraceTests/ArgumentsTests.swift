@@ -97,6 +97,23 @@ struct ArgumentsTests {
         #expect(try JSONDecoder().decode(TransferTrace.DelegateCall.self, from: old).arguments == "")
     }
 
+    @Test("A label has all arguments or none where they would not fit")
+    func labels() {
+        func svg(_ arguments: String) -> String {
+            let lanes = TransferTrace.Lane.allCases.map { lane in
+                TransferTrace.Event(nanoseconds: 0, lane: lane, kind: .note("x"))
+            }
+            let call = TransferTrace.DelegateCall(number: 1, method: .didWriteData, arguments: arguments)
+            let event = TransferTrace.Event(nanoseconds: 0, lane: .delegateQueue, task: 1, kind: .began(call))
+            let recording = TransferTrace.Recording(startDate: Date(timeIntervalSince1970: 0), events: lanes + [event])
+            return Diagram(recording).svg
+        }
+        #expect(svg("1 byte, 2 of 3").contains(">didWriteData: 2 of 3</text>"))
+        let long = svg("1 byte, 20,000,000,000 of 30,000,000,000")
+        #expect(long.contains(">didWriteData</text>"))
+        #expect(long.contains("<title>begins didWriteData (1 byte, 20,000,000,000 of 30,000,000,000)</title>"))
+    }
+
     @Test("A pattern need not name the arguments, but those that it names count")
     func patterns() {
         let recording = TransferTrace.Recording(

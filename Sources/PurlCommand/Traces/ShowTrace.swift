@@ -67,6 +67,18 @@ struct ShowTrace {
         }
     }
 
+    /// Whether it is a file of browsers and others, which lacks most of what a trace has.
+    private static func isArchive(_ data: Data) -> Bool {
+        struct Archive: Decodable {
+            struct Log: Decodable {
+                let version: String
+            }
+
+            let log: Log
+        }
+        return (try? JSONDecoder().decode(Archive.self, from: data)) != nil
+    }
+
     private func recording() throws(CommandFailure) -> TransferTrace.Recording {
         let data: Data
         do {
@@ -77,6 +89,10 @@ struct ShowTrace {
         do {
             return try TransferTrace.Recording(json: data)
         } catch {
+            guard !Self.isArchive(data) else {
+                throw CommandFailure(
+                    "“\(options.path)” is an HTTP Archive, which cannot be shown: save traces as .json or .trace.")
+            }
             throw CommandFailure("“\(options.path)” is no trace that “--trace” has saved as .json or .trace.")
         }
     }

@@ -178,7 +178,8 @@ private struct DiagramDrawing {
         let direction = to > from ? 1 : -1
         let (start, end) = (from + 5 * direction, to - 7 * direction)
         let middle = (from + to) / 2
-        let label = text(row.label, within: abs(to - from) - 22)
+        let room = abs(to - from) - 22
+        let label = text(fits(row.label, within: room) ? row.label : row.shortLabel, within: room)
         let line =
             "<line class=\"arrow\" x1=\"\(start)\" y1=\"\(y)\" x2=\"\(isCut ? end - 6 * direction : end)\" y2=\"\(y)\""
         let head = isCut ? cross(end - 6 * direction, y) : ""
@@ -218,9 +219,13 @@ private struct DiagramDrawing {
 
     /// A text that fits into a width, escaped.
     private func text(_ text: String, within width: Int) -> String {
-        let limit = max(4, width * 10 / Self.characterWidth)
-        return escaped(text.count <= limit ? text : text.prefix(limit - 1) + "…")
+        escaped(fits(text, within: width) ? text : text.prefix(Self.limit(width) - 1) + "…")
     }
+
+    private func fits(_ text: String, within width: Int) -> Bool { text.count <= Self.limit(width) }
+
+    /// How many characters fit into a width.
+    private static func limit(_ width: Int) -> Int { max(4, width * 10 / characterWidth) }
 
     private func escaped(_ text: some StringProtocol) -> String {
         var escaped = ""

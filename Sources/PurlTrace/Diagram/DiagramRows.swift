@@ -18,6 +18,8 @@ struct DiagramRows {
     struct Row {
         var shape: Shape
         var label: String
+        /// What stands in place of the label where that does not fit.
+        var shortLabel: String
         var title: String
         var tone: Tone
         var nanoseconds: Int64
@@ -72,6 +74,7 @@ struct DiagramRows {
             rows.append(
                 Row(
                     shape: .mark(.network), label: "\(recording.droppedEvents) events were not kept",
+                    shortLabel: "\(recording.droppedEvents) events were not kept",
                     title: "The trace had no room for them.", tone: .failure, nanoseconds: last))
         }
     }
@@ -182,18 +185,20 @@ struct DiagramRows {
 
     private mutating func arrow(
         _ event: TransferTrace.Event, _ from: TransferTrace.Lane, _ to: TransferTrace.Lane, _ label: String,
-        _ tone: Tone, isCut: Bool = false, title: String? = nil
+        _ tone: Tone, isCut: Bool = false, title: String? = nil, shortLabel: String? = nil
     ) {
         rows.append(
             Row(
-                shape: .arrow(from: from, to: to, isCut: isCut), label: labelled(label, event), title: title ?? label,
-                tone: tone, nanoseconds: event.nanoseconds))
+                shape: .arrow(from: from, to: to, isCut: isCut), label: labelled(label, event),
+                shortLabel: labelled(shortLabel ?? label, event), title: title ?? label, tone: tone,
+                nanoseconds: event.nanoseconds))
     }
 
     private mutating func mark(_ event: TransferTrace.Event, _ label: String, _ tone: Tone) {
         rows.append(
             Row(
-                shape: .mark(event.lane), label: labelled(label, event), title: label, tone: tone,
+                shape: .mark(event.lane), label: labelled(label, event), shortLabel: labelled(label, event),
+                title: label, tone: tone,
                 nanoseconds: event.nanoseconds))
     }
 
@@ -208,6 +213,7 @@ struct DiagramRows {
         let event = step.event
         var label = call.method.rawValue
         if step.count > 1 { label += ", \(step.count) times" }
+        let shortLabel = label
         var tone = Tone.plain
         let ends: Set<TransferTrace.DelegateMethod> = [.didComplete, .completionHandler, .continuation]
         if ends.contains(call.method), let task = event.task, let error = errors[task] {
@@ -218,7 +224,10 @@ struct DiagramRows {
         }
         let waited = event.nanoseconds - (queued.removeValue(forKey: call.number) ?? event.nanoseconds)
         openCalls[call.number] = (rows.count, event.nanoseconds, waited)
-        arrow(event, .network, event.lane, label, tone, title: step.words)
+        // An error is shown as far as it fits, numbers as a whole or not at all.
+        arrow(
+            event, .network, event.lane, label, tone, title: step.words,
+            shortLabel: tone == .failure ? label : shortLabel)
     }
 
     private mutating func end(_ call: TransferTrace.DelegateCall, _ step: TraceStep) {
