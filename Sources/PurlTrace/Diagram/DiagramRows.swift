@@ -213,7 +213,8 @@ struct DiagramRows {
         let event = step.event
         var label = call.method.rawValue
         if step.count > 1 { label += ", \(step.count) times" }
-        let shortLabel = label
+        let progress = step.lastCall?.shortProgress
+        let shortLabel = progress.map { "\(call.method.rawValue): \($0)" } ?? label
         var tone = Tone.plain
         let ends: Set<TransferTrace.DelegateMethod> = [.didComplete, .completionHandler, .continuation]
         if ends.contains(call.method), let task = event.task, let error = errors[task] {

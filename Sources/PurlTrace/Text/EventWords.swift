@@ -83,6 +83,19 @@ extension TransferTrace.DelegateCall {
         default: return arguments
         }
     }
+
+    /// Progress in units, where it is long in bytes: `25.1 MB of 67.1 MB`; `nil` for all else.
+    var shortProgress: String? {
+        switch method {
+        case .didWriteData, .didSendBodyData, .didResumeAtOffset: break
+        default: return nil
+        }
+        let numbers = shortArguments.components(separatedBy: " of ").map { part in
+            Int(part.replacingOccurrences(of: "at ", with: "").replacingOccurrences(of: ",", with: ""))
+        }
+        guard numbers.count == 2, let done = numbers[0] else { return nil }
+        return numbers[1].map { "\(ByteWords.count(done)) of \(ByteWords.count($0))" } ?? ByteWords.count(done)
+    }
 }
 
 extension TransferTrace.TaskCall {
