@@ -14,6 +14,7 @@ struct Lesson: Sendable {
         .downloadTasks,
         .pauseAndResume,
     ]
+    static let all: [Lesson] = [.delegates, .appendingToAFile]
 
     /// The folder with its program.
     var folder: URL {
