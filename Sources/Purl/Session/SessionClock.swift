@@ -1,4 +1,5 @@
 internal import PurlIO
+import Synchronization
 
 /// The clock of a session's time-outs: the loop's, or a clock of the program's own.
 enum SessionClock: Sendable {
@@ -57,8 +58,7 @@ struct CustomClock: Sendable {
 
     private init(opening clock: some Clock<Duration>) {
         self.clock = clock
-        // The times of the two clocks correspond from here.
-        let (start, loopStart) = (clock.now, MonotonicTime.current)
+        let (start, loopStart) = ClockOrigins.shared.origin(of: clock)
         read = { loopStart + start.duration(to: clock.now) }
         sleep = { delay in
             // Computed now: the task that sleeps may begin late.
@@ -73,6 +73,38 @@ struct CustomClock: Sendable {
     @NetworkActor
     func schedule(after delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) -> ClockTimer {
         ClockTimer(sleep: sleep(delay), action: action)
+    }
+}
+
+/// From when on the times of a clock and of the loop's correspond.
+///
+/// A clock that is an object has one origin, however many configurations it is set in, so that their sessions' times can be
+/// compared: a trace of several sessions puts them in order.
+private final class ClockOrigins: Sendable {
+    private struct Origin {
+        weak var clock: (any Clock & AnyObject)?
+        let start: any InstantProtocol & Sendable
+        let loopStart: MonotonicTime
+    }
+
+    static let shared = ClockOrigins()
+
+    private let origins = Mutex<[ObjectIdentifier: Origin]>([:])
+
+    func origin<C: Clock>(of clock: C) -> (start: C.Instant, loopStart: MonotonicTime) {
+        guard C.self is AnyClass, let object = clock as? any Clock & AnyObject else { return (clock.now, .current) }
+        return origins.withLock { origins in
+            // An identifier is used again when its object is gone.
+            if let origin = origins[ObjectIdentifier(object)], origin.clock != nil,
+                let start = origin.start as? C.Instant
+            {
+                return (start, origin.loopStart)
+            }
+            origins = origins.filter { $0.value.clock != nil }
+            let (start, loopStart) = (clock.now, MonotonicTime.current)
+            origins[ObjectIdentifier(object)] = Origin(clock: object, start: start, loopStart: loopStart)
+            return (start, loopStart)
+        }
     }
 }
 

@@ -72,6 +72,22 @@ struct SessionClockTests {
         #expect(failure.sentence.contains("604800 seconds"))
     }
 
+    @Test("Sessions that share a clock have the same times in a trace, to the nanosecond")
+    func sharedClock() async throws {
+        let url = server.route("/file", .text("hello"))
+        let trace = TransferTrace()
+        for _ in 1...2 {
+            let configuration = URLSessionConfiguration.ephemeral
+            byClock(configuration)
+            configuration.trace = trace
+            let session = URLSession(configuration: configuration)
+            _ = try await session.data(from: url)
+            session.finishTasksAndInvalidate()
+            clock.advance(by: .milliseconds(1))
+        }
+        #expect(Set(trace.events.map(\.time)) == [.zero, .milliseconds(1)])
+    }
+
     @Test("A task that waits for connectivity pauses by the session's clock")
     func redialling() async throws {
         let port = try DeadPort()
