@@ -19,14 +19,16 @@ final class FileDownload: NSObject, Download {
     var total: Int64? { record?.total }
     private var record: PartialRecord?
 
+    private let configuration: URLSessionConfiguration
     private var session: URLSession?
     private var task: URLSessionDataTask?
     private var appender: FileAppender?
 
-    init(_ url: URL, to file: URL, way: FileAppender.Way) {
+    init(_ url: URL, to file: URL, way: FileAppender.Way, configuration: URLSessionConfiguration = .default) {
         self.url = url
         self.file = file
         self.way = way
+        self.configuration = configuration
         let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
         size = (attributes?[.size] as? NSNumber)?.int64Value ?? 0
         record = PartialRecord.load(for: file)
@@ -48,7 +50,7 @@ final class FileDownload: NSObject, Download {
             onMessage("requesting the whole file")
         }
         // Created once, when first needed.
-        let session = session ?? URLSession(configuration: .default, delegate: self, delegateQueue: .main)
+        let session = session ?? URLSession(configuration: configuration, delegate: self, delegateQueue: .main)
         self.session = session
         task = session.dataTask(with: request)
         task?.resume()

@@ -13,6 +13,7 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
 
     private let url: URL
     private let file: URL
+    private let configuration: URLSessionConfiguration
     private var session: URLSession?
     private var task: URLSessionDataTask?
     private var timer: Timer?
@@ -21,15 +22,16 @@ final class OfflineDownload: NSObject, URLSessionDataDelegate {
     /// version, so it may be less than the length of the file: bytes of the last second before a crash are requested again.
     var saved: ResumeRecord? { ResumeRecord(contentsOf: file.appendingPathExtension("resume")) }
 
-    init(_ url: URL, to file: URL) {
+    init(_ url: URL, to file: URL, configuration: URLSessionConfiguration = .default) {
         self.url = url
         self.file = file
+        self.configuration = configuration
     }
 
     /// Starts or resumes the download, as the task learns from the sink; makes no request when the file is complete.
     func start() {
         guard task == nil else { return }
-        let session = session ?? URLSession(configuration: .default, delegate: self, delegateQueue: .main)
+        let session = session ?? URLSession(configuration: configuration, delegate: self, delegateQueue: .main)
         self.session = session
         task = session.dataTask(with: url, writingTo: OutputStreamSink(fileAt: file))
         task?.resume()

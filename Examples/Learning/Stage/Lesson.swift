@@ -15,6 +15,7 @@ struct Lesson: Sendable {
         .pauseAndResume,
     ]
     static let all: [Lesson] = [.delegates, .appendingToAFile]
+    static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges]
 
     /// The folder with its program.
     var folder: URL {

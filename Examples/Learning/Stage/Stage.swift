@@ -66,4 +66,9 @@ final class Stage {
     func waitFor(_ kind: TransferTrace.Kind, times count: Int = 1) async {
         await waitFor(count) { $0.kind == kind }
     }
+
+    /// Returns when the scene's program has printed a line `count` times.
+    func waitFor(line: String, times count: Int = 1) async {
+        while lines.count(where: { $0 == line }) < count { await Task.yield() }
+    }
 }

@@ -48,7 +48,7 @@ extension Scene {
         let download = stage.download(url, .stream, configuration) { brake.wait() }
 
         download.start()
-        await stage.waitForLine("7 of 29 bytes")
+        await stage.waitFor(line: "7 of 29 bytes")
         stage.turnClock(by: .milliseconds(10))
         second.open()
         await stage.waitFor(.held(.full))
@@ -58,7 +58,7 @@ extension Scene {
         stage.trace.note("sends the rest", in: .server)
         stage.turnClock(by: .milliseconds(30))
         brake.signal()
-        await stage.waitForLine("19 of 29 bytes")
+        await stage.waitFor(line: "19 of 29 bytes")
         stage.turnClock(by: .milliseconds(50))
         brake.signal()
         brake.signal()
@@ -101,10 +101,5 @@ extension Stage {
         } onEnd: {
             self.print($0)
         }
-    }
-
-    /// Returns when the program has printed a line: what waits then is in the delegate's method.
-    fileprivate func waitForLine(_ line: String) async {
-        while !lines.contains(line) { await Task.yield() }
     }
 }

@@ -1,0 +1,1 @@
+../../../DataTaskToFile/FileDownload.swift

@@ -1,0 +1,1 @@
+../../../OfflineResume/OfflineDownload.swift

@@ -1,0 +1,1 @@
+../../../DataTaskToFile/PartialRecord.swift
