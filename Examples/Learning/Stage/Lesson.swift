@@ -16,6 +16,7 @@ struct Lesson: Sendable {
     ]
     static let all: [Lesson] = [.delegates, .appendingToAFile]
     static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges]
+    static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges, .failures]
 
     /// The folder with its program.
     var folder: URL {
