@@ -77,7 +77,7 @@ final class RestoredTasks: Sendable {
         guard isWhole || finished.isHandedOver else { return restoreUnfinished(journaled, to: session) }
         let task = makeTask(journaled, .request, for: session)
         task.restoreFinished(finished.response, length: finished.length)
-        addCall(about: task) { task.callDelegateLast(nil, file: isWhole ? file : nil) }
+        addLastCalls(about: task, file: isWhole ? file : nil) { nil }
         return task
     }
 
@@ -110,8 +110,8 @@ final class RestoredTasks: Sendable {
         let blob = download ?? upload.map { .upload($0) }
         let task = makeTask(journaled, .request, for: session)
         task.restoreCancelled()
-        addCall(about: task) {
-            task.callDelegateLast(failure.urlError(for: task.currentRequest?.url, resumeData: blob), file: nil)
+        addLastCalls(about: task, file: nil) {
+            failure.urlError(for: task.currentRequest?.url, resumeData: blob)
         }
         return task
     }
@@ -143,8 +143,17 @@ final class RestoredTasks: Sendable {
     }
 
     /// Nothing is left to transfer: only the last calls are to be made.
-    private func addCall(about task: URLSessionTask, _ call: @escaping DelegateQueue.Call) {
-        add(task, call)
+    private func addLastCalls(
+        about task: URLSessionTask, file: PartialFile?, _ failure: @escaping @Sendable () -> URLError?
+    ) {
+        add(task) {
+            let error = failure()
+            let traced = task.taskTrace.map { trace in
+                trace.completed(error)
+                return TracedLastCalls(trace, hasFile: error == nil && file != nil)
+            }
+            task.callDelegateLast(error, file: file, traced: traced)
+        }
     }
 
     private func add(_ task: URLSessionTask, _ call: @escaping DelegateQueue.Call) {

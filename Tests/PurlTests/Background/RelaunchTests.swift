@@ -41,6 +41,23 @@ struct RelaunchTests {
         #expect(killed.home.partialNames == [])
     }
 
+    @Test("A trace shows the last call about a download of the process before")
+    func trace() async throws {
+        let killed = try await KilledDownload()
+        let trace = TransferTrace()
+        let witness = Witness()
+        let session = killed.home.makeSession(witness) { $0.trace = trace }
+        await witness.wait { $0.contains(.eventsFinished) }
+        let calls = trace.events.compactMap { event -> TransferTrace.DelegateMethod? in
+            guard case .began(let call) = event.kind, event.task == 1 else { return nil }
+            return call.method
+        }
+        #expect(calls == [.didComplete])
+        #expect(trace.events.contains { if case .completed(.some) = $0.kind { $0.task == 1 } else { false } })
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+    }
+
     @Test("A partial file without resume data is removed", arguments: [false, true])
     func begunFile(continuing: Bool) async throws {
         let server = try LoopbackServer()
