@@ -41,11 +41,14 @@ final class BackgroundDownloads: NSObject, URLSessionDelegate {
 
     /// Creates the session. After a relaunch this restores the download of the previous process, so it is called first, with
     /// the same identifier each time.
-    func register(_ identifier: String) {
+    ///
+    /// - Parameter adjust: Changes the session's configuration before the session is made.
+    func register(_ identifier: String, _ adjust: (URLSessionConfiguration) -> Void = { _ in }) {
         // Another program may use the same identifier.
         let configuration = URLSessionConfiguration.background(withIdentifier: "org.purl.example.\(identifier)")
         configuration.allowsCellularAccess = true
         configuration.backgroundSessionsDirectory = documents.appendingPathComponent(".sessions", isDirectory: true)
+        adjust(configuration)
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         let session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
@@ -95,6 +98,9 @@ final class BackgroundDownloads: NSObject, URLSessionDelegate {
     func keep(_ handler: @escaping @Sendable () -> Void, forSession identifier: String) {
         state.withLock { $0.completion = ("org.purl.example.\(identifier)", handler) }
     }
+
+    /// Lets the session go, which keeps this object alive, once its download has ended.
+    func finish() { session?.finishTasksAndInvalidate() }
 
     private var session: URLSession? { state.withLock { $0.session } }
 

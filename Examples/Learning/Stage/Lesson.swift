@@ -17,6 +17,7 @@ struct Lesson: Sendable {
     static let all: [Lesson] = [.delegates, .appendingToAFile]
     static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges]
     static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges, .failures]
+    static let all: [Lesson] = [.delegates, .backgroundSessions]
 
     /// The folder with its program.
     var folder: URL {

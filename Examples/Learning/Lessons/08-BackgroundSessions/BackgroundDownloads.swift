@@ -1,0 +1,1 @@
+../../../BackgroundDownload/BackgroundDownloads.swift
