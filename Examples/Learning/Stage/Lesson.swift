@@ -18,6 +18,7 @@ struct Lesson: Sendable {
     static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges]
     static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges, .failures]
     static let all: [Lesson] = [.delegates, .backgroundSessions]
+    static let all: [Lesson] = [.delegates, .backgroundSessions, .downloader]
 
     /// The folder with its program.
     var folder: URL {
