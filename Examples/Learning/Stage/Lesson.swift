@@ -19,6 +19,7 @@ struct Lesson: Sendable {
     static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges, .failures]
     static let all: [Lesson] = [.delegates, .backgroundSessions]
     static let all: [Lesson] = [.delegates, .backgroundSessions, .downloader]
+    static let all: [Lesson] = [.delegates, .backgroundSessions, .downloader, .downloadManager]
 
     /// The folder with its program.
     var folder: URL {

@@ -1,0 +1,1 @@
+../../../DownloadCenter/DownloadCenter.swift
