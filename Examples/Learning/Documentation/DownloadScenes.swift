@@ -4,7 +4,7 @@ import PurlTesting
 
 extension Scene {
     /// A download that is redirected, paused, cut off and resumed.
-    static let film = Scene("film", "A download that is redirected, paused, cut off and resumed") { stage in
+    static let redirectedAndCut = Scene("film", "A download that is redirected, paused, cut off and resumed") { stage in
         let gate = Gate()
         let reel = stage.server.route(
             "/reel",

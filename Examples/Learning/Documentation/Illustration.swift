@@ -10,7 +10,7 @@ struct Illustration: Sendable {
 
     /// All pictures that scenes make.
     static let all = [
-        Illustration(library: "PurlTrace", page: "PurlTrace", scene: .film),
+        Illustration(library: "PurlTrace", page: "PurlTrace", scene: .redirectedAndCut),
         Illustration(library: "Purl", page: "A-transfers-journey", scene: .journey),
         Illustration(library: "Purl", page: "Resuming", scene: .changedResource),
         Illustration(library: "Purl", page: "Caching", scene: .caching),

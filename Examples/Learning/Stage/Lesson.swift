@@ -9,17 +9,10 @@ struct Lesson: Sendable {
 
     /// All lessons, in the order in which they are to be read.
     static let all: [Lesson] = [
-        .delegates,
-        .answers,
-        .downloadTasks,
-        .pauseAndResume,
+        .delegates, .answers, .downloadTasks, .pauseAndResume, .appendingToAFile, .ranges, .failures,
+        .backgroundSessions,
+        .downloader, .downloadManager,
     ]
-    static let all: [Lesson] = [.delegates, .appendingToAFile]
-    static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges]
-    static let all: [Lesson] = [.delegates, .appendingToAFile, .ranges, .failures]
-    static let all: [Lesson] = [.delegates, .backgroundSessions]
-    static let all: [Lesson] = [.delegates, .backgroundSessions, .downloader]
-    static let all: [Lesson] = [.delegates, .backgroundSessions, .downloader, .downloadManager]
 
     /// The folder with its program.
     var folder: URL {
