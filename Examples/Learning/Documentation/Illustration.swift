@@ -18,6 +18,8 @@ struct Illustration: Sendable {
         Illustration(library: "Purl", page: "Uploading", scene: .resumableUpload),
         Illustration(library: "Purl", page: "Proxies", scene: .proxy),
         Illustration(library: "Purl", page: "StubbingRequests", scene: .stub),
+        Illustration(library: "Purl", page: "WebSockets", scene: .webSocket),
+        Illustration(library: "Purl", page: "StreamTasks", scene: .stream),
     ]
 
     var pageFile: URL { catalogue.appendingPathComponent("\(page).md", isDirectory: false) }

@@ -72,6 +72,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// - Parameter configuration: Copied: later changes to it do not reach the session.
     public init(configuration: URLSessionConfiguration) {
         settings = configuration.snapshot
+        settings.trace?.use(settings.clock)
         queue = DelegateQueue(nil)
         pool = ConnectionPool(settings)
         secureHosts = SecureHosts(settings.clock)
@@ -96,6 +97,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         delegateQueue queue: OperationQueue?
     ) {
         settings = configuration.snapshot
+        settings.trace?.use(settings.clock)
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(settings)
         secureHosts = SecureHosts(settings.clock)

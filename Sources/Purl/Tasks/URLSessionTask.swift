@@ -162,7 +162,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Ends the task: it completes with `URLError.cancelled`, unless it was over already.
     open func cancel() {
-        if !cancel(outright: true, { $0?.cancel() }) { successor?.cancel() }
+        if !cancel(.cancel, { $0?.cancel() }) { successor?.cancel() }
     }
 
     /// The task that has taken this one's place, while the user cannot know of it: calls are meant for that one.
@@ -171,17 +171,20 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Marks the task as being cancelled, and sends the message that cancels its transfer.
     ///
     /// - Parameters:
-    ///   - outright: The completion reports the cancellation, even if the whole body has arrived meanwhile.
+    ///   - call: What the program has called. After ``TransferTrace/TaskCall/cancel`` the completion reports the
+    ///     cancellation, even if the whole body has arrived meanwhile.
     ///   - message: Cancels the transfer.
     /// - Returns: False when the task was over or being cancelled already; nothing is sent then.
-    func cancel(outright: Bool, _ message: @escaping @Sendable @NetworkActor (Transfer?) -> Void) -> Bool {
+    func cancel(_ call: TransferTrace.TaskCall, _ message: @escaping @Sendable @NetworkActor (Transfer?) -> Void)
+        -> Bool
+    {
         guard session != nil else { return false }
         return values.withLock { values in
             guard values.state == .running || values.state == .suspended else { return false }
             values.state = .canceling
-            values.isCancelled = outright
-            values.trace?.call(outright ? .cancel : .cancelByProducingResumeData)
-            keep { $0.ending = outright ? .cancelled : .stopped }
+            values.isCancelled = call == .cancel
+            values.trace?.call(call)
+            keep { $0.ending = call == .cancel ? .cancelled : .stopped }
             send(message)
             return true
         }
@@ -190,7 +193,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Cancels the transfer, and delivers its resume data on the delegate queue; `nil` when there is none.
     func cancelProducingResumeData(_ handler: @escaping @Sendable (Data?) -> Void) {
         guard let session else { return handler(nil) }
-        let isFirst = cancel(outright: false) { transfer in
+        let isFirst = cancel(.cancelByProducingResumeData) { transfer in
             guard let transfer else { return session.queue.enqueue { handler(nil) } }
             transfer.cancelProducingResumeData(handler)
         }

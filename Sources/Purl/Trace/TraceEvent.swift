@@ -178,6 +178,8 @@ extension TransferTrace {
         case cancel
         /// `cancel(byProducingResumeData:)`.
         case cancelByProducingResumeData
+        /// `cancel(with:reason:)` of a WebSocket task.
+        case cancelWithReason
     }
 
     /// A connection as a request gets it.

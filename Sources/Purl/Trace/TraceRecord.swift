@@ -270,6 +270,8 @@ struct TraceEntry: Sendable {
 /// Names what is caused on another lane.
 enum TraceToken: Hashable, Sendable {
     case call(task: Int, TransferTrace.TaskCall)
+    /// The transfer begins, or continues.
+    case resumed(task: Int)
     case delegateCall(Int)
     case answer(task: Int, TransferTrace.DelegateMethod)
     /// The storage of a body begins, to be emptied where it held another version.
@@ -283,19 +285,20 @@ enum TraceToken: Hashable, Sendable {
 }
 
 extension TraceEntry {
-    /// What has caused it on another lane.
-    var cause: TraceToken? {
+    /// What may have caused it on another lane, the likeliest first.
+    var causes: [TraceToken] {
         let task = task ?? 0
         return switch record {
-        case .message(let call): .call(task: task, call)
-        case .answer(let method): .answer(task: task, method)
-        case .began(let number, _, _): .delegateCall(number)
-        case .object: (object as? BegunCall).map { .delegateCall($0.number) }
-        case .written: .written(task: task)
-        case .file(.truncate): .storing(task: task)
-        case .file(.write): .bytes(task: task)
-        case .file(.complete), .file(.stop): .ending(task: task)
-        default: nil
+        case .message(let call): [.call(task: task, call)]
+        case .answer(let method): [.answer(task: task, method)]
+        case .began(let number, _, _): [.delegateCall(number)]
+        case .object: (object as? BegunCall).map { [.delegateCall($0.number)] } ?? []
+        case .written: [.written(task: task)]
+        case .file(.truncate), .file(.record): [.storing(task: task), .resumed(task: task)]
+        case .file(.write): [.bytes(task: task)]
+        // A file that is complete already is closed without a response.
+        case .file(.complete), .file(.stop): [.ending(task: task), .resumed(task: task)]
+        default: []
         }
     }
 
@@ -304,6 +307,7 @@ extension TraceEntry {
         let task = task ?? 0
         return switch record {
         case .call(let call): .call(task: task, call)
+        case .message(.resume): .resumed(task: task)
         case .queued(let number, _): .delegateCall(number)
         case .began(_, let method, _): method.isQuestion ? .answer(task: task, method) : nil
         case .storing: .storing(task: task)

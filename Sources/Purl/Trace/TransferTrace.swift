@@ -277,8 +277,10 @@ private struct TraceOrder {
         var before = logicalTimes[entry.lane.position]
         // What the program has seen before it calls is not known: everything so far.
         if entry.lane == .caller || entry.lane == .server { before = logicalTimes.max() ?? 0 }
-        if let cause = entry.cause, let position = causes.firstIndex(where: { $0.token == cause }) {
+        for cause in entry.causes {
+            guard let position = causes.firstIndex(where: { $0.token == cause }) else { continue }
             before = max(before, causes.remove(at: position).time)
+            break
         }
         logicalTimes[entry.lane.position] = before + 1
         if let effect = entry.effect { expect(effect, before + 1) }
@@ -292,7 +294,7 @@ private struct TraceOrder {
         case .ending: causes.removeAll { $0.token == token }
         case .storing(let task): storingTasks.insert(task)
         case .bytes(let task): if !storingTasks.contains(task) { return }
-        case .call, .delegateCall, .answer, .written: break
+        case .call, .resumed, .delegateCall, .answer, .written: break
         }
         if causes.count == Self.maximumCauses { causes.removeFirst() }
         causes.append((token, time))

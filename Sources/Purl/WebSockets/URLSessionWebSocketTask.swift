@@ -195,7 +195,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     public func cancel(withStatus closeStatus: Int, reason: Data?) {
         let close = WebSocketClose(code: UInt16(exactly: closeStatus), reason: reason.map { [UInt8]($0) } ?? [])
         let conversation = conversation
-        _ = cancel(outright: false) { transfer in
+        _ = cancel(.cancelWithReason) { transfer in
             if conversation.isUnderWay { conversation.close(close) } else { transfer?.cancel() }
         }
     }

@@ -150,6 +150,11 @@ private struct DiagramDrawing {
                 <rect class="call" x="\(x - 4)" y="\(top - 3)" width="8" height="\(max(6, bottom - top + 6))" rx="2">\
                 <title>\(escaped(shade.title))</title></rect>
                 """
+        case .waiting:
+            return """
+                <rect class="waiting" x="\(x - 4)" y="\(top)" width="8" height="\(max(6, bottom - top))" rx="2">\
+                <title>\(escaped(shade.title))</title></rect>
+                """
         case .deciding:
             return """
                 <rect class="deciding" x="\(x - 4)" y="\(top)" width="8" height="\(max(6, bottom - top))" rx="2">\
@@ -203,7 +208,7 @@ private struct DiagramDrawing {
         let y = height - 14
         let entries = [
             ("suspended", "suspended"), ("full", "full: back-pressure"), ("call", "a call runs"),
-            ("deciding", "waits for an answer"),
+            ("waiting", "a call waits in the queue"), ("deciding", "waits for an answer"),
         ]
         var x = 16
         var parts: [String] = []
@@ -272,7 +277,7 @@ private struct DiagramDrawing {
         .data text { fill: var(--data); } .answer text { fill: var(--answer); } .failure text { fill: var(--failure); }
         .decision text { fill: var(--decision); }
         .suspended { fill: var(--suspended); } .full { fill: var(--full); } .call { fill: var(--call); }
-        .deciding { fill: var(--deciding); }
+        .deciding { fill: var(--deciding); } .waiting { fill: var(--ground); stroke: var(--call); }
         .fill-plain { fill: var(--plain); } .fill-data { fill: var(--data); } .fill-answer { fill: var(--answer); }
         .fill-failure { fill: var(--failure); } .fill-decision { fill: var(--decision); }
         </style>

@@ -28,7 +28,7 @@ struct DiagramRows {
     /// A time that is shaded.
     struct Shade {
         enum Kind: String {
-            case suspended, full, deciding, call
+            case suspended, full, deciding, call, waiting
         }
 
         var lane: TransferTrace.Lane
@@ -44,9 +44,11 @@ struct DiagramRows {
     private(set) var shades: [Shade] = []
     private var holds: [HoldKey: OpenHold] = [:]
     private var openCalls: [Int: (row: Int, since: Int64, waited: Int64)] = [:]
-    private var queued: [Int: Int64] = [:]
+    private var queued: [Int: (row: Int, since: Int64)] = [:]
     private var errors: [Int: String] = [:]
     private let showsTasks: Bool
+    /// A time that shows in the whole.
+    private let pause: Int64
 
     private struct HoldKey: Hashable {
         let task: Int?
@@ -63,6 +65,7 @@ struct DiagramRows {
 
     init(_ recording: TransferTrace.Recording) {
         let events = recording.events
+        pause = TraceStep.pause(in: events)
         showsTasks = Set(events.compactMap(\.task)).count > 1
         let steps = TraceStep.collapsed(events)
         for step in steps { add(step) }
@@ -97,7 +100,7 @@ struct DiagramRows {
         let event = step.event
         switch event.kind {
         case .made(let method, let url):
-            mark(event, "task \(event.task ?? 0): \(method) \(url)", .plain)
+            mark(event, "task \(event.task ?? 0)" + (url.isEmpty ? "" : ": \(method) \(url)"), .plain)
         case .call(let call):
             arrow(event, event.lane, .network, call.words, .plain)
         case .answer(let method):
@@ -146,7 +149,7 @@ struct DiagramRows {
         case .ended(let call):
             end(call, step)
         case .queued(let call):
-            queued[call.number] = event.nanoseconds
+            queued[call.number] = (rows.count, event.nanoseconds)
         case .held(let hold): add(step.count, to: HoldKey(task: event.task, hold: hold), event.nanoseconds)
         case .released(let hold): add(-step.count, to: HoldKey(task: event.task, hold: hold), step.lastNanoseconds)
         case .completed(let error):
@@ -203,7 +206,7 @@ struct DiagramRows {
     }
 
     private func labelled(_ label: String, _ event: TransferTrace.Event) -> String {
-        guard showsTasks, let task = event.task, !label.hasPrefix("task ") else { return label }
+        guard showsTasks, let task = event.task, !label.hasPrefix("task \(task)") else { return label }
         return "\(task): \(label)"
     }
 
@@ -223,7 +226,14 @@ struct DiagramRows {
         } else if let arguments = step.lastCall?.shortArguments, !arguments.isEmpty {
             label += ": \(arguments)"
         }
-        let waited = event.nanoseconds - (queued.removeValue(forKey: call.number) ?? event.nanoseconds)
+        let queued = queued.removeValue(forKey: call.number) ?? (rows.count, event.nanoseconds)
+        let waited = event.nanoseconds - queued.since
+        if waited > pause, queued.row < rows.count {
+            shades.append(
+                Shade(
+                    lane: event.lane, kind: .waiting, rows: max(0, queued.row - 1)...rows.count,
+                    title: "\(call.method.rawValue): waits \(ByteWords.short(waited))", depth: 0))
+        }
         openCalls[call.number] = (rows.count, event.nanoseconds, waited)
         // An error is shown as far as it fits, numbers as a whole or not at all.
         arrow(

@@ -18,7 +18,8 @@ extension TransferTrace.Kind {
     /// What has happened, in a few words.
     public var words: String {
         switch self {
-        case .made(let method, let url): "made \(method) \(url)"
+        // Stream tasks have no request.
+        case .made(let method, let url): url.isEmpty ? "made without a request" : "made \(method) \(url)"
         case .call(let call): "\(call.words)"
         case .message(let call): "\(call.words) arrives"
         case .answer(let method): "answer to \(method.rawValue)"
@@ -106,6 +107,7 @@ extension TransferTrace.TaskCall {
         case .suspend: "suspend()"
         case .cancel: "cancel()"
         case .cancelByProducingResumeData: "cancel(byProducingResumeData:)"
+        case .cancelWithReason: "cancel(with:reason:)"
         }
     }
 }

@@ -135,12 +135,16 @@ struct TraceStep {
         }
     }
 
-    /// Events of a body become one step of each kind for as long as no other event of the task happens, and no pause that
-    /// shows in the whole: a twentieth of its time.
+    /// A time that shows in the whole: a twentieth of it.
+    static func pause(in events: [TransferTrace.Event]) -> Int64 {
+        ((events.last?.nanoseconds ?? 0) - (events.first?.nanoseconds ?? 0)) / 20
+    }
+
+    /// Events of a body become one step of each kind for as long as no other event of the task happens, and there is no pause.
     static func collapsed(_ events: [TransferTrace.Event]) -> [TraceStep] {
         var steps: [TraceStep] = []
         var open: [Group: Int] = [:]
-        let pause = ((events.last?.nanoseconds ?? 0) - (events.first?.nanoseconds ?? 0)) / 20
+        let pause = pause(in: events)
         for event in events {
             guard let kind = event.kind.collapsingKind else {
                 if event.kind.endsPieces { open = open.filter { $0.key.task != event.task } }
