@@ -151,8 +151,9 @@ private struct DiagramDrawing {
                 <title>\(escaped(shade.title))</title></rect>
                 """
         case .waiting:
+            // Beside the call that it waits for.
             return """
-                <rect class="waiting" x="\(x - 4)" y="\(top)" width="8" height="\(max(6, bottom - top))" rx="2">\
+                <rect class="waiting" x="\(x - 10)" y="\(top)" width="5" height="\(max(6, bottom - top))" rx="2">\
                 <title>\(escaped(shade.title))</title></rect>
                 """
         case .deciding:
