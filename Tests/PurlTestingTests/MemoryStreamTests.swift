@@ -1,6 +1,5 @@
 import Foundation
 import PurlIO
-import Synchronization
 import Testing
 
 @testable import PurlTesting
@@ -85,8 +84,8 @@ struct MemoryStreamTests {
 }
 
 private final class Signals: Sendable {
-    private let events = Mutex<[TransportInterest]>([])
+    private let events = Monitor<[TransportInterest]>([])
 
-    var raised: [TransportInterest] { events.withLock { $0 } }
-    var signal: TransportSignal { TransportSignal { event in self.events.withLock { $0.append(event) } } }
+    var raised: [TransportInterest] { events.value }
+    var signal: TransportSignal { TransportSignal { event in self.events.update { $0.append(event) } } }
 }
