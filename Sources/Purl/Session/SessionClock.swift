@@ -47,12 +47,14 @@ enum SessionTimer {
 }
 
 /// A clock of the program's own, with times of the loop's clock.
-struct CustomClock: Sendable {
+///
+/// An object, so that a `SessionClock` is one pointer: every recorded event reads one.
+final class CustomClock: Sendable {
     let clock: any Clock<Duration>
     private let read: @Sendable () -> MonotonicTime
     private let sleep: @Sendable (Duration) -> @Sendable () async throws -> Void
 
-    init(_ clock: any Clock<Duration>) {
+    convenience init(_ clock: any Clock<Duration>) {
         self.init(opening: clock)
     }
 

@@ -304,8 +304,9 @@ private struct TraceOrder {
 extension SessionClock {
     /// What the clock shows, on any thread.
     var reading: MonotonicTime {
-        // Without a copy of the clock in the usual case.
-        if case .system = self { return .current }
-        return custom?.now ?? .current
+        switch self {
+        case .system: .current
+        case .custom(let clock): clock.now
+        }
     }
 }
