@@ -29,18 +29,18 @@ final class TaskTrace: Sendable {
     func record(
         _ record: TraceRecord, in lane: TransferTrace.Lane = .network, exchange: Int? = nil, connection: UInt64? = nil
     ) {
+        let time = clock.reading
         trace.add(
             TraceEntry(
-                time: clock.reading, lane: lane, task: task, exchange: exchange, connection: connection,
-                record: record))
+                time: time, lane: lane, task: task, exchange: exchange, connection: connection, record: record))
     }
 
     /// Records an event that takes more than numbers, on the network thread.
     func record(_ object: some TracedObject, exchange: Int? = nil, connection: UInt64? = nil) {
+        let time = clock.reading
         trace.add(
             TraceEntry(
-                time: clock.reading, task: task, exchange: exchange, connection: connection, record: .object,
-                object: object))
+                time: time, task: task, exchange: exchange, connection: connection, record: .object, object: object))
     }
 
     /// Records an event that is rare.
@@ -50,19 +50,20 @@ final class TaskTrace: Sendable {
 
     /// Records that a call of the delegate begins on this thread.
     func begin(_ record: TraceRecord, with object: (any TracedObject)? = nil, in lane: TransferTrace.Lane) {
-        trace.add(
-            TraceEntry(time: clock.reading, lane: lane, task: task, record: record, object: object), call: .begins)
+        let time = clock.reading
+        trace.add(TraceEntry(time: time, lane: lane, task: task, record: record, object: object), call: .begins)
     }
 
     /// Records that it has ended.
     func end(_ record: TraceRecord, in lane: TransferTrace.Lane) {
-        trace.add(TraceEntry(time: clock.reading, lane: lane, task: task, record: record), call: .ends)
+        let time = clock.reading
+        trace.add(TraceEntry(time: time, lane: lane, task: task, record: record), call: .ends)
     }
 
     /// Records what the program has done, which may be within a call of the delegate.
     private func recordProgram(_ record: TraceRecord, with object: (any TracedObject)? = nil) {
-        trace.add(
-            TraceEntry(time: clock.reading, lane: .caller, task: task, record: record, object: object), call: .mayRun)
+        let time = clock.reading
+        trace.add(TraceEntry(time: time, lane: .caller, task: task, record: record, object: object), call: .mayRun)
     }
 
     func made(_ request: URLRequest?) {

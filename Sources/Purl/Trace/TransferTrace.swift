@@ -100,8 +100,8 @@ public final class TransferTrace: Sendable {
     ///   - text: What is shown.
     ///   - lane: Where it happened; `.server` for what a test's server has done.
     public func note(_ text: String, in lane: Lane = .caller) {
-        let clock = state.withLock { $0.clock }
-        add(TraceEntry(time: clock.reading, lane: lane, record: .object, object: OtherEvent(.note(text))))
+        let time = state.withLock { $0.clock }.reading
+        add(TraceEntry(time: time, lane: lane, record: .object, object: OtherEvent(.note(text))))
     }
 
     // MARK: For the recording places
@@ -115,15 +115,18 @@ public final class TransferTrace: Sendable {
     }
 
     /// Adds an event.
-    func add(_ entry: TraceEntry, call: CallOfThread = .irrelevant) {
+    ///
+    /// - Parameter entry: Made within the lock, so that it is moved to its place and not copied. The clock, which may be the
+    ///   program's, is read before.
+    func add(_ entry: @autoclosure () -> TraceEntry, call: CallOfThread = .irrelevant) {
         state.withLock { state in
             switch call {
             case .begins: state.beginCall(NativeThread.current)
             case .ends: state.endCall(NativeThread.current)
-            case .mayRun where state.makesCall(NativeThread.current): return state.add(entry.within(.delegateQueue))
+            case .mayRun where state.makesCall(NativeThread.current): return state.add(entry().within(.delegateQueue))
             case .mayRun, .irrelevant: break
             }
-            state.add(entry)
+            state.add(entry())
         }
     }
 
@@ -185,7 +188,7 @@ private struct TraceRecorder: Sendable {
 
     func makesCall(_ thread: UInt) -> Bool { callingThreads.contains(thread) }
 
-    mutating func add(_ entry: TraceEntry) {
+    mutating func add(_ entry: consuming TraceEntry) {
         let limit = entry.isDetail ? options.maximumEvents / 4 * 3 : options.maximumEvents
         guard entries.count < limit else {
             droppedEvents += 1
@@ -228,7 +231,7 @@ private struct EntryList: Sendable {
     private var last: [TraceEntry] = []
     private(set) var count = 0
 
-    mutating func append(_ entry: TraceEntry) {
+    mutating func append(_ entry: consuming TraceEntry) {
         if last.count == Self.blockSize {
             blocks.append(last)
             last = []
