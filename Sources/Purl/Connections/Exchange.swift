@@ -119,7 +119,7 @@ final class Exchange {
             connection.paced.countSent(Int(clamping: output.bytesSent - before))
             if output.awaitsTransport { connection.paced.queueToSend() }
             metrics?.setSent(output, content: bodyBytes)
-            trace?.sent(output, content: bodyBytes)
+            trace?.sent(content: bodyBytes, bodySent: output.bodySent, isComplete: output.isSent)
             connection.updateInterest()
             if bodyBytes > 0 { client.exchange(connection, didSendBodyBytes: bodyBytes) }
             if let failure = output.failure { fail(.body(failure), on: connection) }

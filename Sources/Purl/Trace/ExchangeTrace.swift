@@ -44,10 +44,13 @@ final class ExchangeTrace {
 
     // MARK: Sending
 
-    /// - Parameter content: How many bytes of content have gone out with the last call.
-    func sent(_ message: OutgoingMessage, content count: Int) {
-        let wire = Int(message.bodySent - wireSent)
-        wireSent = message.bodySent
+    /// - Parameters:
+    ///   - content: How many bytes of content have gone out with the last call.
+    ///   - bodySent: How many bytes of the encoded body have gone out so far.
+    ///   - isComplete: Whether the whole message has.
+    func sent(content count: Int, bodySent: Int64, isComplete: Bool) {
+        let wire = Int(bodySent - wireSent)
+        wireSent = bodySent
         if wire > 0 {
             let rest = contentToSend?.dropFirst(contentSent).prefix(count)
             let kept = task.trace.reserve(rest?.count ?? 0)
@@ -58,7 +61,7 @@ final class ExchangeTrace {
                 record(.bodySent(count: count, wireCount: wire))
             }
         }
-        if message.isSent, !isSent {
+        if isComplete, !isSent {
             isSent = true
             record(.requestEnd)
         }
