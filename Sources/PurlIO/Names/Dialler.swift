@@ -35,7 +35,7 @@ package enum DialStep: Sendable, Hashable {
 package struct DialPurpose: Sendable, Hashable {
     /// What will be spoken; see ``ConnectionRequest/scheme``.
     package let scheme: String
-    /// How long the one who asks is going to wait; `nil` for no limit that is known.
+    /// How long the caller is going to wait; `nil` for no limit that is known.
     package let timeLimit: Duration?
 
     package init(scheme: String, timeLimit: Duration? = nil) {
