@@ -20,6 +20,8 @@ struct Illustration: Sendable {
         Illustration(library: "Purl", page: "StubbingRequests", scene: .stub),
         Illustration(library: "Purl", page: "WebSockets", scene: .webSocket),
         Illustration(library: "Purl", page: "StreamTasks", scene: .stream),
+        Illustration(library: "Purl", page: "BackgroundSessions", scene: .afterTheKill),
+        Illustration(library: "PurlDownloads", page: "PurlDownloads", scene: .theLibrary),
     ]
 
     var pageFile: URL { catalogue.appendingPathComponent("\(page).md", isDirectory: false) }

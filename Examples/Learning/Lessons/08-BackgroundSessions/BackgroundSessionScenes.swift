@@ -35,7 +35,7 @@ extension Scene {
     }
 
     /// What the next process does after the first one was killed with 400 of 1000 bytes.
-    fileprivate static let afterTheKill = Scene("after-the-kill", "Killed, and started again") { stage in
+    static let afterTheKill = Scene("after-the-kill", "Killed, and started again") { stage in
         let eventsDelivered = Gate()
         let served = Reply.generated(film).entityTag("\"v1\"")
         let url = stage.server.route(

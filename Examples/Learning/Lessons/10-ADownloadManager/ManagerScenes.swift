@@ -38,7 +38,7 @@ extension Scene {
     }
 
     /// The same with the library: a download is paused, which frees its slot for the next one.
-    fileprivate static let theLibrary = Scene("the-library", "The same with PurlDownloads") { stage in
+    static let theLibrary = Scene("the-library", "The same with PurlDownloads") { stage in
         let gate = Gate()
         let served = Reply.text("monday monday").entityTag("\"v1\"")
         let first = stage.server.route("/paper", .sequence([served.stalled(afterBytes: 6, until: gate), served]))
