@@ -8,8 +8,9 @@ public import Purl
 /// try Diagram(trace).svg.write(to: file, atomically: true, encoding: .utf8)
 /// ```
 ///
-/// Times during which a task is suspended, waits for its delegate's answer or has as many bytes as it may hold are shaded;
-/// pieces of a body are one arrow with their number. The picture follows the reader's preference for light or dark colours, its
+/// Times during which a task is suspended, waits for its delegate's answer or has as many bytes as it may hold are shaded; a
+/// call of the delegate has a box while it runs, and an empty one while it waits in the queue for long. Pieces of a body that
+/// follow each other are one arrow with their number. The picture follows the reader's preference for light or dark colours, its
 /// texts can be selected, and each part has a title for screen readers. The same recording makes the same bytes.
 public struct Diagram: Sendable {
     /// What the diagram is called.

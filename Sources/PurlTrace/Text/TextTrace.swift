@@ -9,7 +9,7 @@ public import Purl
 ///  0.112 ms  task 1  network   resume() arrives
 /// ```
 ///
-/// Pieces of a body, and the writes and calls that come with them, are one line each for as long as nothing else happens. The
+/// Pieces of a body, and the writes and calls that come with them, are one line each until something else happens, or a pause. The
 /// same events make the same text.
 public struct TextTrace: Sendable {
     /// What the text shows.
