@@ -66,8 +66,10 @@ final class TaskTrace: Sendable {
         trace.add(TraceEntry(time: time, lane: .caller, task: task, record: record, object: object), call: .mayRun)
     }
 
+    /// The task has been made: by the program or, where it takes another's place, on the network thread.
     func made(_ request: URLRequest?) {
-        recordProgram(.object, with: MadeTask(request))
+        let object = MadeTask(request)
+        NetworkActor.isCurrent ? record(object) : recordProgram(.object, with: object)
     }
 
     /// The program has called one of the task's methods.

@@ -34,6 +34,9 @@ import Synchronization
         }
     }
 
+    /// Whether the caller is on the network thread.
+    package nonisolated static var isCurrent: Bool { shared.executor.isCurrent }
+
     /// Runs `body` on the network thread at the end of its turn, before it waits again, so that many events of one turn
     /// can share one call. Runs it at once when the caller is on another thread.
     package nonisolated static func afterTurn(_ body: @escaping @Sendable () -> Void) {
