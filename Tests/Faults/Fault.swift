@@ -128,8 +128,8 @@ enum Expectation: Sendable {
     case success(status: Int = 200, Data? = nil)
     /// It fails with this code; the error speaks of the URL, or of this one instead.
     case failure(URLError.Code, at: String? = nil)
-    /// What the user does comes too late or just in time: both are right.
-    case either(URLError.Code)
+    /// What happens comes too late or just in time: a success is right, and so is a failure with one of these codes.
+    case either(URLError.Code, or: URLError.Code? = nil)
     /// The failure is that of the user's own code, as it was thrown.
     case foreign
 

@@ -23,7 +23,8 @@ extension Fault {
                 configuration.partialDownloadsDirectory = stage.folder.appendingPathComponent("plain/partials")
             }.only { $0.writesPartialFile && !$0.isResumed && !$0.isBackground },
             // A file that is not yet there is made in a new folder.
-            Fault("disk", "a folder that is removed in the middle", .either(.cannotOpenFile)) { stage in
+            Fault("disk", "a folder that is removed in the middle", .either(.cannotOpenFile, or: .cannotCreateFile)) {
+                stage in
                 stage.answer(stage.resource.stalled(at: .midBody, until: stage.gate))
             }.with {
                 $0.disturb = { _, stage in

@@ -13,7 +13,11 @@ extension Fault {
                     "\(ending.name) \(delivery.name)", "\(phase)", .failure(ending.code),
                     prepare: { $0.answer(delivery.change($0.resource).mishap(ending.mishap, at: phase)) }
                 ).with { $0.sendsResource = true }
-                return ending.passesTime ? fault.timed : fault
+                guard ending.passesTime else { return fault }
+                // All content is there: a background session that has still time asks for the rest, and there is none.
+                return phase == .trailers
+                    ? fault.timed.expecting { $0.isBackground ? .either(ending.code) : .failure(ending.code) }
+                    : fault.timed
             }
         }
     }

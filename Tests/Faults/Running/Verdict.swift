@@ -14,11 +14,12 @@ struct Verdict {
         switch cell.fault.outcome(for: cell.kind) {
         case .success(let status, let body): judgeSuccess(sight, status, body ?? stage.content.data, report)
         case .failure(let code, let place): judgeFailure(sight, code, at: place, report)
-        case .either(let code):
+        case .either(let code, let other):
             if sight.error == nil {
                 judgeSuccess(sight, 200, stage.content.data, report)
             } else {
-                judgeFailure(sight, code, at: nil, report)
+                let isOther = (sight.error as? URLError)?.code == other
+                judgeFailure(sight, isOther ? other ?? code : code, at: nil, report)
             }
         case .foreign:
             report.check(sight.error != nil, "no error")
@@ -33,8 +34,10 @@ struct Verdict {
     private func judgeSuccess(_ sight: Observer.Sight, _ status: Int, _ expected: Data, _ report: Report) {
         guard sight.error == nil else { return report.note("failed: \(describe(sight.error))") }
         let found = (sight.response as? HTTPURLResponse)?.statusCode
-        // A resumed download ends with a 206 where a new one ends with a 200.
-        let isRest = cell.kind.isResumed && status == 200 && found == 206
+        // A resumed download ends with a 206 where a new one ends with a 200; one that a background session has repeated with
+        // a 416, when nothing was missing.
+        let restStatuses: Set<Int?> = cell.kind.isBackground ? [206, 416] : cell.kind.isResumed ? [206] : []
+        let isRest = status == 200 && restStatuses.contains(found)
         report.check(found == status || isRest || cell.kind.isStream, "status \(found ?? 0) in place of \(status)")
         // What is not the resource never comes to a sink.
         let body = cell.kind == .dataToFile && status == 200 ? sinkContents : sight.body
