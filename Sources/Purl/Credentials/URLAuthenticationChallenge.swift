@@ -145,12 +145,16 @@ public protocol URLAuthenticationChallengeSender: NSObjectProtocol, Sendable {
 final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
     typealias Decision = (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?)
 
-    private let once: SingleAnswer<Decision>
+    private let give: @Sendable (Decision) -> Void
     private let askElsewhere: (@Sendable () -> Void)?
 
-    /// - Parameter askElsewhere: Asks in another way, where the delegate does not have the method that was called.
-    init(_ once: SingleAnswer<Decision>, whenMethodIsMissing askElsewhere: (@Sendable () -> Void)? = nil) {
-        self.once = once
+    /// - Parameters:
+    ///   - give: Takes the answers, of which the first one counts.
+    ///   - askElsewhere: Asks in another way, where the delegate does not have the method that was called.
+    init(
+        _ give: @escaping @Sendable (Decision) -> Void, whenMethodIsMissing askElsewhere: (@Sendable () -> Void)? = nil
+    ) {
+        self.give = give
         self.askElsewhere = askElsewhere
     }
 
@@ -161,22 +165,22 @@ final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendabl
     }
 
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {
-        once.give((.useCredential, credential))
+        give((.useCredential, credential))
     }
 
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {
-        once.give((.useCredential, nil))
+        give((.useCredential, nil))
     }
 
     func cancel(_ challenge: URLAuthenticationChallenge) {
-        once.give((.cancelAuthenticationChallenge, nil))
+        give((.cancelAuthenticationChallenge, nil))
     }
 
     func performDefaultHandling(for challenge: URLAuthenticationChallenge) {
-        once.give((.performDefaultHandling, nil))
+        give((.performDefaultHandling, nil))
     }
 
     func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {
-        once.give((.rejectProtectionSpace, nil))
+        give((.rejectProtectionSpace, nil))
     }
 }

@@ -237,11 +237,17 @@ struct TrustAnswer: Sendable {
         case task(any URLSessionTaskDelegate)
     }
 
-    static let `default` = TrustAnswer(judge: .provider, disposition: .performDefaultHandling, credential: nil)
+    static let `default` = TrustAnswer(judge: .provider, (.performDefaultHandling, nil))
 
     let judge: Judge
-    let disposition: URLSession.AuthChallengeDisposition
-    let credential: URLCredential?
+    private let disposition: URLSession.AuthChallengeDisposition
+    private let credential: URLCredential?
+
+    init(judge: Judge, _ decision: ChallengeSender.Decision) {
+        self.judge = judge
+        disposition = decision.disposition
+        credential = decision.credential
+    }
 
     /// Why the server is not talked to; `nil` when it is.
     func failure(for trust: TLSTrust) -> TLSFailure? {
@@ -250,41 +256,6 @@ struct TrustAnswer: Sendable {
         case .useCredential, .performDefaultHandling: trust.problem == nil ? nil : .untrusted(trust)
         case .cancelAuthenticationChallenge: .questionCancelled
         case .rejectProtectionSpace: .rejected(trust)
-        }
-    }
-}
-
-extension DelegateCalls {
-    /// Asks whether a server is trusted: the session's delegate with its method about the session, or, where it does not
-    /// have that, the delegate with the method about the task.
-    fileprivate func askAboutTrust(
-        _ space: URLProtectionSpace, answer: @escaping @Sendable @NetworkActor (TrustAnswer) -> Void
-    ) {
-        @Sendable func challenge(_ sender: ChallengeSender) -> URLAuthenticationChallenge {
-            URLAuthenticationChallenge(
-                protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
-                error: nil, sender: sender)
-        }
-        let askTask: @Sendable () -> Void = { [task, session] in
-            session.queue.enqueue {
-                guard let delegate = task.taskDelegate else { return NetworkActor.post { answer(.default) } }
-                let once = SingleAnswer<ChallengeSender.Decision> {
-                    answer(TrustAnswer(judge: .task(delegate), disposition: $0.disposition, credential: $0.credential))
-                }
-                delegate.urlSession(
-                    session, task: task, didReceive: challenge(ChallengeSender(once)),
-                    completionHandler: { once.give(($0, $1)) })
-            }
-        }
-        guard session.delegate != nil else { return askTask() }
-        session.queue.enqueue { [session] in
-            guard let delegate = session.delegate else { return askTask() }
-            let once = SingleAnswer<ChallengeSender.Decision> {
-                answer(TrustAnswer(judge: .session, disposition: $0.disposition, credential: $0.credential))
-            }
-            delegate.urlSession(
-                session, didReceive: challenge(ChallengeSender(once, whenMethodIsMissing: askTask)),
-                completionHandler: { once.give(($0, $1)) })
         }
     }
 }

@@ -117,6 +117,7 @@ enum TracedArguments: Sendable {
         for prefix in ["NSURLAuthenticationMethod", "HTTP"] where scheme.hasPrefix(prefix) {
             scheme = scheme.dropFirst(prefix.count)
         }
+        if space.serverTrust != nil { return "\(scheme), \(space.host)" }
         let realm = space.realm.map { ", realm \"\($0)\"" } ?? ""
         return "\(scheme)\(realm), failed \(failures) time\(failures == 1 ? "" : "s")"
     }

@@ -117,7 +117,7 @@ final class DelegateCalls {
         }
         let challenge = URLAuthenticationChallenge(
             protectionSpace: space, proposedCredential: refused, previousFailureCount: failures,
-            failureResponse: response, error: nil, sender: ChallengeSender(once))
+            failureResponse: response, error: nil, sender: ChallengeSender { once.give($0) })
         ask(challenge, once)
     }
 
@@ -137,6 +137,35 @@ final class DelegateCalls {
             guard let delegate = task.taskDelegate else { return once.give((.performDefaultHandling, nil)) }
             delegate.urlSession(
                 session, task: task, didReceive: challenge, completionHandler: { once.give(($0, $1)) })
+        }
+    }
+
+    /// Asks whether a server is trusted: the session's delegate with its method about the session, or, where it does not
+    /// have that, the delegate with the method about the task. That is one call, which nothing comes between.
+    func askAboutTrust(
+        _ space: URLProtectionSpace, answer: @escaping @Sendable @NetworkActor (TrustAnswer) -> Void
+    ) {
+        let once = single(.didReceiveChallenge, answer)
+        @Sendable func challenge(_ sender: ChallengeSender) -> URLAuthenticationChallenge {
+            URLAuthenticationChallenge(
+                protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
+                error: nil, sender: sender)
+        }
+        enqueue(.didReceiveChallenge, .challenge(space, failures: 0)) { [task, session] in
+            let askTask: @Sendable () -> Void = {
+                guard let delegate = task.taskDelegate else { return once.give(.default) }
+                let give: @Sendable (ChallengeSender.Decision) -> Void = {
+                    once.give(TrustAnswer(judge: .task(delegate), $0))
+                }
+                delegate.urlSession(
+                    session, task: task, didReceive: challenge(ChallengeSender(give)),
+                    completionHandler: { give(($0, $1)) })
+            }
+            guard let delegate = session.delegate else { return askTask() }
+            let give: @Sendable (ChallengeSender.Decision) -> Void = { once.give(TrustAnswer(judge: .session, $0)) }
+            delegate.urlSession(
+                session, didReceive: challenge(ChallengeSender(give, whenMethodIsMissing: askTask)),
+                completionHandler: { give(($0, $1)) })
         }
     }
 

@@ -27,6 +27,26 @@ struct SecureTraceTests {
         #expect(security.version.hasPrefix("TLS 1."))
     }
 
+    @Test("The question whether the server is trusted is a call like any other", arguments: [true, false])
+    func question(isAboutSession: Bool) async throws {
+        let stage = try await SecureStage { _ in }
+        let url = stage.route("/file", .text("hello"))
+        let trace = TransferTrace()
+        let session = stage.session(isAboutSession ? SessionTrustDelegate() : TaskTrustDelegate()) { $0.trace = trace }
+        _ = try await session.data(from: url)
+        session.finishTasksAndInvalidate()
+        let kinds = trace.events.map(\.kind)
+        let secured = try #require(kinds.firstIndex { if case .secured = $0 { true } else { false } })
+        let began = try #require(
+            kinds.firstIndex {
+                if case .began(let call) = $0 { call.method == .didReceiveChallenge } else { false }
+            })
+        let answered = try #require(kinds.firstIndex(of: .answer(.didReceiveChallenge)))
+        #expect(secured > answered && answered > began)
+        guard case .began(let call) = kinds[began] else { return }
+        #expect(call.arguments == "ServerTrust, 127.0.0.1")
+    }
+
     @Test("A handshake that fails is recorded with the reason")
     func failed() async throws {
         let stage = try await SecureStage { $0.handshake = .alert(.noAgreement) }

@@ -187,6 +187,35 @@ struct TrustTests {
         session.finishTasksAndInvalidate()
     }
 
+    @Test("A task's delegate is asked before it learns of the end, also when the queue was behind")
+    func order() async throws {
+        let hasShaken = Watched(false)
+        let stage = try await SecureStage(
+            provider: FeignedProvider {
+                $0.problem = { _ in
+                    hasShaken.change { $0 = true }
+                    return nil
+                }
+            })
+        let url = stage.route("/file", .text("hello"))
+        let witness = Witness()
+        let session = stage.session(witness)
+        session.delegateQueue.isSuspended = true
+        let task = session.dataTask(with: url)
+        task.resume()
+        await hasShaken.wait { $0 }
+        await NetworkThread.settle()
+        task.cancel()
+        for _ in 0..<3 { await NetworkThread.settle() }
+        session.delegateQueue.isSuspended = false
+        await witness.completion()
+        #expect(
+            witness.events == [
+                .challenge(NSURLAuthenticationMethodServerTrust, nil, failures: 0), .completed(.cancelled),
+            ])
+        session.finishTasksAndInvalidate()
+    }
+
     @Test("A credential that accepts a server has no user, and is equal to one for the same certificates")
     func credential() {
         let trust = TLSTrust(host: "a.example", certificates: [Data([1])], problem: .expired)
