@@ -23,7 +23,7 @@ package struct Fault: Sendable, CustomStringConvertible {
     /// Makes the server ready, after an earlier download has left what a resumed one starts from.
     var prepare: Setting = { _ in }
     /// Where the task begins.
-    var url: @Sendable (Stage) -> URL = { $0.server.url(Stage.path) }
+    var url: @Sendable (Stage) -> URL = { $0.url(Stage.path) }
     var configure: @Sendable (URLSessionConfiguration, Stage) -> Void = { _, _ in }
     var changeRequest: @Sendable (inout URLRequest) -> Void = { _ in }
     /// What the user does, and when.
@@ -51,6 +51,8 @@ package struct Fault: Sendable, CustomStringConvertible {
     var waitsForGate = false
     /// It happens to sockets alone.
     var needsSockets = false
+    /// It happens to connections in the open alone.
+    var needsOpenness = false
     /// It concerns the whole process, so nothing else may run beside it.
     package var isProcessWide = false
 
@@ -98,6 +100,15 @@ package struct Fault: Sendable, CustomStringConvertible {
 
     /// Whether such a task can meet it.
     func fits(_ kind: TaskKind) -> Bool { kind.isStream ? streams(kind) : kinds(kind) }
+
+    /// Whether it can happen over a medium.
+    func fits(_ medium: Medium) -> Bool {
+        switch medium {
+        case .tcp: true
+        case .memory: !needsSockets
+        case .secure: !needsSockets && !needsOpenness
+        }
+    }
 
     func expecting(_ expectation: @escaping @Sendable (TaskKind) -> Expectation) -> Fault {
         with { $0.expectation = expectation }

@@ -25,7 +25,7 @@ package enum FaultMatrix {
 
     /// Each fault with each kind of task that can meet it over a medium. Only the streams of a socket can be captured.
     package static func cells(of faults: [Fault], over medium: Medium) -> [Cell] {
-        faults.filter { medium == .tcp || !$0.needsSockets }.flatMap { fault in
+        faults.filter { $0.fits(medium) }.flatMap { fault in
             TaskKind.allCases.filter { fault.fits($0) && ($0 != .captured || medium == .tcp) }
                 .map { Cell(fault: fault, kind: $0, medium: medium) }
         }

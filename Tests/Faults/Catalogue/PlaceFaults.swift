@@ -49,7 +49,10 @@ extension Fault {
             "http+unix://%2Fvar%2Frun%2Fx.sock/x", "ws://host.test/x",
         ].map { location in
             Fault(
-                "redirect", "to “\(location)”", .redirect(to: location), .failure(.unsupportedURL, at: location))
+                "redirect", "to “\(location)”", .redirect(to: location), .failure(.unsupportedURL, at: location)
+            )
+            // Who can speak https follows there.
+            .with { $0.needsOpenness = location.hasPrefix("https:") }
         }
 
     private static let path = Stage.path
@@ -109,7 +112,7 @@ extension Fault {
             stage.answer(stage.resource)
             prepare(stage)
         }.with {
-            $0.url = { URL(string: "http://\(Stage.hostName):\($0.server.port)\(path)") ?? $0.server.url }
+            $0.url = { $0.url(path, on: Stage.hostName) }
         }
     }
 
@@ -128,11 +131,16 @@ extension Fault {
         }.expecting { $0.isResumed ? .failure(.badServerResponse) : .text("", status: 407) }
             .configured { configuration, stage in
                 configuration.connectionProxyDictionary = proxy("127.0.0.1", port: Int(stage.server.port))
-            },
+            }
+            // A tunnel's proxy is no server: its response ends the task.
+            .with { $0.needsOpenness = true },
     ]
 
     private static func proxy(_ host: String, port: Int) -> [AnyHashable: Any] {
-        ["HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": port]
+        [
+            "HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": port,
+            "HTTPSEnable": 1, "HTTPSProxy": host, "HTTPSPort": port,
+        ]
     }
 }
 

@@ -92,13 +92,14 @@ extension Fault {
 
     static let queues: [Fault] =
         [
+            // Nothing comes to a server over https before the delegate was asked about it.
             queue("suspended until the server is done") { queue, stage in
                 queue.isSuspended = true
                 Task {
                     await stage.server.wait { $0.completeRequests > stage.earlierRequests }
                     queue.isSuspended = false
                 }
-            }.only { $0 != .uploadStream },
+            }.only { $0 != .uploadStream }.with { $0.needsOpenness = true },
             queue("busy with something else until the server is done") { queue, stage in
                 let turn = DispatchSemaphore(value: 0)
                 queue.maxConcurrentOperationCount = 1
@@ -107,7 +108,7 @@ extension Fault {
                     await stage.server.wait { $0.completeRequests > stage.earlierRequests }
                     turn.signal()
                 }
-            }.only { $0 != .uploadStream },
+            }.only { $0 != .uploadStream }.with { $0.needsOpenness = true },
             queue("whose operations are cancelled all the time") { queue, stage in
                 Task {
                     while !stage.gate.isOpen {

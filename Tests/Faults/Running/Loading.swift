@@ -51,7 +51,9 @@ final class Loading: Sendable {
             }
         state.withLock { $0.task = task }
         // What is asked for waits until the task begins.
-        if let stream = task as? URLSessionStreamTask { talk(over: stream) }
+        guard let stream = task as? URLSessionStreamTask else { return }
+        if stage.medium == .secure { stream.startSecureConnection() }
+        talk(over: stream)
     }
 
     /// The task, where there is one to hold.

@@ -9,11 +9,20 @@ package enum Medium: String, Sendable, CaseIterable {
     case tcp
     /// Transports of the program's own, within the process.
     case memory
+    /// Those, under a feigned security layer: `https`, and streams that are secure from the start.
+    case secure
 
     var transport: LoopbackServer.Transport {
         switch self {
         case .tcp: .ipv4
-        case .memory: .memory
+        case .memory, .secure: .memory
+        }
+    }
+
+    var scheme: String {
+        switch self {
+        case .tcp, .memory: "http"
+        case .secure: "https"
         }
     }
 }

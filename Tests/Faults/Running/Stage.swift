@@ -47,6 +47,14 @@ final class Stage: Sendable {
     /// The resource as a good server sends it.
     var resource: Reply { .generated(content).entityTag(Self.tag) }
 
+    /// The URL of a path on the server, which begins with `/`.
+    func url(_ path: String) -> URL { url(path, on: "127.0.0.1") }
+
+    /// The URL of a path on a host that is the server.
+    func url(_ path: String, on host: String) -> URL {
+        URL(string: "\(medium.scheme)://\(host):\(server.port)\(path)") ?? server.url(path)
+    }
+
     /// From now on the server answers like this.
     func answer(_ reply: Reply, at path: String = Stage.path) {
         server.route(path, reply)
@@ -138,8 +146,13 @@ final class Stage: Sendable {
         configuration.httpCookieStorage = HTTPCookieStorage()
         configuration.urlCredentialStorage = URLCredentialStorage()
         configuration.nameResolver = names
-        if medium == .memory {
-            configuration.connector = StageConnector(server: server.connector, port: server.port, names: names)
+        let memory = StageConnector(server: server.connector, port: server.port, names: names)
+        switch medium {
+        case .tcp: break
+        case .memory: configuration.connector = memory
+        case .secure:
+            configuration.connector = FeignedConnector(base: memory)
+            configuration.tlsProvider = FeignedProvider()
         }
         configuration.files = files
         return configuration

@@ -50,7 +50,7 @@ struct Verdict {
         if let readError = sight.readError as? URLError {
             report.check(readError.code == code, "a read failed with \(describe(readError))")
         }
-        let expected = place.map { URL(string: $0, relativeTo: stage.server.url)?.absoluteString ?? $0 }
+        let expected = place.map { URL(string: $0, relativeTo: stage.url("/"))?.absoluteString ?? $0 }
         let place = error.failingURL?.absoluteString
         report.check(place == expected ?? url.absoluteString, "speaks of \(place ?? "no URL")")
         let text = error.failureSentence

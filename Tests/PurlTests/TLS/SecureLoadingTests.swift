@@ -1,3 +1,4 @@
+import Faults
 import Foundation
 import Purl
 import PurlTesting
@@ -119,6 +120,44 @@ struct SecureLoadingTests {
         #expect(try Data(contentsOf: file).count == 1 << 20)
         #expect(stage.server.requests.last?.fields["Range"] != nil)
         session.finishTasksAndInvalidate()
+    }
+
+    @Test("An upload that is cut off is resumed")
+    func resumedUpload() async throws {
+        let stage = try await SecureStage()
+        let target = UploadTarget(reply: .text("taken").status(201))
+        target.fault(.mishap(.cut), at: .offset(300_000))
+        let url = stage.route("/files", .upload(to: target))
+        let content = GeneratedContent(size: 1 << 20, seed: 19)
+        let session = stage.session { $0.resumableUploads = .always }
+        var request = URLRequest(url: url)
+        request.httpMethod = "PUT"
+        let (body, _) = try await session.upload(for: request, from: content.data)
+        #expect(body == Data("taken".utf8))
+        #expect(stage.server.requests.map(\.method) == ["PUT", "HEAD", "PATCH"])
+        #expect(target.uploads.map { content.matches($0.content) } == [true])
+        #expect(target.acceptedBytes == content.size)
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test("A data task's file is continued after a cut")
+    func sink() async throws {
+        let stage = try await SecureStage()
+        let content = GeneratedContent(size: 1 << 20, seed: 19)
+        let url = stage.route(
+            "/film", .generated(content).entityTag("\"v1\"").cut(afterBytes: 300_000, times: 1))
+        let file = stage.sandbox.file("film")
+        for code in [URLError.Code.networkConnectionLost, nil] {
+            let witness = Witness()
+            let session = stage.session(witness)
+            let task = session.dataTask(with: URLRequest(url: url), writingTo: FileHandleSink(fileAt: file))
+            task.resume()
+            await witness.completion()
+            #expect(witness.error(of: task)?.code == code)
+            session.finishTasksAndInvalidate()
+        }
+        #expect(stage.server.requests.map { $0.fields["Range"] } == [nil, "bytes=300000-"])
+        #expect(try Data(contentsOf: file) == content.data)
     }
 
     @Test("A redirect leads from http to https and back; Authorization and Referer stay behind")

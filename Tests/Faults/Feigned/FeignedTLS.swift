@@ -1,10 +1,11 @@
-import Foundation
-import Purl
+internal import Foundation
+package import Purl
+import Synchronization
 
 /// What the feigned security layer sends: records of a kind, a length and bytes that are changed in a way that anybody can
 /// undo. It secures nothing, and stands in for a TLS library.
-enum FeignedRecord {
-    enum Kind: UInt8 {
+package enum FeignedRecord {
+    package enum Kind: UInt8 {
         case clientHello = 1
         case serverHello
         case content
@@ -17,12 +18,12 @@ enum FeignedRecord {
         case newKey
     }
 
-    static func encode(_ kind: Kind, _ bytes: some Collection<UInt8> = []) -> [UInt8] {
+    package static func encode(_ kind: Kind, _ bytes: some Collection<UInt8> = []) -> [UInt8] {
         [kind.rawValue, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)] + bytes.map { $0 ^ 0x5A }
     }
 
     /// Content in records of so many bytes.
-    static func encode(content: some Collection<UInt8>, size: Int) -> [UInt8] {
+    package static func encode(content: some Collection<UInt8>, size: Int) -> [UInt8] {
         var all: [UInt8] = []
         var rest = Array(content)[...]
         while !rest.isEmpty {
@@ -34,14 +35,16 @@ enum FeignedRecord {
 }
 
 /// Takes records apart.
-struct FeignedReader {
+package struct FeignedReader {
     private var bytes: [UInt8] = []
     private var start = 0
 
-    mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
+    package init() {}
+
+    package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
     /// The next whole record; `nil` when there is none.
-    mutating func next() throws -> (FeignedRecord.Kind, [UInt8])? {
+    package mutating func next() throws -> (FeignedRecord.Kind, [UInt8])? {
         guard start < bytes.count else {
             bytes.removeAll(keepingCapacity: true)
             start = 0
@@ -59,41 +62,41 @@ struct FeignedReader {
 }
 
 /// A provider of the feigned security layer.
-final class FeignedProvider: TLSProvider {
-    struct Script: Sendable {
+package final class FeignedProvider: TLSProvider {
+    package struct Script: Sendable {
         /// What is wrong with the server.
-        var problem: @Sendable (TLSSessionRequest) -> TLSTrust.Problem? = { _ in nil }
-        var applicationProtocol: String? = "http/1.1"
-        var isResumed = false
+        package var problem: @Sendable (TLSSessionRequest) -> TLSTrust.Problem? = { _ in nil }
+        package var applicationProtocol: String? = "http/1.1"
+        package var isResumed = false
         /// The error of `makeSession`.
-        var refusal: TLSError?
+        package var refusal: TLSError?
         /// How many bytes one `write` takes.
-        var writeLimit = 16_384
+        package var writeLimit = 16_384
         /// How many bytes of content a record has.
-        var recordSize = 16_384
+        package var recordSize = 16_384
         /// How many bytes one `read` returns.
-        var readLimit = Int.max
+        package var readLimit = Int.max
     }
 
     private let script: Script
-    private let made = LockedValue<[TLSSessionRequest]>([])
-    private let closed = LockedValue(0)
+    private let made = Mutex<[TLSSessionRequest]>([])
+    private let closed = Mutex(0)
 
-    init(_ change: (inout Script) -> Void = { _ in }) {
+    package init(_ change: (inout Script) -> Void = { _ in }) {
         var script = Script()
         change(&script)
         self.script = script
     }
 
     /// What sessions were made for.
-    var requests: [TLSSessionRequest] { made.withLock { $0 } }
+    package var requests: [TLSSessionRequest] { made.withLock { $0 } }
     /// How many sessions have ended their stream.
-    var finishedSessions: Int { closed.withLock { $0 } }
+    package var finishedSessions: Int { closed.withLock { $0 } }
 
-    func makeSession(_ request: TLSSessionRequest) throws -> any TLSSession {
+    package func makeSession(_ request: TLSSessionRequest) throws -> any TLSSession {
         made.withLock { $0.append(request) }
         if let refusal = script.refusal { throw refusal }
-        return FeignedSession(request, script) { [closed] in closed.withLock { $0 += 1 } }
+        return FeignedSession(request, script) { self.closed.withLock { $0 += 1 } }
     }
 }
 
