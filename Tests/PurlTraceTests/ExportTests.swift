@@ -106,6 +106,64 @@ struct ExportTests {
         #expect(cut.map(\.missing) == [5])
     }
 
+    @Test(
+        "A recording with impossible numbers has all forms", arguments: TraceFormat.allCases,
+        [Int.min, -1, 0, 1 << 40, Int.max])
+    func impossibleNumbers(format: TraceFormat, number: Int) throws {
+        let head = TransferTrace.ResponseHead(status: number, reason: "", fields: [], byteCount: number)
+        let piece = TransferTrace.Piece(count: number, wireCount: number)
+        let link = TransferTrace.Connection(local: "", remote: "", lookUp: Int64(number), connect: Int64(number))
+        let frame = TransferTrace.WebSocketFrame(form: .text, count: number, closeCode: number)
+        let call = TransferTrace.DelegateCall(
+            number: number, method: .didWriteData, arguments: "\(number) bytes, \(number) of \(number)")
+        let kinds: [TransferTrace.Kind] = [
+            .made(method: "GET", url: "http://a.example"), .waiting(host: "a"), .dialling(host: "a"),
+            .handshake(host: "a"), .connected(link),
+            .requestHead(TransferTrace.RequestHead(url: "", method: "", target: "", fields: [], byteCount: number)),
+            .bodySent(piece), .bodySent(piece), .interimHead(head), .responseHead(head), .bodyReceived(piece),
+            .bodyReceived(piece), .decoded(piece), .decoded(piece), .frameSent(frame), .frameReceived(frame),
+            .streamSent(number), .streamReceived(number), .storing(offset: Int64(number)), .written(number),
+            .written(number), .file(.write(number)), .queued(call), .began(call), .ended(call), .held(.full),
+            .released(.full), .switched(status: number), .responseEnd(connectionStays: true), .replaced(by: number),
+        ]
+        let events = [Int64.min, 0, .max].flatMap { time in
+            kinds.map {
+                TransferTrace.Event(
+                    nanoseconds: time, lane: .network, task: number, exchange: number, connection: number, kind: $0)
+            }
+        }
+        let recording = TransferTrace.Recording(
+            startDate: Date(timeIntervalSince1970: Double(number)), events: events, droppedEvents: number,
+            droppedBytes: number)
+        #expect(try format.data(of: recording).count > 100)
+    }
+
+    @Test(
+        "Counts of bytes have three digits at most",
+        arguments: [
+            (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (99_999, "99.9 kB"),
+            (100_000, "100 kB"), (999_999, "999 kB"), (1_000_000, "1.0 MB"), (4_294_967_295, "4.2 GB"),
+        ])
+    func counts(count: Int, words: String) {
+        #expect(
+            TextTrace(recording(.bodyReceived(TransferTrace.Piece(count: count)))).text.contains("receives \(words)\n"))
+    }
+
+    @Test("A server may announce any length")
+    func announcement() {
+        let call = TransferTrace.DelegateCall(
+            number: 1, method: .didWriteData, arguments: "5 bytes, 5 of 9,223,372,036,854,775,807")
+        #expect(
+            Diagram(recording(.queued(call), .began(call), .ended(call))).svg.contains("5 of 9,223,372,036,854,775,807")
+        )
+    }
+
+    private func recording(_ kinds: TransferTrace.Kind...) -> TransferTrace.Recording {
+        TransferTrace.Recording(
+            startDate: Date(timeIntervalSince1970: 0),
+            events: kinds.map { TransferTrace.Event(nanoseconds: 0, lane: .delegateQueue, task: 1, kind: $0) })
+    }
+
     @Test("The extension of a file's name decides its form", arguments: TraceFormat.allCases)
     func forms(format: TraceFormat) async throws {
         let traced = try TracedSession()

@@ -32,7 +32,7 @@ public struct Diagram: Sendable {
     ///   - recording: The recording.
     ///   - title: What the diagram is called.
     public init(_ recording: TransferTrace.Recording, title: String = "A transfer") {
-        self.recording = recording
+        self.recording = recording.bounded
         self.title = title
     }
 

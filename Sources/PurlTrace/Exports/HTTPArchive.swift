@@ -21,7 +21,7 @@ public struct HTTPArchive: Sendable {
     ///
     /// - Parameter recording: The recording.
     public init(_ recording: TransferTrace.Recording) {
-        self.recording = recording
+        self.recording = recording.bounded
     }
 
     /// The archive as JSON.

@@ -25,7 +25,7 @@ public struct PacketCapture: Sendable {
     ///
     /// - Parameter recording: The recording.
     public init(_ recording: TransferTrace.Recording) {
-        self.recording = recording
+        self.recording = recording.bounded
     }
 
     /// The file.

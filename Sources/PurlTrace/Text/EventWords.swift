@@ -227,13 +227,13 @@ enum ByteWords {
     /// `12 bytes`, `1.2 kB`, `56.6 MB`: with three digits at most, rounded down.
     static func count(_ count: Int) -> String {
         guard count >= 1000 else { return count == 1 ? "1 byte" : "\(count) bytes" }
-        var value = count * 10
-        var unit = "kB"
-        for next in ["MB", "GB", "TB"] where value >= 10_000_000 {
-            value /= 1000
+        // Any number may come here: a server's announcement is one.
+        var (size, unit) = (1000, "kB")
+        for next in ["MB", "GB", "TB", "PB", "EB"] where count / size >= 1000 {
+            size *= 1000
             unit = next
         }
-        let tenths = value / 1000
+        let tenths = count / (size / 10)
         return tenths >= 1000 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 

@@ -47,7 +47,7 @@ public struct TextTrace: Sendable {
     ///   - recording: The recording.
     ///   - options: What the text shows.
     public init(_ recording: TransferTrace.Recording, options: Options = Options()) {
-        self.recording = recording
+        self.recording = recording.bounded
         self.options = options
     }
 
