@@ -35,7 +35,9 @@ let package = Package(
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
-        .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"], path: "Tests/Faults"),
+        .target(
+            name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"],
+            path: "Tests/Faults"),
         // The examples, each with its page.
         .target(name: "ExampleStage", path: "Examples/Stage"),
         example("PauseAndResume", showing: "Purl"),

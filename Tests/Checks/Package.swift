@@ -15,7 +15,8 @@ let package = Package(
         .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
-        .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
+        .target(name: "PurlTrace", dependencies: ["Purl"]),
+        .target(name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
         .executableTarget(name: "FaultMatrix", dependencies: ["Faults"]),
         .executableTarget(name: "Stress", dependencies: ["Purl", "PurlTesting", "PurlIO", "Faults"]),
         .executableTarget(name: "CrashSubject", dependencies: ["Purl", "PurlDownloads", "PurlTesting"]),
@@ -45,7 +46,7 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
         [
             "-enable-testing", "-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table",
         ] + (sanitizer == "none" ? ["-sanitize=fuzzer"] : []))
-    let fuzzed = ["PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting"]
+    let fuzzed = ["PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace"]
     for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings = [instrumented]
     }
@@ -53,7 +54,8 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
     package.targets += [
         .target(name: "CFuzzer"),
         .executableTarget(
-            name: "Fuzz", dependencies: ["CFuzzer", "PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting"]),
+            name: "Fuzz",
+            dependencies: ["CFuzzer", "PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace"]),
     ]
 } else if Context.environment["PURL_CI"] != nil {
     for target in package.targets {

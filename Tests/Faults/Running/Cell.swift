@@ -43,13 +43,15 @@ package struct Cell: Sendable, CustomStringConvertible {
         try fault.prepare(stage)
         if kind.isStream, let script = fault.script(stage) { stage.speak(script, afterHead: kind == .becomingStream) }
         let traces = Traces()
-        let sight = await load(url, resumeData, on: stage, traces, report)
+        let trace = medium.isTraced ? TransferTrace(options: .keepingContent) : nil
+        let sight = await load(url, resumeData, on: stage, traces, report, trace)
         stage.gate.open()
         await stage.server.waitUntilDisconnected()
         let refused = stage.server.record.badRequests
         report.check(refused.isEmpty, "what was sent is no HTTP: \(refused)")
         report.check(await traces.areGone(), "session, task or delegate are still there")
         Verdict(cell: self, url: url, stage: stage).judge(sight, report)
+        if let trace { TraceVerdict(trace, report).judge() }
         if let resumeData = (sight.error as? URLError)?.downloadTaskResumeData {
             try await checkResuming(with: resumeData, on: stage, report)
         }
@@ -57,12 +59,13 @@ package struct Cell: Sendable, CustomStringConvertible {
 
     /// Everything from the session's making to its end.
     private func load(
-        _ url: URL, _ resumeData: Data?, on stage: Stage, _ traces: Traces, _ report: Report
+        _ url: URL, _ resumeData: Data?, on stage: Stage, _ traces: Traces, _ report: Report, _ trace: TransferTrace?
     ) async -> Observer.Sight {
         let configuration = stage.configuration(background: kind.isBackground ? "matrix.\(UUID().uuidString)" : nil)
         // A background session repeats what times out for that long: a week by default.
         if kind.isBackground { configuration.timeoutIntervalForResource = 90 }
         if kind == .resumableUpload { configuration.resumableUploads = .always }
+        configuration.trace = trace
         fault.configure(configuration, stage)
         if fault.passesTime(for: kind) { configuration.clock = stage.clock }
         let queue = OperationQueue()
@@ -130,6 +133,15 @@ package struct Cell: Sendable, CustomStringConvertible {
             report.note("the resume data is of no use: \(error.failureSentence)")
         }
         report.check(stage.partialNames.isEmpty, "a partial file is left after the resumed download")
+    }
+}
+
+extension TransferTrace.Options {
+    /// The bytes of bodies are there to be exported, but not all.
+    fileprivate static var keepingContent: TransferTrace.Options {
+        var options = TransferTrace.Options()
+        options.maximumContent = 5000
+        return options
     }
 }
 

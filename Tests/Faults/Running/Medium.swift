@@ -19,6 +19,9 @@ package enum Medium: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether everything that happens is recorded.
+    var isTraced: Bool { self != .tcp }
+
     var scheme: String {
         switch self {
         case .tcp, .memory: "http"
