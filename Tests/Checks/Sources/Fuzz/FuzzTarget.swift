@@ -19,6 +19,6 @@ extension FuzzTarget {
         responseHeads, requestHeads, chunkedBody, chunkSizes, trailers, plainBody, fieldValues, fieldLists, dates,
         challenges, codings, deflating, webSocketFrames, webSocketHandshakes, socksHandshakes, cacheRules, cookies,
         cookieFile, resumeData, resumability, uploadFields, uploadStates, cacheFile, journal, downloadItem, urls,
-        dataURLs, fileNames, proxies, client, conversations, scripts, texts,
+        dataURLs, fileNames, proxies, client, conversations, scripts, texts, savedTraces,
     ]
 }
