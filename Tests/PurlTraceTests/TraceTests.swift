@@ -163,6 +163,14 @@ struct TraceTests {
         #expect(throws: (any Error).self) { try TransferTrace.Recording(json: Data("{}".utf8)) }
     }
 
+    @Test("An event is one line of the text, whatever is said in it")
+    func lineBreaks() {
+        let trace = TransferTrace()
+        trace.note("one\ntwo\r\nthree\u{2028}four\u{85}five", in: .server)
+        #expect(TextTrace(trace).lines.map { $0.hasSuffix("server    one two three four five") } == [true])
+        #expect(trace.difference(from: TracePattern("server one two three four five")) == nil)
+    }
+
     @Test("A suspended task holds the connection until it is resumed")
     func suspension() async throws {
         let recording = try await Film().run()

@@ -77,7 +77,14 @@ public struct TextTrace: Sendable {
         }
         if recording.droppedEvents > 0 { lines.append("\(recording.droppedEvents) events were not kept") }
         if recording.droppedBytes > 0 { lines.append("\(recording.droppedBytes) bytes of bodies were not kept") }
-        return lines
+        return lines.map(\.inOneLine)
+    }
+}
+
+extension String {
+    /// The text with blanks where a line would end: what a peer says, such as why it closes, may have line breaks.
+    fileprivate var inOneLine: String {
+        contains(where: \.isNewline) ? String(map { $0.isNewline ? " " : $0 }) : self
     }
 }
 
