@@ -25,14 +25,20 @@ struct PutTests {
         try await PurlProcess.run(["put", "film.bin", url.absoluteString] + options, in: folder)
     }
 
-    /// Runs it until the target has so many bytes, then sends a signal.
-    private func put(endedBy signal: Int32, at offset: Int) async throws -> (exitCode: Int32, lines: [String]) {
+    /// Runs it until the target has so many bytes, and waits at the gate.
+    private func putStalled(at offset: Int) async throws -> (process: PurlProcess, gate: Gate) {
         let gate = Gate()
         target.fault(.mishap(.stall(until: gate)), at: .offset(offset))
         // Unlimited, it could have sent as much before it has read the server's offer, which it interrupts for the record.
         let options = ["--limit-rate", "10M"]
         let process = try PurlProcess(["put", "film.bin", url.absoluteString] + options, in: folder)
         await gate.reached()
+        return (process, gate)
+    }
+
+    /// Runs it until the target has so many bytes, then sends a signal.
+    private func put(endedBy signal: Int32, at offset: Int) async throws -> (exitCode: Int32, lines: [String]) {
+        let (process, _) = try await putStalled(at: offset)
         process.signal(signal)
         var lines: [String] = []
         for await line in process.lines { lines.append(line) }
@@ -219,10 +225,7 @@ struct PutTests {
 
     @Test("one command at a time uploads a file")
     func twoAtOnce() async throws {
-        let gate = Gate()
-        target.fault(.mishap(.stall(until: gate)), at: .offset(1_000_000))
-        let first = try PurlProcess(["put", "film.bin", url.absoluteString], in: folder)
-        await gate.reached()
+        let (first, gate) = try await putStalled(at: 1_000_000)
         let (code, lines) = try await put()
         #expect(code == 1)
         #expect(lines == ["purl: “film.bin” is being uploaded by another process."])
