@@ -16,6 +16,6 @@ struct FaultMatrixTests {
 
     private static func isChosen(_ cell: Cell) -> Bool {
         let number = cell.description.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
-        return number % 8 == 0
+        return number % 12 == 0
     }
 }
