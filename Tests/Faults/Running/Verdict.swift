@@ -63,9 +63,13 @@ struct Verdict {
         if cell.kind.hearsOfData, cell.fault.sendsResource {
             report.check(stage.content.data.starts(with: sight.body), "the bytes before the failure are others")
         }
-        // A delegate that cancels while it looks at the file has it.
-        let hasCancelled = if case .inside(.didFinishDownloading) = cell.fault.meddling?.moment { true } else { false }
-        report.check(!sight.hasFile || hasCancelled, "a file, and an error")
+        // Who cancels while the delegate looks at the file has it, and no success.
+        let mayHaveFile =
+            switch cell.fault.meddling?.moment {
+            case .inside(.didFinishDownloading), .afterResume: true
+            case .beforeResume, .atGate, .inside, nil: false
+            }
+        report.check(!sight.hasFile || mayHaveFile, "a file, and an error")
     }
 
     /// A partial file is there if, and only if, there is resume data that names it.
