@@ -74,6 +74,26 @@ struct ProxyTests {
         #expect(folder.contents("file") == Data("socks".utf8))
     }
 
+    @Test(
+        "asks the SOCKS proxy that the environment alone names",
+        arguments: [
+            ["all_proxy": "socks5"], ["ALL_PROXY": "socks5h"], ["all_proxy": "SOCKS5"], ["http_proxy": "socks5"],
+            ["http_proxy": "", "all_proxy": "socks5"],
+        ])
+    func socksOfEnvironment(_ variables: [String: String]) async throws {
+        proxy.stream(
+            .listening.expect(Data([5, 1, 0])).send(Data([5, 0]))
+                .expect(Data([5, 1, 0, 3, 15]) + Data("nowhere.invalid".utf8) + Data([0, 80]))
+                .send(Data([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+                .expect("GET /file HTTP/1.1\r\nHost: nowhere.invalid\r\n")
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsocks"))
+        let environment = variables.mapValues { $0.isEmpty ? "" : "\($0)://127.0.0.1:\(proxy.port)" }
+        let (code, lines) = try await PurlProcess.run(
+            ["get", "http://nowhere.invalid/file"], in: folder, environment: environment)
+        #expect(code == 0, "\(lines)")
+        #expect(folder.contents("file") == Data("socks".utf8))
+    }
+
     @Test("sends the user and password in the proxy's URL")
     func user() async throws {
         proxy.fallback(
