@@ -130,6 +130,17 @@ struct DamageTests {
         #expect(DownloadItem(decoding: binary, fileName: name) == nil)
     }
 
+    @Test(
+        "A length that no file has is not kept, and the item can be read", arguments: [.max, .max / 2 + 1] as [Int64])
+    func absurdLength(length: Int64) throws {
+        let url = try #require(URL(string: "http://example.org/a"))
+        var item = DownloadItem(url: url, currentURL: url, sha256: [], intent: .wanted, order: 1)
+        item.totalBytes = length
+        let read = DownloadItem(decoding: try item.encoded(), fileName: DownloadPaths.fileName(of: url) + ".item")
+        item.totalBytes = nil
+        #expect(read == item)
+    }
+
     @Test("Folders, links and other files named like items are ignored")
     func strangers() throws {
         try FileManager.default.createDirectory(

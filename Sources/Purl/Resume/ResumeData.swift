@@ -12,6 +12,8 @@ struct ResumeData: Codable, Sendable, Equatable {
     static let tailLength: Int64 = 65_536
     /// Blobs beyond this size are not read.
     static let maximumSize = 1 << 20
+    /// Greater lengths are neither written nor read: no file has them, and sums of two of these fit in 64 bits.
+    static let maximumLength = Int64.max / 2
     /// What is written here nests five containers.
     private static let maximumContainers = 16
 
@@ -109,10 +111,10 @@ struct ResumeData: Codable, Sendable, Equatable {
         guard Self.isPlainName(partialName) else {
             throw Refusal(description: "the partial file's name is not a plain file name")
         }
-        guard bytesReceived >= 0, bytesReceived <= Int64.max / 2 else {
+        guard 0...Self.maximumLength ~= bytesReceived else {
             throw Refusal(description: "the count of bytes received is absurd")
         }
-        if let totalBytes, totalBytes < bytesReceived || totalBytes > Int64.max / 2 {
+        if let totalBytes, totalBytes < bytesReceived || totalBytes > Self.maximumLength {
             throw Refusal(description: "the total is less than what was received, or absurd")
         }
         if let validator, !Self.isStrongValidator(validator) {
@@ -242,7 +244,8 @@ struct ResumeTemplate: Sendable {
     ) -> ResumeData {
         ResumeData(
             originalRequest: StoredRequest(originalRequest), currentRequest: StoredRequest(currentRequest),
-            partialName: Self.name(of: sink), bytesReceived: length, totalBytes: total, validator: validator,
+            partialName: Self.name(of: sink), bytesReceived: length,
+            totalBytes: total.flatMap { $0 <= ResumeData.maximumLength ? $0 : nil }, validator: validator,
             tailDigest: tailDigest, state: state, boot: boot, safe: safe)
     }
 

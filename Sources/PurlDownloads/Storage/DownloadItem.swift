@@ -20,6 +20,8 @@ struct DownloadItem: Sendable, Equatable {
     static let maximumDigests = 32
     /// An item is one dictionary with an array; this bounds what the parser accepts.
     private static let maximumContainers = 4
+    /// Greater lengths are not kept: no file has them.
+    private static let maximumLength = Int64.max / 2
     /// Order numbers are milliseconds since 1970, or slightly larger.
     private static let maximumOrder: Int64 = 1 << 53
 
@@ -66,7 +68,7 @@ struct DownloadItem: Sendable, Equatable {
         return try encoder.encode(
             Stored(
                 version: Self.currentVersion, url: url.absoluteString, currentURL: currentURL.absoluteString,
-                sha256: storedDigests, serverSHA256: serverSHA256, totalBytes: totalBytes, state: intent.rawValue,
+                sha256: storedDigests, serverSHA256: serverSHA256, totalBytes: keptTotal, state: intent.rawValue,
                 order: order, checksum: checksum))
     }
 
@@ -87,9 +89,12 @@ struct DownloadItem: Sendable, Equatable {
             DownloadPaths.fileName(of: url) + "." + DownloadPaths.itemType == fileName,
             sha256.count <= Self.maximumDigests,
             (sha256 + [serverSHA256].compactMap(\.self)).allSatisfy(FileDigest.isHexadecimal),
-            totalBytes.map({ (0...Int64.max / 2).contains($0) }) ?? true
+            totalBytes.map({ $0 >= 0 }) ?? true, totalBytes == keptTotal
         else { return nil }
     }
+
+    /// The length as it is stored: a server may send one with which the item could not be read again.
+    private var keptTotal: Int64? { totalBytes.flatMap { $0 <= Self.maximumLength ? $0 : nil } }
 
     private var storedDigests: [String] { sha256.suffix(Self.maximumDigests) }
 
@@ -98,7 +103,7 @@ struct DownloadItem: Sendable, Equatable {
         let entries: [String?] = [
             String(Self.currentVersion), url.absoluteString, currentURL.absoluteString,
             storedDigests.joined(separator: " "), serverSHA256,
-            totalBytes.map { String($0) }, intent.rawValue, String(order),
+            keptTotal.map { String($0) }, intent.rawValue, String(order),
         ]
         var digest = SHA256()
         for entry in entries {
