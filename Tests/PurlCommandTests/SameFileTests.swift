@@ -110,10 +110,58 @@ struct UpdateTests {
         server.route("/film.bin", .generated(newer).entityTag("\"v2\"").cut(afterBytes: 100_000, times: 1))
         #expect(try await get("-N").exitCode == 1)
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
-        #expect(try await get("-N", "-o", "film.bin").exitCode == 0)
+        #expect(folder.names == ["film.bin", "film.bin.part", "film.bin.resume", "film.bin.resume.old"])
+        #expect(try await get("-N").exitCode == 0)
         #expect(server.requests.last?.fields["Range"] == "bytes=100000-")
+        #expect(server.requests.last?.fields["If-None-Match"] == nil)
         #expect(try newer.matches(fileAt: folder.file("film.bin")))
+        #expect(folder.names == ["film.bin", "film.bin.resume"])
         #expect(try await get("-N").lines == ["film.bin: up to date (400 kB)"])
+    }
+
+    @Test("A newer version that was cut off does not replace a file that another program has changed meanwhile")
+    func changedMeanwhile() async throws {
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
+        #expect(try await get("-N").exitCode == 0)
+        let newer = Reply.generated(GeneratedContent(size: 400_000, seed: 32)).entityTag("\"v2\"")
+        server.route("/film.bin", newer.cut(afterBytes: 100_000, times: 1))
+        #expect(try await get("-N").exitCode == 1)
+        try folder.write("mine", to: "film.bin")
+        let (code, lines) = try await get("-N")
+        #expect(code == 1)
+        #expect(lines.last?.hasPrefix("purl: “film.bin” exists already.") == true)
+        #expect(folder.contents("film.bin") == Data("mine".utf8))
+    }
+
+    @Test("A newer version for which the disk has no room, or with a wrong checksum, leaves the file and its record")
+    func failedUpdate() async throws {
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
+        #expect(try await get("-N").exitCode == 0)
+        server.route(
+            "/film.bin",
+            .raw(
+                ["HTTP/1.1 200 OK\r\nETag: \"v2\"\r\nContent-Length: 4000000000000000000\r\n\r\nx"].map {
+                    Data($0.utf8)
+                }, then: .keepOpen))
+        #expect(try await get("-N").exitCode == 1)
+        server.route("/film.bin", .generated(GeneratedContent(size: 400_000, seed: 32)).entityTag("\"v2\""))
+        #expect(try await get("-N", "--sha256", String(repeating: "0", count: 64)).exitCode == 1)
+        #expect(folder.names == ["film.bin", "film.bin.resume"])
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
+        #expect(try await get("-N").lines == ["film.bin: up to date (300 kB)"])
+    }
+
+    @Test("A file that is not purl's, under the name for the old version's record, is left alone")
+    func foreignOldRecord() async throws {
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
+        #expect(try await get("-N").exitCode == 0)
+        try folder.write("mine", to: "film.bin.resume.old")
+        server.route("/film.bin", .generated(GeneratedContent(size: 400_000, seed: 32)).entityTag("\"v2\""))
+        let (code, lines) = try await get("-N")
+        #expect(code == 1)
+        #expect(lines.last?.hasPrefix("purl: “film.bin.resume.old” is not a record of purl's.") == true)
+        #expect(folder.contents("film.bin.resume.old") == Data("mine".utf8))
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
     }
 
     @Test("A file that another program has made, or changed, is not taken for a version of the server's")
@@ -180,5 +228,15 @@ struct UpdateTests {
         #expect(lines.count == 2)
         #expect(folder.contents("film.bin") == Data("old".utf8))
         #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("A length that no file has leaves nothing", arguments: [.max, .max / 2 + 1, .max / 2] as [Int64])
+    func absurdLength(length: Int64) async throws {
+        let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(length)\r\n\r\nx"
+        server.route("/film.bin", .raw([Data(head.utf8)], then: .keepOpen))
+        let (code, lines) = try await get()
+        #expect(code == 1)
+        #expect(lines.last?.contains("film.bin.part could not be written") == true)
+        #expect(folder.names.isEmpty)
     }
 }

@@ -78,7 +78,8 @@ enum Usage: Equatable {
                   --no-resume       start over, and leave no partial files
               -N, --timestamping    download only what is newer than the FILE of an earlier -N, by its entity
                                     tag or its date, and replace FILE then. FILE gets the server's time,
-                                    and FILE.resume stays beside it: it holds the tag
+                                    and FILE.resume stays beside it: it holds the tag. A newer version
+                                    that was cut off is resumed; until then, the tag is in FILE.resume.old
                   --max-filesize B  refuse a file of more than B bytes, at the latest when more arrive; with
                                     the suffixes of --limit-rate
                   --trace FILE      record what happens, and write it to FILE at the end: as a timeline

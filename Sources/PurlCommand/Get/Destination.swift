@@ -164,7 +164,7 @@ struct Destination: Equatable, Sendable {
     /// name this file.
     func check(_ parts: PartFiles, for urls: [URL]) throws(CommandFailure) {
         try parts.validate()
-        guard !mayReplace, case .ofAnotherURL(let record) = parts.content(for: urls) else { return }
+        guard choice != .user, case .ofAnotherURL(let record) = parts.content(for: urls) else { return }
         throw CommandFailure(
             "“\(name).part” is an unfinished download of \(record.url.shownText). Choose another name with -o.")
     }
@@ -235,10 +235,12 @@ struct EarlierAttempts {
 
     init(in folder: URL) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        for record in names.sorted() where record.hasSuffix(PartFiles.recordSuffix) {
-            let name = String(record.dropLast(PartFiles.recordSuffix.count))
-            guard !name.isEmpty else { continue }
-            add(PartFiles(for: folder.appendingPathComponent(name)), name)
+        let stems = names.compactMap { name in
+            [PartFiles.oldRecordSuffix, PartFiles.recordSuffix].first(where: name.hasSuffix)
+                .map { String(name.dropLast($0.count)) }
+        }
+        for stem in Set(stems).sorted() where !stem.isEmpty {
+            add(PartFiles(for: folder.appendingPathComponent(stem)), stem)
         }
     }
 
@@ -248,7 +250,8 @@ struct EarlierAttempts {
     }
 
     private mutating func add(_ parts: PartFiles, _ name: String) {
-        guard let record = ResumeRecord(contentsOf: parts.record) else { return }
+        let records = [parts.record, parts.oldRecord].lazy.compactMap { ResumeRecord(contentsOf: $0) }
+        guard let record = records.first else { return }
         let bytes = parts.validRecord?.bytesReceived ?? parts.lengthOfFinishedFile(for: [record.url]) ?? 0
         let key = JoinedBytes.origin(of: record.url).absoluteString
         guard bytes > entries[key]?.bytes ?? 0 else { return }

@@ -171,6 +171,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
         try checkConditions(new, length)
         if new != old { try reservations.reserve(new, for: download.url) }
         try new.checkNothingIsReplaced(byBytes: length)
+        if new.isUpdate { try new.parts?.setRecordOfFileAside() }
         guard new != old, let parts = new.parts, case .file(let sink) = output else { return old }
         try new.checkNobodyWrites(parts)
         try new.check(parts, for: sources)

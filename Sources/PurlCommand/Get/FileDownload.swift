@@ -263,7 +263,9 @@ struct FileDownload: Sendable {
 
     /// Asks for the file only if it is newer than the one there is: by its tag, otherwise by its date.
     private func addConditions(to urlRequest: inout URLRequest, _ parts: PartFiles) {
-        guard let record = parts.recordOfFinishedFile(for: [urlRequest.url].compactMap(\.self)) else { return }
+        // What has arrived of a newer version is resumed first.
+        guard parts.length == 0, let record = parts.recordOfFinishedFile(for: [urlRequest.url].compactMap(\.self))
+        else { return }
         // A tag of other characters may have come in other bytes than it would go out in.
         if let tag = record.validator, tag.hasPrefix("\""), tag.utf8.allSatisfy({ $0 < 0x80 }) {
             urlRequest.setValue(tag, forHTTPHeaderField: "If-None-Match")

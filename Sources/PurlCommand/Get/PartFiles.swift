@@ -2,6 +2,8 @@ import Foundation
 import Purl
 
 /// The two files of an unfinished download: `FILE.part` with its bytes, and `FILE.resume` with the record needed to resume.
+///
+/// While a newer version of FILE arrives, the record of FILE itself is in `FILE.resume.old`.
 struct PartFiles: Equatable {
     /// What the files hold.
     enum Content: Equatable {
@@ -18,8 +20,10 @@ struct PartFiles: Equatable {
     static let recordSuffix = ".resume"
     /// The suffix under which the library writes a new record before it replaces the old one.
     static let newRecordSuffix = ".resume.new"
+    /// The suffix of the complete file's record while a newer version arrives.
+    static let oldRecordSuffix = ".resume.old"
     /// The suffixes with which no name may end that a server or a URL chooses.
-    static let suffixes = [bytesSuffix, recordSuffix, newRecordSuffix]
+    static let suffixes = [bytesSuffix, recordSuffix, newRecordSuffix, oldRecordSuffix]
     /// The longest suffix, in bytes.
     static let longestSuffix = newRecordSuffix.utf8.count
 
@@ -27,6 +31,7 @@ struct PartFiles: Equatable {
     let bytes: URL
     let record: URL
     let newRecord: URL
+    let oldRecord: URL
 
     /// - Parameter file: The path of the complete file.
     init(for file: URL) {
@@ -34,10 +39,11 @@ struct PartFiles: Equatable {
         bytes = file.appendingPathExtension("part")
         record = file.appendingPathExtension("resume")
         newRecord = record.appendingPathExtension("new")
+        oldRecord = record.appendingPathExtension("old")
     }
 
     /// Every path that a download may write to.
-    var paths: [URL] { [file, bytes, record, newRecord] }
+    var paths: [URL] { [file, bytes, record, newRecord, oldRecord] }
 
     /// What the files hold, for a download of one of `urls`.
     func content(for urls: [URL]) -> Content {
@@ -113,10 +119,7 @@ struct PartFiles: Equatable {
 
     /// The length of the complete file of one of `urls`; `nil` unless its record was kept and describes exactly these bytes.
     func lengthOfFinishedFile(for urls: [URL]) -> Int64? {
-        guard length == 0, let found = ResumeRecord(contentsOf: record, of: file), found.isOf(urls),
-            found.describesComplete(fileAt: file)
-        else { return nil }
-        return found.bytesReceived
+        length == 0 ? recordOfFinishedFile(for: urls)?.bytesReceived : nil
     }
 
     /// Whether another transfer, in this process or another, has locked the bytes.
@@ -146,11 +149,38 @@ struct PartFiles: Equatable {
 
     // MARK: Changes
 
+    /// Sets the record of the complete file aside, before that of a newer version takes its place: as long as it describes the
+    /// file, the newer version may replace it, also after an interruption.
+    func setRecordOfFileAside() throws(CommandFailure) {
+        // Beside bytes the record is theirs: that of the file was set aside when they began.
+        guard length == 0,
+            let found = [newRecord, record].first(where: {
+                ResumeRecord(contentsOf: $0, of: file)?.describesComplete(fileAt: file) == true
+            })
+        else { return }
+        switch Place(of: oldRecord) {
+        case .absent, .own(0): break
+        case .own where ResumeRecord(contentsOf: oldRecord) != nil: break
+        case .own: throw Self.refusal(oldRecord, "is not a record of purl's")
+        case .strange(let what): throw Self.refusal(oldRecord, what)
+        }
+        try Self.check(rename(found.path, oldRecord.path), "“\(oldRecord.lastPathComponent)” cannot be saved")
+    }
+
+    /// Puts the record of the complete file into its place again, when there is no other version of it.
+    private func restoreRecordOfFile() {
+        guard FileEntry(at: record) == .missing,
+            ResumeRecord(contentsOf: oldRecord, of: file)?.describesComplete(fileAt: file) == true
+        else { return }
+        rename(oldRecord.path, record.path)
+    }
+
     /// Removes the bytes and the record.
     func remove() throws(CommandFailure) {
         for url in [bytes, newRecord, record] where FileEntry(at: url) != .missing {
             try Self.check(unlink(url.path), "“\(url.lastPathComponent)” cannot be removed")
         }
+        restoreRecordOfFile()
     }
 
     /// Removes `FILE.part` if it is empty, and its record: a transfer creates them before the first byte arrives. The record of
@@ -160,12 +190,15 @@ struct PartFiles: Equatable {
         unlink(bytes.path)
         if let found = ResumeRecord(contentsOf: record, of: file), found.describesComplete(fileAt: file) { return }
         removeRecord()
+        restoreRecordOfFile()
     }
 
     /// The record of the complete file of one of `urls`, if it was kept and describes exactly these bytes.
     func recordOfFinishedFile(for urls: [URL]) -> ResumeRecord? {
-        guard lengthOfFinishedFile(for: urls) != nil else { return nil }
-        return ResumeRecord(contentsOf: record)
+        // Beside bytes the record is theirs, and that of the file was set aside.
+        let places = length == 0 ? [record, oldRecord] : [oldRecord]
+        return places.lazy.compactMap { ResumeRecord(contentsOf: $0, of: file) }
+            .first { $0.isOf(urls) && $0.describesComplete(fileAt: file) }
     }
 
     /// Renames the complete bytes to the file.
@@ -182,6 +215,8 @@ struct PartFiles: Equatable {
             )
         }
         try Self.check(rename(bytes.path, file.path), "“\(file.lastPathComponent)” cannot be saved")
+        // It was the record of the file that was replaced.
+        if ResumeRecord(contentsOf: oldRecord) != nil { unlink(oldRecord.path) }
         if !keepsRecord { removeRecord() }
     }
 

@@ -36,7 +36,9 @@ struct UnfinishedDownload: Equatable {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
             throw CommandFailure("The folder “\(folder)” cannot be read.")
         }
-        let suffixes = [PartFiles.newRecordSuffix, PartFiles.recordSuffix, PartFiles.bytesSuffix]
+        let suffixes = [
+            PartFiles.newRecordSuffix, PartFiles.oldRecordSuffix, PartFiles.recordSuffix, PartFiles.bytesSuffix,
+        ]
         let stems = names.compactMap { name in
             suffixes.first(where: name.hasSuffix).map { String(name.dropLast($0.count)) }
         }
@@ -52,7 +54,7 @@ struct UnfinishedDownload: Equatable {
         isBeingWritten = parts.isBeingWritten
         let record = ResumeRecord(contentsOf: parts.record, of: parts.bytes)
         guard let length = PartFiles.length(of: parts.bytes) else {
-            guard record != nil else { return nil }
+            guard record != nil || Self.isRecord(parts.oldRecord) else { return nil }
             self.length = 0
             remains = .recordAlone
             return
@@ -67,7 +69,7 @@ struct UnfinishedDownload: Equatable {
 
     /// Removes the files and returns how many bytes they had. Throws when another transfer is writing them.
     ///
-    /// Only regular files are removed: `FILE.part`, and `FILE.resume` and `FILE.resume.new` if they are records.
+    /// Only regular files are removed: `FILE.part`, and `FILE.resume`, `FILE.resume.new` and `FILE.resume.old` if they are records.
     func remove() throws(CommandFailure) -> Int64 {
         let bytes = PartFiles.length(of: parts.bytes)
         let lock: FileLock?
@@ -82,7 +84,9 @@ struct UnfinishedDownload: Equatable {
         }
         return try withExtendedLifetime(lock) { () throws(CommandFailure) -> Int64 in
             // The record is removed first, so that it never describes the bytes of a transfer that starts now.
-            for record in [parts.newRecord, parts.record] where Self.isRecord(record) { try Self.unlink(record) }
+            for record in [parts.newRecord, parts.oldRecord, parts.record] where Self.isRecord(record) {
+                try Self.unlink(record)
+            }
             if bytes != nil { try Self.unlink(parts.bytes) }
             return bytes ?? 0
         }
