@@ -33,4 +33,16 @@ open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
             cancel(byProducingResumeData: { continuation.resume(returning: $0) })
         }
     }
+
+    /// Delivers the data with which the upload can be resumed while it is under way: when the server has offered to resume
+    /// it, and whenever it continues with another request. The upload is not disturbed.
+    ///
+    /// The observer is called on the session's delegate queue, before the task's completion and never after it; it receives
+    /// `nil` when the upload cannot be resumed any more. How it ends is not among the calls: the error of a failure carries
+    /// resume data of its own. Set it before the task is resumed.
+    ///
+    /// - Parameter observer: Receives the resume data.
+    package func observeResumeData(_ observer: @escaping @Sendable (Data?) -> Void) {
+        setResumeDataObserver(observer)
+    }
 }

@@ -57,6 +57,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         /// `nil` until the program has set it.
         var prefersIncrementalDelivery: Bool?
         var trace: TaskTrace?
+        /// Receives what it takes to resume an upload.
+        var resumeDataObserver: (@Sendable (Data?) -> Void)?
     }
 
     /// The byte counts of a task's current exchange.
@@ -365,6 +367,14 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Writes the task's events into its trace.
     var taskTrace: TaskTrace? { values.withLock { $0.trace } }
 
+    /// Receives what it takes to resume an upload, whenever that changes.
+    var resumeDataObserver: (@Sendable (Data?) -> Void)? { values.withLock { $0.resumeDataObserver } }
+
+    /// Sets the observer of an upload's resume data.
+    func setResumeDataObserver(_ observer: @escaping @Sendable (Data?) -> Void) {
+        values.withLock { $0.resumeDataObserver = observer }
+    }
+
     /// When the task was made.
     var created: MonotonicTime { values.withLock { $0.created } }
 
@@ -571,14 +581,17 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         if let progress { next.control(by: progress) }
     }
 
-    /// Releases the delegate, after the task's last call.
+    /// Releases the delegate and the observer, after the task's last call.
     func release() {
-        let delegate = values.withLock { values in
-            defer { values.delegate = nil }
-            return values.delegate
+        let released = values.withLock { values in
+            defer {
+                values.delegate = nil
+                values.resumeDataObserver = nil
+            }
+            return (values.delegate, values.resumeDataObserver)
         }
-        // Released outside the lock: its deinitialiser may call the task.
-        withExtendedLifetime(delegate) {}
+        // Released outside the lock: a deinitialiser may call the task.
+        withExtendedLifetime(released) {}
     }
 
     /// Finishes a progress, also when no length was known or no byte arrived: zero of zero would count as indeterminate.

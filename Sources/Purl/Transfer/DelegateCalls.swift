@@ -239,6 +239,11 @@ final class DelegateCalls {
         }
     }
 
+    /// Reports what it takes to resume an upload while it is under way.
+    func reportResumeData(_ data: Data?, to observer: @escaping @Sendable (Data?) -> Void) {
+        session.queue.enqueue { observer(data) }
+    }
+
     func reportInterim(_ response: HTTPURLResponse) {
         enqueue(.didReceiveInformationalResponse, .response(response)) { [task, session] in
             task.taskDelegate?.urlSession(session, task: task, didReceiveInformationalResponse: response)

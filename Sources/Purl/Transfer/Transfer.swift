@@ -101,6 +101,7 @@ final class Transfer {
     private(set) var receiver: BodyReceiver?
     /// The upload across its requests, where it may be resumed; released at the end.
     private(set) var upload: ResumableUpload?
+    private lazy var uploadRecorder = UploadRecorder(calls, in: session)
     /// The current transaction; released at the end.
     private var transaction: Transaction?
 
@@ -367,17 +368,10 @@ final class Transfer {
         upload?.end()
     }
 
-    /// The journal of a background session follows what it takes to resume an upload from a file.
+    /// The upload has changed: the journal of a background session and the task's observer follow.
     func recordUpload() {
-        guard let background = session.background, let upload, case .delegate = calls.task.consumer else { return }
-        let sent = calls.task.countOfBytesSent
-        Worker.shared.run(on: .files) { [record = upload.resumeData, identifier = calls.task.taskIdentifier] in
-            let record = record?.digested(upTo: sent)
-            // What cannot be written now is written with the task's next change.
-            try? background.update(identifier) { task in
-                if task.uploadedFile != nil { task.upload = record }
-            }
-        }
+        guard let upload else { return }
+        uploadRecorder.record(upload.resumeData, sent: calls.task.countOfBytesSent)
     }
 
     /// A download task continues in place of the data task. False when either has been cancelled.
@@ -606,6 +600,7 @@ final class Transfer {
     /// Stops the deadlines, and the task's messages.
     private func detach() {
         deadlines.stop()
+        if upload != nil { uploadRecorder.end() }
         calls.task.detachTransfer()
     }
 
