@@ -46,10 +46,6 @@ let package = Package(
         example("DownloadCenter", showing: "PurlDownloads"),
         example("OfflineResume", showing: "Purl"),
         example("ResumableUpload", showing: "Purl"),
-        .executableTarget(
-            name: "Learning", dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlTrace", "ExampleStage"],
-            path: "Examples/Learning", exclude: ["README.md", "site", "site.css"]),
-        .testTarget(name: "LearningTests", dependencies: ["Learning", "Purl", "PurlTesting", "PurlTrace"]),
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
@@ -66,6 +62,46 @@ for target in package.targets where target.type == .test {
     target.swiftSettings = [.unsafeFlags(["-driver-batch-size-limit", "200"], .when(configuration: .debug))]
 }
 
+// The programs of Tests/Checks, for those who check the package, and with them the fuzzing targets. `README.md` there says
+// how to build them.
+if Context.environment["PURL_CHECKS"] != nil {
+    package.targets += [
+        check("FaultMatrix", needs: ["Faults"]),
+        check("Stress", needs: ["Purl", "PurlTesting", "PurlIO", "Faults"]),
+        check("CrashSubject", needs: ["Purl", "PurlDownloads", "PurlTesting"]),
+        check("ConversationSubject", needs: ["Purl", "PurlTesting"]),
+        // One source, two programs, to be compared with each other.
+        check("ScenariosWithPurl", needs: ["Purl", "PurlTesting"], swiftSettings: [.define("PURL")]),
+        check("ScenariosWithFoundationNetworking", needs: ["PurlTesting"]),
+        // Likewise; some need more than FoundationNetworking has.
+        check("ProgramsWithPurl", needs: ["Purl", "PurlTesting"], swiftSettings: [.define("PURL")]),
+        check(
+            "ProgramsWithFoundationNetworking", needs: ["PurlTesting"],
+            exclude: ["EventStreamReader.swift", "SequenceUpload.swift", "TaskLogger.swift"]),
+        // Likewise, for the table of clients.
+        check("ResumingWithPurl", needs: ["Purl", "PurlDownloads"], swiftSettings: [.define("PURL")]),
+        check("ResumingWithFoundationNetworking", exclude: ["DownloaderAttempt.swift"]),
+    ]
+}
+
+if let sanitizer = Context.environment["PURL_FUZZ"] {
+    // Counts which branches are taken and what is compared; `-enable-testing` for what has no access level.
+    // The compiler counts only where there is a sanitizer; that of the fuzzer adds nothing else.
+    let instrumented = SwiftSetting.unsafeFlags(
+        [
+            "-enable-testing", "-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table",
+        ] + (sanitizer == "none" ? ["-sanitize=fuzzer"] : []))
+    let fuzzed = ["PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace"]
+    for target in package.targets where fuzzed.contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + [instrumented]
+    }
+    // `Fuzzing/run` builds them, with what else the linker needs.
+    package.targets += [
+        .target(name: "CFuzzer", path: "Tests/Checks/Sources/CFuzzer"),
+        check("Fuzz", needs: ["CFuzzer"] + fuzzed.map { .init(stringLiteral: $0) }),
+    ]
+}
+
 // For those who change the package: warnings stop the build, and tests count which lines they run.
 if Context.environment["PURL_CI"] != nil {
     for target in package.targets {
@@ -80,4 +116,13 @@ func example(_ name: String, showing library: Target.Dependency) -> Target {
     .executableTarget(
         name: name, dependencies: [library, "PurlTesting", "ExampleStage"], path: "Examples/\(name)",
         exclude: ["README.md"])
+}
+
+func check(
+    _ name: String, needs dependencies: [Target.Dependency] = [], exclude: [String] = [],
+    swiftSettings: [SwiftSetting]? = nil
+) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Tests/Checks/Sources/\(name)", exclude: exclude,
+        swiftSettings: swiftSettings)
 }

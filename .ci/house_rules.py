@@ -97,10 +97,10 @@ def sleeps():
 
 
 def dependencies():
-    for manifest in (ROOT / "Package.swift", ROOT / "Tests/Checks/Package.swift"):
-        source = Source(manifest)
-        for match in re.finditer(r"\.package\(", source.code):
-            yield manifest, source.line(match.start()), "a package dependency"
+    manifest = ROOT / "Package.swift"
+    source = Source(manifest)
+    for match in re.finditer(r"\.package\(", source.code):
+        yield manifest, source.line(match.start()), "a package dependency"
 
 
 def conflict_markers():

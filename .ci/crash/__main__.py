@@ -1,6 +1,6 @@
 """Kills programs that download, at random moments, and looks whether the files arrive all the same.
 
-    python3 -B .ci/crash --subject Tests/Checks/.build/debug/CrashSubject [--rounds 100] [--seed 1]
+    python3 -B .ci/crash --subject .build/debug/CrashSubject [--rounds 100] [--seed 1]
 
 Three files come at the same time from a server of its own on 127.0.0.1: into background sessions (half of the rounds
 each with downloads that resume by themselves and with resume data), then into a download manager. Every round starts the

@@ -1,6 +1,6 @@
 """Downloads to a disk that gets full in the middle, and checks that they resume once there is room.
 
-    python3 -B .ci/full_disk --subject Tests/Checks/.build/debug/CrashSubject --purl .build/release/purl
+    python3 -B .ci/full_disk --subject .build/debug/CrashSubject --purl .build/release/purl
 
 A file of 6 MiB meets a tmpfs of 8 MiB that holds 4 MiB already. The download has to fail for want of room, and to keep
 what it has; tried again at once it has to fail in the same way; where nothing is held open the disk then turns

@@ -1,6 +1,6 @@
 """Takes the network away from connections, in network namespaces of its own: what only waits has to notice, too.
 
-    python3 -B .ci/link_loss --subject Tests/Checks/.build/debug/ConversationSubject [--seconds 10]
+    python3 -B .ci/link_loss --subject .build/debug/ConversationSubject [--seconds 10]
 
 A server and the program stand in two namespaces with a cable between them; each end of the cable is unplugged once. Wants
 root and `ip`. Each check prints a line that begins with "ok" or "FAILED"; the exit status is 1 when any failed.

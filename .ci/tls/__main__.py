@@ -1,6 +1,6 @@
 """Tries https and wss, over the provider of Examples/TLS, against nginx, openssl's s_server and servers that misbehave.
 
-    python3 -B .ci/tls --programs Examples/TLS/.build/debug [--rounds 20] [--size 60000000] [--seed 1]
+    python3 -B .ci/tls --programs .build/debug [--rounds 20] [--size 60000000] [--seed 1]
         [--websockets FOLDER/bin/python3]
 
 `--websockets` is a Python that has the package websockets. Everything happens on 127.0.0.1 and in a temporary directory, with

@@ -1,6 +1,6 @@
 """Tries WebSocket tasks against servers of others: the Python packages websockets and aiohttp, and Autobahn's test suite.
 
-    python3 .ci/websockets --subject Tests/Checks/.build/debug/ConversationSubject --python FOLDER/bin/python3 [--wstest PATH]
+    python3 .ci/websockets --subject .build/debug/ConversationSubject --python FOLDER/bin/python3 [--wstest PATH]
 
 `--python` is one that has both packages. `--wstest` is the program of autobahntestsuite, which runs on Python 2.7 and takes
 half an hour; without it that part is left out, with a line about it. Everything happens on 127.0.0.1 and in a temporary directory.

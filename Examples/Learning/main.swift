@@ -1,7 +1,8 @@
-import ExampleStage
 import Foundation
 import PurlTrace
 
+// In this folder:
+//
 // swift run Learning                 lists the lessons
 // swift run Learning NUMBER          plays the scenes of a lesson, and prints what its delegates were called with
 // swift run Learning write           makes all pictures anew, and the lists of calls in the lessons' pages
@@ -11,19 +12,17 @@ switch arguments.first {
 case nil:
     for lesson in Lesson.all { print("\(lesson.number)  \(lesson.name)") }
 case "write":
-    play {
-        for lesson in Lesson.all { try await write(lesson) }
-        for illustration in Illustration.all {
-            try await illustration.scene.run().picture
-                .write(to: illustration.picture, atomically: true, encoding: .utf8)
-        }
+    for lesson in Lesson.all { try await write(lesson) }
+    for illustration in Illustration.all {
+        try await illustration.scene.run().picture
+            .write(to: illustration.picture, atomically: true, encoding: .utf8)
     }
 case let text?:
     guard let number = Int(text), let lesson = Lesson.all.first(where: { $0.number == number }) else {
         print("usage: Learning [NUMBER | write]")
         exit(64)
     }
-    play { try await show(lesson) }
+    try await show(lesson)
 }
 
 @MainActor

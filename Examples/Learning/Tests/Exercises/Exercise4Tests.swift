@@ -57,27 +57,47 @@ final class Exercise4Tests {
     @Test("The next launch resumes a download that was paused")
     func paused() async {
         let url = server.route("/film", reply.stalled(afterBytes: 1000, times: 1))
-        #expect(await launch(url, isPaused: true) == .paused)
-        #expect(await launch(url) == .complete)
-        #expect(requestedRanges == [nil, "bytes=1000-"])
-        #expect(hasFile)
+        #expect(
+            await launch(url, isPaused: true) == .paused,
+            "A download that is paused ends with the event paused.")
+        #expect(
+            await launch(url) == .complete,
+            "The second launch completes the download.")
+        #expect(
+            requestedRanges == [nil, "bytes=1000-"],
+            "The second launch requests the rest alone, from byte 1000 on.")
+        #expect(
+            hasFile,
+            "The file “download” holds all that the server sent.")
     }
 
     @Test("The next launch resumes a download whose connection was lost")
     func lost() async {
         let url = server.route("/film", reply.cut(afterBytes: 1000, times: 1))
-        #expect(await launch(url) == .failed)
-        #expect(await launch(url) == .complete)
-        #expect(requestedRanges == [nil, "bytes=1000-"])
-        #expect(hasFile)
+        #expect(
+            await launch(url) == .failed,
+            "A lost connection ends the first launch with the event failed.")
+        #expect(
+            await launch(url) == .complete,
+            "The second launch completes the download.")
+        #expect(
+            requestedRanges == [nil, "bytes=1000-"],
+            "The second launch requests the rest alone, from byte 1000 on: the error has resume data.")
+        #expect(
+            hasFile,
+            "The file “download” holds all that the server sent.")
     }
 
     @Test("The resume data is stored as long as it is of use")
     func stored() async {
         let url = server.route("/film", reply.stalled(afterBytes: 1000, times: 1))
         _ = await launch(url, isPaused: true)
-        #expect(hasResumeData)
+        #expect(
+            hasResumeData,
+            "A paused download leaves its resume data in the file “resume-data”.")
         _ = await launch(url)
-        #expect(!hasResumeData)
+        #expect(
+            !hasResumeData,
+            "The resume data of a complete download is of no use any more: its file is removed.")
     }
 }

@@ -67,7 +67,8 @@ struct Difference: CustomStringConvertible {
             case .remove(let offset, let line, _): "- \(offset + 1): \(line)"
             }
         }
-        description = difference.joined(separator: "\n") + "\nswift run Learning write makes it anew."
+        description =
+            difference.joined(separator: "\n") + "\n`swift run Learning write` in Examples/Learning makes it anew."
     }
 }
 

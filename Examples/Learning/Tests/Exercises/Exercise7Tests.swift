@@ -37,29 +37,45 @@ struct Exercise7Tests {
     func temporary() async {
         let busy = Reply.text("Come back later.").status(503)
         let outcome = await load(server.route("/text", .sequence([lost, busy, .text("hello, world")])))
-        #expect(outcome.result == .loaded("hello, world"))
-        #expect(outcome.requests == 3)
+        #expect(
+            outcome.result == .loaded("hello, world"),
+            "The third try succeeds, and its text is the result.")
+        #expect(
+            outcome.requests == 3,
+            "A lost connection and a 503 are each followed by another request, so that there are three.")
     }
 
     @Test("After three lost connections it throws the error")
     func always() async {
         let outcome = await load(server.route("/text", lost))
-        #expect(outcome.result == .failed(.networkConnectionLost))
-        #expect(outcome.requests == 3)
+        #expect(
+            outcome.result == .failed(.networkConnectionLost),
+            "After the last try the error of the connection is thrown.")
+        #expect(
+            outcome.requests == 3,
+            "There are three requests, and not a fourth.")
     }
 
     @Test("A page that is not there is not requested again")
     func notFound() async {
         let outcome = await load(server.route("/text", Reply.text("There is no such page.").status(404)))
-        #expect(outcome.result == .failed(.badServerResponse))
-        #expect(outcome.requests == 1)
+        #expect(
+            outcome.result == .failed(.badServerResponse),
+            "A 404 is an error of the server’s response.")
+        #expect(
+            outcome.requests == 1,
+            "A page that is not there is requested once: another try cannot find it either.")
     }
 
     @Test("A URL that cannot be loaded is an error as it is")
     func permanent() async throws {
         let outcome = await load(try #require(URL(string: "gopher://in-memory.test/")))
-        #expect(outcome.result == .failed(.unsupportedURL))
-        #expect(outcome.requests == 0)
+        #expect(
+            outcome.result == .failed(.unsupportedURL),
+            "The error of the task is thrown unchanged.")
+        #expect(
+            outcome.requests == 0,
+            "A URL of another scheme reaches no server.")
     }
 
     @Test("What was cancelled is not requested again")
@@ -70,7 +86,11 @@ struct Exercise7Tests {
         await gate.reached()
         task.cancel()
         let outcome = await task.value
-        #expect(outcome.result == .failed(.cancelled))
-        #expect(outcome.requests == 1)
+        #expect(
+            outcome.result == .failed(.cancelled),
+            "Cancelling the caller’s task ends the call with the error cancelled.")
+        #expect(
+            outcome.requests == 1,
+            "What was cancelled is not requested again.")
     }
 }

@@ -45,12 +45,16 @@ struct Exercise8Tests {
     @Test("The file is in its place when the delegate is idle")
     func file() async throws {
         let file = try await startAgain().file
-        #expect(file == content.data)
+        #expect(
+            file == content.data,
+            "When the session has no more calls to make, the downloaded file is in its place and whole.")
     }
 
     @Test("Only the rest is requested")
     func rest() async throws {
         let requests = try await startAgain().requests
-        #expect(requests.map { $0.fields["Range"] } == [nil, "bytes=400-"])
+        #expect(
+            requests.map { $0.fields["Range"] } == [nil, "bytes=400-"],
+            "The new process requests the rest alone, from byte 400 on.")
     }
 }

@@ -23,14 +23,22 @@ struct Exercise1Tests {
     @Test("It counts the bytes of all pieces")
     func bytes() async throws {
         let count = try await count(.text("hello, world"))
-        #expect(count.bytes == 12)
-        #expect(count.pieces >= 1)
-        #expect(count.isComplete)
+        #expect(
+            count.bytes == 12,
+            "The pieces of “hello, world” have 12 bytes together.")
+        #expect(
+            count.pieces >= 1,
+            "A body arrives in one piece at least, and each piece is counted.")
+        #expect(
+            count.isComplete,
+            "A transfer that ends without an error is complete.")
     }
 
     @Test("A transfer that is cut off is not complete")
     func cut() async throws {
         let count = try await count(.text("hello, world").cut(afterBytes: 5))
-        #expect(count == PieceCount(pieces: count.pieces, bytes: 5, isComplete: false))
+        #expect(
+            count == PieceCount(pieces: count.pieces, bytes: 5, isComplete: false),
+            "Five bytes arrive before the connection is cut, and the transfer is not complete.")
     }
 }

@@ -27,26 +27,36 @@ struct Exercise2Tests {
     @Test("A link is fine as soon as the head is there, though the body breaks off")
     func fine() async {
         let url = server.route("/page", .generated(size: 100_000).contentType("text/html").cut(afterBytes: 10))
-        #expect(await state(of: url) == .fine(type: "text/html"))
+        #expect(
+            await state(of: url) == .fine(type: "text/html"),
+            "The head of a success is enough: the link is fine, and has the type that the head names.")
     }
 
     @Test("A status that is no success is a broken link", arguments: [404, 410, 503])
     func broken(_ status: Int) async {
         let url = server.route("/page", .text("sorry").status(status))
-        #expect(await state(of: url) == .broken(status: status))
+        #expect(
+            await state(of: url) == .broken(status: status),
+            "A response with the status \(status) means a broken link.")
     }
 
     @Test("A redirect is reported, and not followed")
     func moved() async {
         let target = server.route("/new", .text("here"))
         let url = server.route("/old", .redirect(301, to: "/new"))
-        #expect(await state(of: url) == .moved(to: target))
-        #expect(server.requests.map(\.path) == ["/old"])
+        #expect(
+            await state(of: url) == .moved(to: target),
+            "A redirect is reported with the URL that it leads to.")
+        #expect(
+            server.requests.map(\.path) == ["/old"],
+            "The delegate declines the redirect, so that nothing else is requested.")
     }
 
     @Test("A connection that closes before the head makes a link unreachable")
     func unreachable() async {
         let url = server.route("/page", .raw(""))
-        #expect(await state(of: url) == .unreachable(.networkConnectionLost))
+        #expect(
+            await state(of: url) == .unreachable(.networkConnectionLost),
+            "Without a head the link is unreachable, for the reason that ended the task.")
     }
 }

@@ -21,19 +21,29 @@ struct Exercise9Tests {
 
     @Test("A weak entity tag is no proof, a strong one is")
     func tags() async throws {
-        #expect(try await validator(.text("paper").entityTag("\"v1\"")) == "\"v1\"")
-        #expect(try await validator(.text("paper").entityTag("W/\"v1\"")) == nil)
+        #expect(
+            try await validator(.text("paper").entityTag("\"v1\"")) == "\"v1\"",
+            "A strong entity tag is the validator.")
+        #expect(
+            try await validator(.text("paper").entityTag("W/\"v1\"")) == nil,
+            "A weak entity tag is not proof of the same bytes.")
     }
 
     @Test("The date of the last change counts one second later")
     func dates() async throws {
         let reply = Reply.text("paper").replacingField("ETag", nil).replacingField("Last-Modified", Self.noon)
-        #expect(try await validator(reply.replacingField("Date", Self.second)) == Self.noon)
-        #expect(try await validator(reply.replacingField("Date", Self.noon)) == nil)
+        #expect(
+            try await validator(reply.replacingField("Date", Self.second)) == Self.noon,
+            "A Last-Modified that is a second older than Date counts as strong.")
+        #expect(
+            try await validator(reply.replacingField("Date", Self.noon)) == nil,
+            "A Last-Modified of the same second as Date may hide a second change: it is not a validator.")
     }
 
     @Test("A server that sends no rests is not asked for one")
     func noRanges() async throws {
-        #expect(try await validator(.text("paper").entityTag("\"v1\"").acceptRanges("none")) == nil)
+        #expect(
+            try await validator(.text("paper").entityTag("\"v1\"").acceptRanges("none")) == nil,
+            "With Accept-Ranges: none there is no rest to ask for, and so no validator of use.")
     }
 }

@@ -51,8 +51,12 @@ final class Exercise3Tests {
         let content = GeneratedContent(size: 5000)
         let url = server.route(
             "/7", .generated(content).field("Content-Disposition", "attachment; filename=\"report.pdf\""))
-        #expect(await download([url]).names == ["report.pdf"])
-        #expect(try content.matches(fileAt: folder.appendingPathComponent("report.pdf")))
+        #expect(
+            await download([url]).names == ["report.pdf"],
+            "The file has the name that the response suggests.")
+        #expect(
+            try content.matches(fileAt: folder.appendingPathComponent("report.pdf")),
+            "The saved file holds what the server sent.")
     }
 
     @Test("Files of the same name get numbers, and keep their contents")
@@ -60,10 +64,16 @@ final class Exercise3Tests {
         let contents = (1...3).map { GeneratedContent(size: 1000 * $0) }
         let urls = contents.indices.map { server.route("/\($0)/report.pdf", .generated(contents[$0])) }
         let names = ["report.pdf", "report 2.pdf", "report 3.pdf"]
-        #expect(await download(urls).names == names)
-        #expect(try savedNames == names.sorted())
+        #expect(
+            await download(urls).names == names,
+            "A name that is taken gets a number: “report 2.pdf”, then “report 3.pdf”.")
+        #expect(
+            try savedNames == names.sorted(),
+            "Each download has a file of its own.")
         for (name, content) in zip(names, contents) where try savedNames.contains(name) {
-            #expect(try content.matches(fileAt: folder.appendingPathComponent(name)))
+            #expect(
+                try content.matches(fileAt: folder.appendingPathComponent(name)),
+                "“\(name)” holds what its own download received.")
         }
     }
 
@@ -71,25 +81,41 @@ final class Exercise3Tests {
     func fractions() async throws {
         let url = server.route("/film", .generated(size: 200_000).inPieces(of: 50_000))
         let fractions = await download([url]).fractions.compactMap(\.self)
-        #expect(!fractions.isEmpty)
-        #expect(fractions == fractions.sorted())
-        #expect(fractions.last == 1)
-        #expect(try savedNames == ["film"])
+        #expect(
+            !fractions.isEmpty,
+            "Progress is reported at least once.")
+        #expect(
+            fractions == fractions.sorted(),
+            "A fraction is never less than the one before it: it is of all bytes so far, not of the last piece.")
+        #expect(
+            fractions.last == 1,
+            "The last fraction is 1, when everything has arrived.")
+        #expect(
+            try savedNames == ["film"],
+            "The file is saved under the last part of the URL.")
     }
 
     @Test("There is no fraction of an unknown length")
     func unknownLength() async {
         let url = server.route("/film", .generated(size: 20_000).chunked())
         let fractions = await download([url]).fractions
-        #expect(!fractions.isEmpty)
-        #expect(fractions.allSatisfy { $0 == nil })
+        #expect(
+            !fractions.isEmpty,
+            "Progress is reported even if the length is unknown.")
+        #expect(
+            fractions.allSatisfy { $0 == nil },
+            "There is no fraction of a length that is unknown: it is nil.")
     }
 
     @Test("An error page is not saved")
     func errorPage() async throws {
         let url = server.route("/film", .text("There is no such film.").status(404))
-        #expect(await download([url]).names == [nil])
-        #expect(try savedNames == [])
+        #expect(
+            await download([url]).names == [nil],
+            "The end of a task without a saved file is reported with nil.")
+        #expect(
+            try savedNames == [],
+            "A page with the status 404 is not a file to keep.")
     }
 }
 

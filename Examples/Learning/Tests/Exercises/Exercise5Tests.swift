@@ -29,25 +29,33 @@ struct Exercise5Tests {
     @Test("Two bodies stand one after the other")
     func two() async throws {
         let text = try await collect([.text("hello, "), .text("world")], into: TestFile())
-        #expect(text == "hello, world")
+        #expect(
+            text == "hello, world",
+            "The second body is appended to the first.")
     }
 
     @Test("An error page is not kept")
     func errorPage() async throws {
         let page = Reply.text("There is no such page.").status(404)
         let text = try await collect([.text("hello"), page], into: TestFile())
-        #expect(text == "hello")
+        #expect(
+            text == "hello",
+            "The body of a 404 is not written into the file.")
     }
 
     @Test("What the file held before stays in it")
     func before() async throws {
         let text = try await collect([.text("world")], into: TestFile("hello, "))
-        #expect(text == "hello, world")
+        #expect(
+            text == "hello, world",
+            "The body is appended to what the file held before.")
     }
 
     @Test("What arrives before the connection is lost is kept")
     func cut() async throws {
         let text = try await collect([.text("hello, "), .text("world").cut(afterBytes: 3)], into: TestFile())
-        #expect(text == "hello, wor")
+        #expect(
+            text == "hello, wor",
+            "The bytes that arrived before the connection was lost stay in the file.")
     }
 }

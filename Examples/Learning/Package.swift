@@ -1,0 +1,33 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The lessons are a package of their own: an exercise does not compile the library's tests, and the library's
+// tests do not compile the lessons.
+let package = Package(
+    name: "Learning",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    dependencies: [.package(name: "purl", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "Learning",
+            dependencies: [
+                .product(name: "Purl", package: "purl"), .product(name: "PurlDownloads", package: "purl"),
+                .product(name: "PurlTesting", package: "purl"), .product(name: "PurlTrace", package: "purl"),
+            ],
+            path: ".", exclude: ["README.md", "Tests", "site", "site.css"],
+            sources: ["Documentation", "Exercises", "Lessons", "Solutions", "Stage", "main.swift"]),
+        .testTarget(name: "LearningTests", dependencies: ["Learning"], path: "Tests"),
+    ],
+    swiftLanguageModes: [.v6]
+)
+// Expands the macros of all tests once, as in the library's own manifest.
+for target in package.targets where target.type == .test {
+    target.swiftSettings = [.unsafeFlags(["-driver-batch-size-limit", "200"], .when(configuration: .debug))]
+}
+
+// For those who change the lessons: warnings stop the build.
+if Context.environment["PURL_CI"] != nil {
+    for target in package.targets {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+    }
+}
