@@ -142,12 +142,23 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
     open override var description: String {
         let values = [
-            "Host:\(host)", "Server:\(self.protocol ?? "(null)")", "Auth-Scheme:\(authenticationMethod)",
+            "Host:\(host)", "Server:\(self.protocol ?? "(null)")", "Auth-Scheme:\(shownMethod)",
             "Realm:\(realm ?? "(null)")", "Port:\(port)", "Proxy:\(isProxy() ? "YES" : "NO")",
             "Proxy-Type:\(proxyType ?? "(null)")",
         ]
         return "<\(type(of: self)) \(Unmanaged.passUnretained(self).toOpaque())>: \(values.joined(separator: ", "))"
     }
+
+    /// The method as Foundation describes it: one that it does not know as the default.
+    private var shownMethod: String {
+        Self.knownMethods.contains(authenticationMethod) ? authenticationMethod : NSURLAuthenticationMethodDefault
+    }
+
+    private static let knownMethods: Set<String> = [
+        NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
+        NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
+        NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust,
+    ]
 }
 
 extension URLProtectionSpace {

@@ -106,6 +106,26 @@ struct DescriptionTests {
                 + "Auth-Scheme:NSURLAuthenticationMethodDefault, Realm:(null), Port:8080, Proxy:YES, Proxy-Type:http")
     }
 
+    @Test(
+        "A description has the methods that Foundation knows, and the default for any other",
+        arguments: [
+            (NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodDefault),
+            (NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPBasic),
+            (NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodHTTPDigest),
+            (NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodHTMLForm),
+            (NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNTLM),
+            (NSURLAuthenticationMethodNegotiate, NSURLAuthenticationMethodNegotiate),
+            (NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodClientCertificate),
+            (NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodServerTrust),
+            ("Bearer", NSURLAuthenticationMethodDefault), ("", NSURLAuthenticationMethodDefault),
+        ])
+    func authenticationMethod(method: String, shown: String) {
+        let space = URLProtectionSpace(
+            host: "a", port: 80, protocol: "http", realm: nil, authenticationMethod: method)
+        #expect(space.description.contains(" Auth-Scheme:\(shown), "))
+        #expect(space.authenticationMethod == method)
+    }
+
     @Test("An unarchived protection space equals the archived one", arguments: [true, false])
     func archive(isProxy: Bool) throws {
         let space =
