@@ -326,9 +326,9 @@ public struct URLRequest: Hashable, Sendable {
         fields.map { ($0.name, HeaderLine.unfolded($0.value)) }
     }
 
-    /// Whether two requests load the same in the same way: URL, document, method, cache policy, and whether cookies and
-    /// cellular interfaces are used. Header fields, body, time-out, kind of traffic and pipelining do not count, as in
-    /// Foundation.
+    /// Whether two requests load the same in the same way: URL, document, method, cache policy, body stream, and whether
+    /// cookies and cellular interfaces are used. Streams are equal to themselves alone. Header fields, ``httpBody``,
+    /// time-out, kind of traffic and pipelining do not count, as in Foundation.
     ///
     /// - Parameters:
     ///   - lhs: A request.
@@ -337,7 +337,7 @@ public struct URLRequest: Hashable, Sendable {
         if lhs.content === rhs.content { return true }
         return lhs.url == rhs.url && lhs.mainDocumentURL == rhs.mainDocumentURL && lhs.method == rhs.method
             && lhs.cachePolicy == rhs.cachePolicy && lhs.allowsCellularAccess == rhs.allowsCellularAccess
-            && lhs.httpShouldHandleCookies == rhs.httpShouldHandleCookies
+            && lhs.httpShouldHandleCookies == rhs.httpShouldHandleCookies && lhs.httpBodyStream === rhs.httpBodyStream
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -346,6 +346,7 @@ public struct URLRequest: Hashable, Sendable {
         hasher.combine(method)
         hasher.combine(allowsCellularAccess)
         hasher.combine(httpShouldHandleCookies)
+        hasher.combine(httpBodyStream.map { ObjectIdentifier($0) })
     }
 }
 

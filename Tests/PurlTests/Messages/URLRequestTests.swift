@@ -64,10 +64,29 @@ struct URLRequestTests {
     }
 
     static let details: [(name: String, change: @Sendable (inout URLRequest) -> Void)] = [
-        ("body", { $0.httpBody = Data("hello".utf8) }), ("stream", { $0.httpBodyStream = InputStream(data: Data()) }),
-        ("field", { $0.setValue("1", forHTTPHeaderField: "X") }), ("time-out", { $0.timeoutInterval = 5 }),
+        ("body", { $0.httpBody = Data("hello".utf8) }), ("field", { $0.setValue("1", forHTTPHeaderField: "X") }),
+        ("time-out", { $0.timeoutInterval = 5 }),
         ("service", { $0.networkServiceType = .video }), ("pipelining", { $0.httpShouldUsePipelining = true }),
     ]
+
+    @Test("A stream differs from none and from any other, and is equal to itself")
+    func equalityOfStreams() throws {
+        let plain = try request()
+        let stream = InputStream(data: Data("hello".utf8))
+        var one = plain
+        one.httpBodyStream = stream
+        var same = plain
+        same.httpBodyStream = stream
+        var other = plain
+        other.httpBodyStream = InputStream(data: Data("hello".utf8))
+        #expect(one == same && one.hashValue == same.hashValue)
+        #expect(one != plain && one.hashValue != plain.hashValue)
+        #expect(one != other && one.hashValue != other.hashValue)
+        #expect(Set([plain, one, same, other]).count == 3)
+        #expect(NSURLRequest(one).isEqual(NSURLRequest(same)) && !NSURLRequest(one).isEqual(NSURLRequest(other)))
+        one.httpBodyStream = nil
+        #expect(one == plain)
+    }
 
     @Test("As in Foundation, fields, body and time-out do not count for equality", arguments: details)
     func equalityWithout(name: String, change: @Sendable (inout URLRequest) -> Void) throws {
