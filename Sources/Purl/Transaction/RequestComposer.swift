@@ -61,7 +61,7 @@ struct RequestComposer {
         Self.appendDefault(.acceptEncoding, isPlain ? "identity" : ContentDecoder.acceptEncoding, to: &fields)
         Self.appendDefault(.userAgent, Self.userAgent, to: &fields)
         let method = request.method
-        if request.httpBody != nil, hasContent {
+        if method == .post, request.httpBody != nil, hasContent {
             Self.appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)
         } else if method == .options, hasContent {
             // RFC 9110 §9.3.7: here content has to have a type, if only the least specific one.

@@ -49,6 +49,16 @@ struct RequestBytesTests {
             bytes: "POST / HTTP/1.1\r\nHost: %HOST%\r\n\(lines)\r\n", body: body)
     }
 
+    private static func untyped(_ method: String) -> Row {
+        Row(
+            testDescription: "\(method) with a body, which is not called a form",
+            change: {
+                $0.httpMethod = method
+                $0.httpBody = Data("hello".utf8)
+            },
+            bytes: "\(method) / HTTP/1.1\r\nHost: %HOST%\r\n\(defaults)Content-Length: 5\r\n\r\n", body: "hello")
+    }
+
     static let targets: [Row] = [
         target("", "/"), target("/", "/"), target("?q", "/?q"), target("#f", "/"), target("/?", "/?"),
         target("/file", "/file"), target("/dir/", "/dir/"), target("/file?a=b&c=d", "/file?a=b&c=d"),
@@ -155,16 +165,31 @@ struct RequestBytesTests {
         },
         Row(
             testDescription: "GET with a body", change: { $0.httpBody = Data("hello".utf8) },
-            bytes: "GET / HTTP/1.1\r\nHost: %HOST%\r\n" + defaults
-                + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\n", body: "hello"),
+            bytes: "GET / HTTP/1.1\r\nHost: %HOST%\r\n" + defaults + "Content-Length: 5\r\n\r\n", body: "hello"),
         Row(
             testDescription: "bytes that are no text",
             change: {
                 $0.httpMethod = "PUT"
                 $0.httpBody = Data("\r\n\r\n\0".utf8)
             },
-            bytes: "PUT / HTTP/1.1\r\nHost: %HOST%\r\n" + defaults
-                + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\n", body: "\r\n\r\n\0"),
+            bytes: "PUT / HTTP/1.1\r\nHost: %HOST%\r\n" + defaults + "Content-Length: 5\r\n\r\n", body: "\r\n\r\n\0"),
+        Row(
+            testDescription: "OPTIONS, whose content has to have a type",
+            change: {
+                $0.httpMethod = "OPTIONS"
+                $0.httpBody = Data("hello".utf8)
+            },
+            bytes: "OPTIONS / HTTP/1.1\r\nHost: %HOST%\r\n" + defaults
+                + "Content-Type: application/octet-stream\r\nContent-Length: 5\r\n\r\n", body: "hello"),
+        Row(
+            testDescription: "a type of the session's", additional: ["Content-Type": "text/csv"],
+            change: {
+                $0.httpMethod = "POST"
+                $0.httpBody = Data("hello".utf8)
+            },
+            bytes: "POST / HTTP/1.1\r\nHost: %HOST%\r\nContent-Type: text/csv\r\n" + defaults
+                + "Content-Length: 5\r\n\r\n", body: "hello"),
+        untyped("PATCH"), untyped("DELETE"), untyped("QUERY"),
     ]
 
     @Test("The request target is percent-encoded as needed, and a path is never empty", arguments: targets)
