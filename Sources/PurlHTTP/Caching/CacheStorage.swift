@@ -1,10 +1,12 @@
 /// What a private cache may store, and what it must remove.
 package enum CacheStorage {
-    /// Whether the response may be stored (RFC 9111 §3). Purl stores only complete responses to GET.
+    /// Whether the response may be stored (RFC 9111 §3). Purl stores only complete responses to GET that another GET may
+    /// have: none that depend on the range or the conditions that this one asked for.
     package static func mayStore(
         method: RequestMethod, requestFields: HeaderFields, status: Int, fields: HeaderFields
     ) -> Bool {
-        guard method == .get, (200...599).contains(status), status != 206, status != 304 else { return false }
+        guard method == .get, (200...599).contains(status), !isForThisRequest(status), !fields.contains(.contentRange)
+        else { return false }
         let control = CacheControl(fields)
         if control.mustUnderstand {
             // RFC 9111 §5.2.2.3: then `no-store` concerns only caches that do not know the status.
@@ -17,6 +19,15 @@ package enum CacheStorage {
         guard VaryList(fields) != .anything else { return false }
         return control.isPublic || control.isPrivate || control.maxAge != nil || fields.contains(.expires)
             || CachedResponse.isHeuristicallyCacheable(status)
+    }
+
+    /// Whether a status answers the range, the preconditions or the expectation of its request, or its sender's rate, and so
+    /// no other request (RFC 9110 §13, §14 and §15.5.18; RFC 6585 forbids to store its own).
+    private static func isForThisRequest(_ status: Int) -> Bool {
+        switch status {
+        case 206, 304, 412, 416, 417, 428, 429, 431, 511: true
+        default: false
+        }
     }
 
     /// The fields to store with a response: without those that concern only the connection (RFC 9111 §3.1).

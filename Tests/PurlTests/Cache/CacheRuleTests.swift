@@ -187,5 +187,14 @@ struct CacheRow: Sendable, CustomTestStringConvertible {
         CacheRow(
             section: "§3.3: a part is not the whole", first: ["ETag": "\"1\"", "Cache-Control": "max-age=60"],
             status: 200, firstRequest: ["Range": "bytes=0-0"], seen: ["-", "-"], got: "two"),
+        CacheRow(
+            section: "§3: a range that cannot be had answers no other request", first: ["Cache-Control": "max-age=60"],
+            status: 416, firstRequest: ["Range": "bytes=9-"], seen: ["-", "-"], got: "two"),
+        CacheRow(
+            section: "§3: a precondition that fails answers no other request", first: ["Cache-Control": "max-age=60"],
+            status: 412, firstRequest: ["If-Match": "\"0\""], seen: ["-", "-"], got: "two"),
+        CacheRow(
+            section: "§3: a part is a part, whatever its status",
+            first: ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-2/9"], seen: ["-", "-"], got: "two"),
     ]
 }
