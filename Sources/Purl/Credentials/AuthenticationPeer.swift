@@ -109,14 +109,8 @@ struct SupportedChallenge: Sendable {
         let challenges = Challenge.all(in: fields, peer.challengeField).compactMap {
             SupportedChallenge($0, from: peer)
         }
-        var best: [SupportedChallenge] = []
-        for strength in Strength.allCases {
-            for challenge in challenges
-            where challenge.strength == strength && !best.contains(where: { $0.space == challenge.space }) {
-                best.append(challenge)
-            }
-        }
-        return best
+        var spaces: Set<URLProtectionSpace> = []
+        return challenges.sorted { $0.strength < $1.strength }.filter { spaces.insert($0.space).inserted }
     }
 
     private init?(_ challenge: Challenge, from peer: AuthenticationPeer) {
@@ -144,7 +138,8 @@ struct SupportedChallenge: Sendable {
         return paths.prefix(Login.maximumPaths).map { String($0) }
     }
 
-    private enum Strength: CaseIterable {
+    /// The safest first.
+    private enum Strength: Comparable {
         case sha256, md5, plain
     }
 

@@ -13,7 +13,11 @@ package struct Challenge: Sendable, Hashable {
         self.parameters = parameters
     }
 
-    /// All challenges of the fields of that name, in order. Parts that belong to no challenge are skipped.
+    /// So many challenges of a response are read. Servers have one for each scheme; what follows is flooding.
+    package static let maximumCount = 16
+
+    /// The first ``maximumCount`` challenges of the fields of that name, in order. Parts that belong to no challenge are
+    /// skipped.
     ///
     /// Commas separate challenges as well as parameters. An element is a parameter when an equals sign follows its first
     /// word; otherwise that word is a scheme.
@@ -28,6 +32,7 @@ package struct Challenge: Sendable, Hashable {
                     guard let last = challenges.indices.last, challenges[last].token68 == nil else { continue }
                     challenges[last].parameters.append(parameter)
                 } else if let challenge = Challenge(element: element) {
+                    guard challenges.count < maximumCount else { return challenges }
                     challenges.append(challenge)
                 }
             }

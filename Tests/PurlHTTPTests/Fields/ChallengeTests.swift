@@ -94,6 +94,19 @@ struct ChallengeTests {
         #expect(Challenge.all(in: ["WWW-Authenticate": "Basic"], .proxyAuthenticate).isEmpty)
     }
 
+    @Test("Of a flood of challenges the first 16 are read, whether in one line or in many", arguments: [1, 100])
+    func flood(lineCount: Int) {
+        var fields = HeaderFields()
+        for line in 0..<lineCount {
+            let elements = (0..<(3_000 / lineCount)).map { "Basic realm=\"\(line * 100 + $0)\", charset=x" }
+            fields.append(.wwwAuthenticate, elements.joined(separator: ", "))
+        }
+        let challenges = Challenge.all(in: fields, .wwwAuthenticate)
+        #expect(challenges.count == Challenge.maximumCount)
+        #expect(challenges.first?.parameters == Self.parameters(["realm": "0", "charset": "x"]))
+        #expect(challenges.last?.parameters == Self.parameters(["realm": "15", "charset": "x"]))
+    }
+
     @Test("Names compare without regard to case, and the first of two parameters counts")
     func lookup() throws {
         let challenge = try #require(

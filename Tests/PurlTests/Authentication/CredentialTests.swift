@@ -135,6 +135,19 @@ struct CredentialTests {
         #expect((one.copy() as? URLSessionConfiguration)?.urlCredentialStorage === one.urlCredentialStorage)
     }
 
+    @Test("A flood of realms leads to 16 questions at most, the safest first, one for each protection space")
+    func floodOfRealms() {
+        let realms = (0..<3_000).map { "Basic realm=\"\($0 / 2)\"" }
+        let digest = "Digest realm=\"0\", nonce=a, Digest realm=\"0\", nonce=b, algorithm=SHA-256"
+        let server = AuthenticationPeer(role: .server, scheme: "http", endpoint: .host("a.example", port: 80))
+        let offers = SupportedChallenge.all(
+            in: ["WWW-Authenticate": (realms.prefix(4) + [digest] + realms.dropFirst(4)).joined(separator: ", ")],
+            from: server)
+        #expect(offers.map(\.space.realm) == ["0", "0", "1", "2", "3", "4", "5", "6"])
+        #expect(offers.map(\.space.authenticationMethod).first == NSURLAuthenticationMethodHTTPDigest)
+        if case .digest(let challenge) = offers.first?.scheme { #expect(challenge.algorithm == .sha256) }
+    }
+
     @Test("A proxy's challenges are read from its own field, status and protection space")
     func proxy() throws {
         let proxy = AuthenticationPeer.proxy(.host("proxy", port: 3128))

@@ -11,6 +11,7 @@ extension FuzzTarget {
             fields.append(.wwwAuthenticate, FieldText.value(choices.lineBytes()))
         }
         let challenges = Challenge.all(in: fields, .wwwAuthenticate)
+        require(challenges.count <= Challenge.maximumCount, "no more are read than are looked at")
         for challenge in challenges {
             require(!challenge.scheme.isEmpty, "a challenge has a scheme")
             require(challenge.token68 == nil || challenge.parameters.isEmpty, "it is a token or parameters")
