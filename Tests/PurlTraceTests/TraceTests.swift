@@ -129,6 +129,56 @@ struct TraceTests {
         #expect(json.contains(TransferTrace.redacted) != areKept)
     }
 
+    @Test(
+        "Users and passwords are redacted in every field, in the request line and in remarks, in every form of the trace"
+    )
+    func usersOfURLs() async throws {
+        let traced = try TracedSession()
+        let reply = Reply.text("x").interim(103, fields: ["Link": "<http://mallory:secret1@a.example/>; rel=preload"])
+            .field("Refresh", "0;url=http://mallory:secret2@a.example/")
+            .field("Link", "<http://a.example/>,<//mallory:secret3@b.example/>; rel=next")
+            .field("X-Next", "see http://mallory:secret4@a.example/ there")
+            .field("Location", "/a?next=http://mallory:secret5@a.example/")
+        let url = traced.server.route("/a", reply)
+        let query = "?next=http://mallory:secret6@a.example/&then=http%3A%2F%2Fmallory%3Asecret7%40b.example"
+        var request = URLRequest(url: try #require(URL(string: url.absoluteString + query)))
+        request.setValue("http://mallory:secret8@a.example/", forHTTPHeaderField: "Referer")
+        request.setValue("from=\"http://mallory:secret9@a.example/\"", forHTTPHeaderField: "X-From")
+        traced.server.observe { traced.trace.note("\($0)", in: .server) }
+        _ = await traced.run(request)
+        traced.trace.note("went to http://mallory:secret0@a.example/")
+        for format in TraceFormat.allCases {
+            let text = String(decoding: try format.data(of: traced.trace.recording), as: UTF8.self)
+            #expect(!text.contains("secret") && !text.contains("mallory"), "\(format)")
+        }
+        let json = String(decoding: try traced.trace.recording.json, as: UTF8.self)
+        #expect(json.contains("0;url=http://(redacted)@a.example/"))
+        #expect(json.contains("<http://a.example/>,<//(redacted)@b.example/>; rel=next"))
+        #expect(json.contains("then=http%3A%2F%2F(redacted)%40b.example"))
+    }
+
+    @Test("Heads, remarks and arguments have bounds in bytes, and the end of the transfer is there")
+    func boundedTexts() async throws {
+        var options = TransferTrace.Options()
+        options.maximumTotalText = 100_000
+        let traced = try TracedSession(options)
+        let padding = String(repeating: "x", count: 8_000)
+        let reply = (0..<50).reduce(Reply.text("hello")) { reply, _ in reply.interim(103, fields: ["X-Pad": padding]) }
+        let url = traced.server.route("/a", reply)
+        _ = await traced.run(URLRequest(url: url))
+        let recording = traced.trace.recording
+        #expect(recording.droppedEvents > 30)
+        let interim = recording.events.filter { if case .interimHead = $0.kind { true } else { false } }
+        #expect((1...9).contains(interim.count))
+        #expect(recording.events.contains { if case .responseHead = $0.kind { true } else { false } })
+        #expect(recording.events.last?.kind.ends(.didComplete) == true)
+        traced.trace.note(padding)
+        traced.trace.note(String(repeating: "x", count: 100_000))
+        traced.trace.note("the end")
+        #expect(traced.trace.recording.droppedEvents == recording.droppedEvents + 1)
+        #expect(traced.trace.events.last?.kind == .note("the end"))
+    }
+
     @Test("What has no room is counted, and the end of the transfer is there")
     func bounded() async throws {
         var options = TransferTrace.Options()

@@ -139,7 +139,7 @@ open class CachedURLResponse: NSObject, NSSecureCoding, NSCopying, @unchecked Se
 
     /// The bytes that the response takes up; those of the head are estimated.
     var cost: Int {
-        let fields = (response as? HTTPURLResponse)?.fields.byteCount ?? 0
+        let fields = (response as? HTTPURLResponse)?.fields.memorySize ?? 0
         return data.count + fields + 256
     }
 

@@ -178,7 +178,7 @@ final class TaskTrace: Sendable {
     // MARK: Decisions
 
     func redirect(to request: URLRequest) {
-        record(other: .redirect(url: TracedFields.text(of: request.url, trace.options.keepsSecrets)))
+        record(other: .redirect(url: request.url?.absoluteString ?? ""))
     }
 
     func challenge(from peer: AuthenticationPeer, _ offers: [SupportedChallenge]) {
@@ -191,7 +191,7 @@ final class TaskTrace: Sendable {
 
     /// The transfer is over.
     func completed(_ error: (any Error)?) {
-        if let error { record(FailedTransfer(error)) } else { record(.completed) }
+        if let error { record(other: .completed(error: error.failureSentence)) } else { record(.completed) }
     }
 
     /// Content was decoded from a coded body.

@@ -337,6 +337,13 @@ extension TransferTrace {
             self.stored = stored
         }
 
+        /// The head with its texts changed.
+        fileprivate func mapTexts(_ change: (String) -> String) -> RequestHead {
+            RequestHead(
+                url: change(url), method: change(method), target: change(target), stored: stored.mapValues(change),
+                byteCount: byteCount)
+        }
+
         private enum CodingKeys: String, CodingKey {
             case url, method, target, byteCount
             case stored = "fields"
@@ -371,6 +378,12 @@ extension TransferTrace {
             self.reason = reason
             self.byteCount = byteCount
             self.stored = stored
+        }
+
+        /// The head with its texts changed.
+        fileprivate func mapTexts(_ change: (String) -> String) -> ResponseHead {
+            ResponseHead(
+                status: status, reason: change(reason), stored: stored.mapValues(change), byteCount: byteCount)
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -545,6 +558,61 @@ extension TransferTrace {
     }
 }
 
+extension TransferTrace.Kind {
+    /// The kind without the users and passwords of the URLs in its texts.
+    var withoutUsers: TransferTrace.Kind {
+        mapTexts { URLPassword.hidden(in: $0, withUsersAs: TransferTrace.redacted) }
+    }
+
+    /// How many bytes its texts have.
+    var textSize: Int {
+        var size = 0
+        _ = mapTexts { text in
+            size += text.utf8.count
+            return text
+        }
+        return size
+    }
+
+    /// The kind with its texts changed. Contents of bodies and messages are not texts.
+    private func mapTexts(_ change: (String) -> String) -> TransferTrace.Kind {
+        switch self {
+        case .made(let method, let url): .made(method: change(method), url: change(url))
+        case .waiting(let host): .waiting(host: change(host))
+        case .dialling(let host): .dialling(host: change(host))
+        case .lookUp(let host): .lookUp(host: change(host))
+        case .resolved(let addresses): .resolved(addresses: addresses.map(change))
+        case .handshake(let host): .handshake(host: change(host))
+        case .handshakeFailed(let reason): .handshakeFailed(reason: change(reason))
+        case .dialFailed(let reason): .dialFailed(reason: change(reason))
+        case .requestHead(let head): .requestHead(head.mapTexts(change))
+        case .interimHead(let head): .interimHead(head.mapTexts(change))
+        case .responseHead(let head): .responseHead(head.mapTexts(change))
+        case .exchangeFailed(let reason): .exchangeFailed(reason: change(reason))
+        case .cookiesSent(let names): .cookiesSent(names: names.map(change))
+        case .cookiesReceived(let names): .cookiesReceived(names: names.map(change))
+        case .redirect(let url): .redirect(url: change(url))
+        case .challenge(let schemes, let isProxy): .challenge(schemes: schemes.map(change), isProxy: isProxy)
+        case .queued(let call): .queued(call.mapTexts(change))
+        case .began(let call): .began(call.mapTexts(change))
+        case .ended(let call): .ended(call.mapTexts(change))
+        case .completed(let error): .completed(error: error.map(change))
+        case .note(let text): .note(change(text))
+        case .call, .message, .answer, .secured, .connected, .requestEnd, .bodySent, .bodyReceived, .frameSent,
+            .frameReceived, .streamSent, .streamReceived, .decoded, .responseEnd, .switched, .abandoned, .localResponse,
+            .held, .released, .cache, .credentials, .retry, .redial, .storing, .written, .file, .replaced:
+            self
+        }
+    }
+}
+
+extension TransferTrace.DelegateCall {
+    /// The call with its arguments' text changed.
+    fileprivate func mapTexts(_ change: (String) -> String) -> TransferTrace.DelegateCall {
+        TransferTrace.DelegateCall(number: number, method: method, arguments: change(arguments))
+    }
+}
+
 /// The fields of a head as they were recorded. They become texts when they are read.
 struct TracedFields: Sendable, Hashable, Codable {
     private enum Form: Sendable {
@@ -559,36 +627,16 @@ struct TracedFields: Sendable, Hashable, Codable {
     }
 
     init(_ fields: HeaderFields, keepingSecrets keepsSecrets: Bool) {
-        guard !keepsSecrets, (Self.secrets + Self.references).contains(where: { fields.contains($0) }) else {
+        guard !keepsSecrets, Self.secrets.contains(where: { fields.contains($0) }) else {
             form = .wire(fields)
             return
         }
-        form = .texts(fields.map { TransferTrace.Field($0.name, Self.withoutSecret($0)) })
+        form = .texts(
+            fields.map { field in
+                let isSecret = Self.secrets.contains(FieldName(field.name))
+                return TransferTrace.Field(field.name, isSecret ? TransferTrace.redacted : field.value)
+            })
     }
-
-    private static func withoutSecret(_ field: HeaderFields.Field) -> String {
-        let name = FieldName(field.name)
-        if secrets.contains(name) { return TransferTrace.redacted }
-        return references.contains(name) ? withoutUser(field.value) : field.value
-    }
-
-    /// The text of a URL, without a user unless secrets are kept.
-    static func text(of url: URL?, _ keepsSecrets: Bool) -> String {
-        let text = url?.absoluteString ?? ""
-        return keepsSecrets ? text : withoutUser(text)
-    }
-
-    /// A URL without the user and the password that it may have.
-    private static func withoutUser(_ url: String) -> String {
-        // Few URLs have one, and a search costs more than this.
-        guard url.utf8.contains(UInt8(ascii: "@")), let start = url.range(of: "//")?.upperBound else { return url }
-        let authority = url[start...].prefix { !"/?#".contains($0) }
-        guard let end = authority.lastIndex(of: "@") else { return url }
-        return url[..<start] + TransferTrace.redacted + url[end...]
-    }
-
-    /// Fields that have a URL as their value.
-    private static let references: [FieldName] = ["Location", "Content-Location", "Referer"]
 
     init(from decoder: any Decoder) throws {
         form = .texts(try [TransferTrace.Field](from: decoder))
@@ -608,6 +656,11 @@ struct TracedFields: Sendable, Hashable, Codable {
         case .wire(let fields): fields.map { TransferTrace.Field($0.name, $0.value) }
         case .texts(let fields): fields
         }
+    }
+
+    /// The fields with their values changed.
+    func mapValues(_ change: (String) -> String) -> TracedFields {
+        TracedFields(fields.map { TransferTrace.Field($0.name, change($0.value)) })
     }
 
     static func == (left: TracedFields, right: TracedFields) -> Bool { left.fields == right.fields }

@@ -79,7 +79,10 @@ enum TraceRecord: Sendable {
 protocol TracedObject: AnyObject, Sendable {
     var isDetail: Bool { get }
 
-    /// The event's kind, without secrets unless they are asked for.
+    /// About how many bytes its texts take.
+    var textSize: Int { get }
+
+    /// The event's kind, without the values of secret fields unless they are asked for.
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind
 }
 
@@ -94,6 +97,8 @@ final class OtherEvent: TracedObject {
     init(_ kind: TransferTrace.Kind) {
         self.kind = kind
     }
+
+    var textSize: Int { kind.textSize }
 
     var isDetail: Bool {
         switch kind {
@@ -115,8 +120,10 @@ final class MadeTask: TracedObject {
         url = request?.url
     }
 
+    var textSize: Int { method.utf8.count + url.textSize }
+
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
-        .made(method: method, url: TracedFields.text(of: url, keepsSecrets))
+        .made(method: method, url: url?.absoluteString ?? "")
     }
 }
 
@@ -132,10 +139,12 @@ final class SentHead: TracedObject {
         self.byteCount = byteCount
     }
 
+    var textSize: Int { head.fields.memorySize + head.target.utf8.count + url.textSize }
+
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
         .requestHead(
             TransferTrace.RequestHead(
-                url: TracedFields.text(of: url, keepsSecrets), method: head.method.name, target: head.target,
+                url: url?.absoluteString ?? "", method: head.method.name, target: head.target,
                 stored: TracedFields(head.fields, keepingSecrets: keepsSecrets), byteCount: byteCount))
     }
 }
@@ -149,6 +158,11 @@ final class ReceivedHead: TracedObject {
         self.head = head
         self.byteCount = byteCount
     }
+
+    /// There may be a hundred interim responses to each request.
+    var isDetail: Bool { head.isInterim }
+
+    var textSize: Int { head.fields.memorySize + head.reason.utf8.count }
 
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
         let traced = TransferTrace.ResponseHead(
@@ -170,29 +184,20 @@ final class BegunCall: TracedObject {
         self.arguments = arguments
     }
 
+    var isDetail: Bool { method.isDetail }
+
+    var textSize: Int { arguments.size }
+
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
-        .began(
-            TransferTrace.DelegateCall(
-                number: number, method: method, arguments: arguments.text(keepingSecrets: keepsSecrets)))
+        .began(TransferTrace.DelegateCall(number: number, method: method, arguments: arguments.text))
     }
-}
-
-/// A transfer has failed.
-final class FailedTransfer: TracedObject {
-    private let error: any Error
-
-    init(_ error: any Error) {
-        self.error = error
-    }
-
-    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind { .completed(error: error.failureSentence) }
 }
 
 extension TransferTrace.DelegateMethod {
     /// Whether it may be called thousands of times in one transfer.
     fileprivate var isDetail: Bool {
         switch self {
-        case .didReceiveData, .didSendBodyData, .didWriteData: true
+        case .didReceiveData, .didSendBodyData, .didWriteData, .didReceiveInformationalResponse: true
         default: false
         }
     }
@@ -227,6 +232,9 @@ final class TracedLink: TracedObject {
         isTimed = connection.clock.custom == nil
     }
 
+    /// Two addresses, which are short.
+    var textSize: Int { 0 }
+
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
         .connected(
             TransferTrace.Connection(
@@ -255,9 +263,13 @@ struct TraceEntry: Sendable {
 
     var isDetail: Bool { object?.isDetail ?? record.isDetail }
 
+    /// About how many bytes its texts take, besides the entry itself.
+    var textSize: Int { object?.textSize ?? 0 }
+
     /// The event's kind, without secrets unless they are asked for.
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
-        object?.kind(keepingSecrets: keepsSecrets) ?? record.kind ?? .note("")
+        let kind = object?.kind(keepingSecrets: keepsSecrets) ?? record.kind ?? .note("")
+        return keepsSecrets ? kind : kind.withoutUsers
     }
 
     func within(_ lane: TransferTrace.Lane) -> TraceEntry {
@@ -324,4 +336,9 @@ extension TraceEntry {
         default: nil
         }
     }
+}
+
+extension URL? {
+    /// How many bytes its text has.
+    var textSize: Int { self?.absoluteString.utf8.count ?? 0 }
 }

@@ -54,39 +54,59 @@ enum TracedNumbers: Sendable {
 enum TracedArguments: Sendable {
     case numbers(TracedNumbers)
     case response(URLResponse)
-    case caching(CachedURLResponse)
+    /// - Parameter bytes: How many bytes of content would be stored.
+    case caching(URLResponse, bytes: Int)
     case redirect(HTTPURLResponse, to: URL?)
     case request(URL?)
     case challenge(URLProtectionSpace, failures: Int)
-    case resumeData(Data?)
+    case resumeData(isThere: Bool)
     case opened(subprotocol: String?)
     case closed(code: Int, reason: Data?)
-    case failure(any Error)
+    /// The code and the sentence of an error.
+    case failure(String)
 
     static var none: TracedArguments { .numbers(.none) }
 
     /// - Parameter bytes: How many bytes the handler receives; `nil` where it receives none itself.
     static func result(_ error: (any Error)?, bytes: Int?) -> TracedArguments {
-        error.map { .failure($0) } ?? .numbers(.success(bytes: bytes))
+        error.map { .failure(text(of: $0)) } ?? .numbers(.success(bytes: bytes))
     }
 
     /// The arguments in a few words.
-    func text(keepingSecrets keepsSecrets: Bool) -> String {
+    var text: String {
         switch self {
         case .numbers(let numbers): numbers.text
         case .response(let response): Self.text(of: response)
-        case .caching(let cached):
-            "\(Self.status(of: cached.response)), \(TracedNumbers.bytes(Int64(cached.data.count)))"
+        case .caching(let response, let bytes):
+            "\(Self.status(of: response)), \(TracedNumbers.bytes(Int64(bytes)))"
         case .redirect(let response, let url):
-            "\(response.statusCode), to \(Self.text(of: url, after: response.url, keepsSecrets))"
-        case .request(let url): TracedFields.text(of: url, keepsSecrets)
+            "\(response.statusCode), to \(Self.text(of: url, after: response.url))"
+        case .request(let url): url?.absoluteString ?? ""
         case .challenge(let space, let failures): Self.text(of: space, failures)
         // Its length depends on the machine.
-        case .resumeData(let data): data == nil ? "nil" : "data"
+        case .resumeData(let isThere): isThere ? "data" : "nil"
         case .opened(let subprotocol): subprotocol ?? "no protocol"
         case .closed(let code, let reason): Self.text(ofClose: code, reason)
-        case .failure(let error): Self.text(of: error)
+        case .failure(let text): text
         }
+    }
+
+    /// About how many bytes the objects take.
+    var size: Int {
+        switch self {
+        case .numbers, .resumeData: 0
+        case .response(let response), .caching(let response, _): Self.size(of: response)
+        case .redirect(let response, let url): Self.size(of: response) + url.textSize
+        case .request(let url): url.textSize
+        case .challenge(let space, _): space.host.utf8.count + (space.realm?.utf8.count ?? 0)
+        case .opened(let subprotocol): subprotocol?.utf8.count ?? 0
+        case .closed(_, let reason): reason?.count ?? 0
+        case .failure(let text): text.utf8.count
+        }
+    }
+
+    private static func size(of response: URLResponse) -> Int {
+        response.url.textSize + ((response as? HTTPURLResponse)?.fields.memorySize ?? 0)
     }
 
     // MARK: Messages
@@ -104,8 +124,8 @@ enum TracedArguments: Sendable {
     }
 
     /// The path alone where the URL is of the same origin.
-    private static func text(of url: URL?, after earlier: URL?, _ keepsSecrets: Bool) -> String {
-        let text = TracedFields.text(of: url, keepsSecrets)
+    private static func text(of url: URL?, after earlier: URL?) -> String {
+        let text = url?.absoluteString ?? ""
         guard let url, let earlier, url.scheme == earlier.scheme, url.host == earlier.host, url.port == earlier.port,
             let start = text.range(of: "//")?.upperBound, let path = text[start...].firstIndex(of: "/")
         else { return text }

@@ -24,6 +24,9 @@ public final class TransferTrace: Sendable {
         /// How many events are kept. Pieces of bodies and the events that come with them may use three quarters of it, so
         /// that there is room for the end of a long transfer. 20,000 by default.
         public var maximumEvents = 20_000
+        /// How many bytes heads, URLs, sentences and remarks may take together. Interim responses may use three quarters of
+        /// it. 16 MiB by default.
+        public var maximumTotalText = 16 << 20
         /// How many bytes of each body are kept, of those sent and of those received. 0, the default, keeps their counts
         /// alone.
         public var maximumContent = 0
@@ -159,6 +162,8 @@ private struct TraceRecorder: Sendable {
     /// The threads that make a call of the delegate.
     private var callingThreads: [UInt] = []
     private var keptBytes = 0
+    /// How many bytes the texts of the entries take.
+    private var textSize = 0
     private var droppedEvents = 0
     private var droppedBytes = 0
 
@@ -189,13 +194,21 @@ private struct TraceRecorder: Sendable {
     func makesCall(_ thread: UInt) -> Bool { callingThreads.contains(thread) }
 
     mutating func add(_ entry: consuming TraceEntry) {
-        let limit = entry.isDetail ? options.maximumEvents / 4 * 3 : options.maximumEvents
-        guard entries.count < limit else {
+        let size = entry.textSize
+        guard entries.count < limit(options.maximumEvents, for: entry),
+            size <= limit(options.maximumTotalText, for: entry) - textSize
+        else {
             droppedEvents += 1
             return
         }
+        textSize += size
         if startDate == nil { startDate = Date() }
         entries.append(entry)
+    }
+
+    /// Details leave a quarter of the room for the end of the transfer.
+    private func limit(_ maximum: Int, for entry: borrowing TraceEntry) -> Int {
+        entry.isDetail ? maximum / 4 * 3 : maximum
     }
 
     var recording: TransferTrace.Recording {

@@ -207,7 +207,7 @@ final class DelegateCalls {
     func askAboutCaching(
         _ proposed: CachedURLResponse, store: @escaping @Sendable (CachedURLResponse, URLSessionDataTask) -> Void
     ) {
-        enqueue(.willCacheResponse, .caching(proposed)) { [task, session] in
+        enqueue(.willCacheResponse, .caching(proposed.response, bytes: proposed.data.count)) { [task, session] in
             guard let dataTask = task as? URLSessionDataTask else { return }
             guard let delegate = task.dataDelegate else { return store(proposed, dataTask) }
             let isAnswered = Mutex(false)
@@ -234,7 +234,7 @@ final class DelegateCalls {
 
     /// Reports that an upload starts over, and why it could not be resumed.
     func reportRestart(_ reason: any Error) {
-        enqueue(.willRestartUpload, .failure(reason)) { [task, session] in
+        enqueue(.willRestartUpload, .result(reason, bytes: nil)) { [task, session] in
             task.taskDelegate?.urlSession(session, task: task, willRestartUploadBecause: reason)
         }
     }
@@ -411,7 +411,7 @@ final class DelegateCalls {
 
     /// Calls the handler that waits for resume data.
     func deliverResumeData(_ data: Data?, to handler: @escaping @Sendable (Data?) -> Void) {
-        enqueue(.resumeDataHandler, .resumeData(data)) { handler(data) }
+        enqueue(.resumeDataHandler, .resumeData(isThere: data != nil)) { handler(data) }
     }
 
     /// The last calls of the task: its result, or its failure.

@@ -33,7 +33,7 @@ package struct HeaderFields: Sendable {
     package init() {}
 
     /// The approximate number of bytes the fields take in memory.
-    package var byteCount: Int { bytes.count }
+    package var memorySize: Int { bytes.count + lines.count * MemoryLayout<Line>.stride }
 
     /// All values of `name` joined with `", "`, or nil when there is none.
     /// Setting replaces every line of that name at the place of the first; nil removes them.

@@ -299,15 +299,19 @@ private enum WireHead {
         for (position, (field, value)) in zip(fields, values).enumerated() {
             var value = value
             let isLast = position == fields.count - 1
-            if field.value == TransferTrace.redacted, difference < 0 {
-                let shorter = min(value.count - 1, -difference)
-                value.removeLast(shorter)
-                difference += shorter
-            } else if field.value == TransferTrace.redacted || isLast, difference > 0 {
-                // A secret that was longer, or blanks of the original that do not count.
-                let filler: UInt8 = field.value == TransferTrace.redacted ? 42 : 32
-                value = filler == 42 ? value + [UInt8](repeating: filler, count: difference) : value
-                if filler == 32 { value.insert(contentsOf: [UInt8](repeating: filler, count: difference), at: 0) }
+            if let mark = value.firstRange(of: Array(TransferTrace.redacted.utf8)) {
+                if difference < 0 {
+                    let shorter = min(mark.count - 1, -difference)
+                    value.removeSubrange((mark.upperBound - shorter)..<mark.upperBound)
+                    difference += shorter
+                } else {
+                    // A secret that was longer.
+                    value.insert(contentsOf: [UInt8](repeating: 42, count: difference), at: mark.upperBound)
+                    difference = 0
+                }
+            } else if isLast, difference > 0 {
+                // Blanks of the original that do not count.
+                value.insert(contentsOf: [UInt8](repeating: 32, count: difference), at: 0)
                 difference = 0
             }
             bytes += Array(field.name.utf8) + (difference < 0 ? [58] : [58, 32])
