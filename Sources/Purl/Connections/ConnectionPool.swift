@@ -58,7 +58,8 @@ enum NextHop: Hashable, Sendable {
 /// Why there is no connection.
 enum ConnectionFailure: Error {
     case dial(DialError)
-    case tls(TLSFailure)
+    /// It could not be made secure, or its server is not trusted.
+    case security(any Error)
 }
 
 /// A session's connections: kept alive, reused, and never more to one hop than the configuration allows.
@@ -79,19 +80,22 @@ final class ConnectionPool {
         /// How long the request waits for a connection once dialling has begun; `nil` for no limit.
         fileprivate let timeLimit: Duration?
         fileprivate let lane: Lane
+        /// Makes the connection secure, where the server wants that.
+        fileprivate let securer: (any ConnectionSecurer)?
         private var answer: ((Result<HTTPConnection, ConnectionFailure>) -> Void)?
         private var dial: (any Dial)?
-        private var securing: Securing?
-        private let calls: DelegateCalls
+        private var securing: (any PendingSecurity)?
+        private let watcher: (any DialWatcher)?
         private weak var pool: ConnectionPool?
 
         fileprivate init(
             lane: Lane, pool: ConnectionPool, priority: Float, needsNewConnection: Bool, timeLimit: Duration?,
-            calls: DelegateCalls,
+            watcher: (any DialWatcher)?, securer: (any ConnectionSecurer)?,
             answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
         ) {
             self.lane = lane
-            self.calls = calls
+            self.watcher = watcher
+            self.securer = securer
             self.pool = pool
             self.priority = priority
             self.needsNewConnection = needsNewConnection
@@ -131,7 +135,7 @@ final class ConnectionPool {
         fileprivate func setDial(_ dial: any Dial) {
             self.dial = dial
             dialStart = pool?.clock.now
-            calls.trace?.dials(lane.hop, dial)
+            watcher?.watch(dial, to: lane.hop)
         }
 
         /// Dialling is over. Returns whether a connection is still wanted.
@@ -143,10 +147,10 @@ final class ConnectionPool {
 
         /// Makes the connection that was dialled secure.
         fileprivate func secure(
-            _ transport: any LoopTransport, to origin: Origin, with settings: TLSSettings,
-            completion: @escaping Securing.Completion
+            _ transport: any LoopTransport, to origin: Origin, with securer: any ConnectionSecurer,
+            completion: @escaping ConnectionSecurer.Completion
         ) {
-            securing = Securing(transport, to: SecureServer(origin), with: settings, asking: calls) { [weak self] in
+            securing = securer.secure(transport, received: [], to: origin) { [weak self] in
                 self?.securing = nil
                 completion($0)
             }
@@ -189,19 +193,9 @@ final class ConnectionPool {
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field allows less.
     private static let idleLimit: Duration = .seconds(60)
 
-    let clock: SessionClock
-    /// What all connections together may receive in a second, and send.
-    let limits: RateLimits
+    let settings: PoolSettings
+    var clock: SessionClock { settings.clock }
 
-    /// What a response's head may be.
-    let headLimits: HeadLimits
-    /// How long a connection may leave what it is sent unacknowledged.
-    let unacknowledgedLimit: Duration?
-    /// How connections are made secure; `nil` where that is not possible.
-    let tls: TLSSettings?
-
-    private let connectionsPerHost: Int
-    private let dialler: any Dialler
     fileprivate private(set) var phase = Phase.open
     private var lanes: [NextHop: Lane] = [:]
     /// The lane that was asked for last, which is likely to be asked for again.
@@ -211,17 +205,8 @@ final class ConnectionPool {
     private var generation = 0
     private var sweep: SessionTimer?
 
-    nonisolated init(_ settings: URLSessionConfiguration.Values) {
-        connectionsPerHost = max(1, settings.httpMaximumConnectionsPerHost)
-        clock = settings.clock
-        headLimits = settings.limits.heads
-        unacknowledgedLimit = settings.limits.unacknowledgedLimit
-        let rateClock = settings.rateClock ?? settings.clock
-        limits = RateLimits(
-            receiving: settings.maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) },
-            sending: settings.maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) })
-        dialler = settings.connectionDialler
-        tls = TLSSettings(settings)
+    nonisolated init(_ settings: PoolSettings) {
+        self.settings = settings
     }
 
     /// The target URI of a request's URL, which is likely to begin like the last one's.
@@ -243,15 +228,16 @@ final class ConnectionPool {
     ///   - fresh: An idle connection has just proved dead: a new one is dialled, and the other idle ones to the hop are not
     ///     trusted.
     ///   - timeLimit: How long the request waits for a connection once dialling has begun; `nil` for no limit.
-    ///   - calls: Asks whether the server of a new secure connection is trusted.
+    ///   - watcher: Watches a new connection being made.
+    ///   - securer: Makes a new connection secure; needed where the hop is a secure server.
     func lease(
-        _ hop: NextHop, priority: Float, fresh: Bool, timeLimit: Duration?, calls: DelegateCalls,
-        answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
+        _ hop: NextHop, priority: Float, fresh: Bool, timeLimit: Duration?, watcher: (any DialWatcher)?,
+        securer: (any ConnectionSecurer)?, answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
     ) -> Waiter {
         let lane = lane(to: hop)
         let waiter = Waiter(
-            lane: lane, pool: self, priority: priority, needsNewConnection: fresh, timeLimit: timeLimit, calls: calls,
-            answer: answer)
+            lane: lane, pool: self, priority: priority, needsNewConnection: fresh, timeLimit: timeLimit,
+            watcher: watcher, securer: securer, answer: answer)
         lane.schedule.append(waiter)
         if fresh { closeIdle(of: lane) }
         serve(lane)
@@ -311,7 +297,7 @@ final class ConnectionPool {
 
     private func lane(to hop: NextHop) -> Lane {
         if let latest, latest.hop == hop { return latest }
-        let lane = lanes[hop] ?? Lane(hop, limit: hop.limit(perHost: connectionsPerHost))
+        let lane = lanes[hop] ?? Lane(hop, limit: hop.limit(perHost: max(1, settings.connectionsPerHost)))
         lanes[hop] = lane
         latest = lane
         return lane
@@ -332,19 +318,20 @@ final class ConnectionPool {
         let lane = waiter.lane
         let generation = generation
         let purpose = DialPurpose(scheme: lane.hop.scheme, timeLimit: waiter.timeLimit)
-        let dial = lane.hop.dialler(over: dialler).dial(lane.hop.endpoint, for: purpose) { [weak self] result in
+        let dial = lane.hop.dialler(over: settings.dialler).dial(lane.hop.endpoint, for: purpose) {
+            [weak self] result in
             guard let self else { return }
             let isWanted = waiter.endDial()
             switch result {
             case .success(let transport):
-                if !lane.isTunnel, let origin = lane.hop.origin, origin.isSecure, let tls = self.tls {
-                    return self.secure(transport, to: origin, with: tls, for: waiter, generation)
+                if !lane.isTunnel, let origin = lane.hop.origin, origin.isSecure, let securer = waiter.securer {
+                    return self.secure(transport, to: origin, with: securer, for: waiter, generation)
                 }
                 let connection = HTTPConnection(
                     transport, lane: lane, pool: self, generation: generation, dialTimes: waiter.dialTimes)
                 waiter.finish(.success(connection))
             case .failure(let error):
-                if isWanted, error.isShortage, self.makesDo(in: lane) {
+                if isWanted, self.settings.isShortage(error), self.makesDo(in: lane) {
                     waiter.waitAgain()
                 } else {
                     waiter.finish(.failure(.dial(error)))
@@ -356,18 +343,19 @@ final class ConnectionPool {
     }
 
     private func secure(
-        _ transport: any LoopTransport, to origin: Origin, with tls: TLSSettings, for waiter: Waiter, _ generation: Int
+        _ transport: any LoopTransport, to origin: Origin, with securer: any ConnectionSecurer, for waiter: Waiter,
+        _ generation: Int
     ) {
-        waiter.secure(transport, to: origin, with: tls) { [weak self] result in
+        waiter.secure(transport, to: origin, with: securer) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .success((let transport, let security)):
+            case .success(let layer):
                 let connection = HTTPConnection(
-                    transport, lane: waiter.lane, pool: self, generation: generation, dialTimes: waiter.dialTimes,
-                    security: security)
+                    layer.transport, lane: waiter.lane, pool: self, generation: generation,
+                    dialTimes: waiter.dialTimes, securityLayer: layer)
                 waiter.finish(.success(connection))
             case .failure(let failure):
-                waiter.finish(.failure(.tls(failure)))
+                waiter.finish(.failure(.security(failure)))
                 self.closed(waiter.lane)
             }
         }

@@ -11,7 +11,7 @@ enum ExchangeFailure: Error {
     /// A secure connection ended in the middle of the response, and not in the way TLS asks for.
     case truncated
     /// The secure connection has failed.
-    case tls(TLSError)
+    case security(any Error)
     /// The request's body could not be sent to its end, for reasons of its own.
     case body(BodyFailure)
     /// The response breaks the grammar or a limit.
@@ -52,9 +52,7 @@ final class Exchange {
     private let requestFields: HeaderFields
     /// The response may make the connection speak another protocol.
     private let mayUpgrade: Bool
-    /// Records how it goes; `nil` where no delegate could ask.
-    private let metrics: TransactionMetricsCollector?
-    private let trace: ExchangeTrace?
+    private let observer: (any ExchangeObserver)?
     private var stage = Stage.awaitingHead
     private(set) var isPaused = false
 
@@ -80,13 +78,11 @@ final class Exchange {
     ///   - head: The request's head; its encoding is `bytes`.
     ///   - connection: Sends when the body's source has more, or need not wait for the server any longer.
     init(
-        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, metrics: TransactionMetricsCollector?,
-        trace: ExchangeTrace?, mayUpgrade: Bool,
-        client: any ExchangeClient, on connection: HTTPConnection
+        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, observer: (any ExchangeObserver)?,
+        mayUpgrade: Bool, client: any ExchangeClient, on connection: HTTPConnection
     ) {
         self.client = client
-        self.metrics = metrics
-        self.trace = trace
+        self.observer = observer
         self.mayUpgrade = mayUpgrade
         limits = connection.headLimits
         parser = ResponseHeadParser(limits: limits)
@@ -118,8 +114,7 @@ final class Exchange {
             let bodyBytes = try output.send(through: connection.transport, atMost: limit)
             connection.paced.countSent(Int(clamping: output.bytesSent - before))
             if output.awaitsTransport { connection.paced.queueToSend() }
-            metrics?.setSent(output, content: bodyBytes)
-            trace?.sent(content: bodyBytes, bodySent: output.bodySent, isComplete: output.isSent)
+            observer?.exchangeDidSend(output.sent, content: bodyBytes)
             connection.updateInterest()
             if bodyBytes > 0 { client.exchange(connection, didSendBodyBytes: bodyBytes) }
             if let failure = output.failure { fail(.body(failure), on: connection) }
@@ -198,8 +193,7 @@ final class Exchange {
             }
             connection.paced.countReceived(count)
             client.exchangeMadeProgress(connection)
-            metrics?.addBodyBytes(count)
-            trace?.moved(count)
+            observer?.exchangeDidMoveBody(bytes: count)
             decoder.skip(count)
             client.exchange(connection, didMoveContent: count)
             // That may have been the last of it.
@@ -251,27 +245,28 @@ final class Exchange {
         let start = offset
         guard case .receivingBody = stage else {
             let head = try parser.parse(bytes.bytes, from: &offset)
-            metrics?.addHeadBytes(offset - start)
-            trace?.addHeadBytes(offset - start)
+            observer?.exchangeDidReceiveHead(bytes: offset - start)
             guard let head else { return false }
             try receive(head, on: connection)
             return true
         }
         let next = try decoder.decode(bytes.bytes, from: &offset)
-        metrics?.addBodyBytes(offset - start)
-        guard let event = next else { return false }
-        switch event {
+        switch next {
         case .bytes(let range):
-            trace?.received(offset - start, content: UnsafeRawBufferPointer(rebasing: bytes[range]))
-            client.exchange(connection, didReceive: UnsafeRawBufferPointer(rebasing: bytes[range]))
-        case .end:
+            let content = UnsafeRawBufferPointer(rebasing: bytes[range])
+            observer?.exchangeDidReceiveBody(bytes: offset - start, content: content)
+            client.exchange(connection, didReceive: content)
+        case .end, nil:
+            observer?.exchangeDidReceiveBody(
+                bytes: offset - start, content: UnsafeRawBufferPointer(start: nil, count: 0))
+            guard next != nil else { return false }
             finish(surplus: offset < bytes.count, on: connection)
         }
         return true
     }
 
     private func receive(_ head: ResponseHead, on connection: HTTPConnection) throws(ParseError) {
-        trace?.received(head)
+        observer?.exchangeDidReceive(head)
         // A 101 is no tunnel, nor is a success a switch.
         let isSwitch = method == .connect ? Tunnel.isOpen(after: head.status) : head.status == 101
         if mayUpgrade, isSwitch {
@@ -284,7 +279,7 @@ final class Exchange {
             if interimResponses > limits.maximumInterimResponses {
                 return fail(.tooManyInterimResponses, on: connection)
             }
-            metrics?.restartResponse()
+            observer?.exchangeWillReceiveAnotherResponse()
             if head.status == 100 { startBody(on: connection) }
             client.exchange(connection, didReceiveInterim: head)
             return
@@ -308,8 +303,7 @@ final class Exchange {
         after head: ResponseHead, surplus: Slice<UnsafeRawBufferPointer>, on connection: HTTPConnection
     ) {
         stage = .over
-        metrics?.markEnd()
-        trace?.switched(head.status)
+        observer?.exchangeDidEnd(.switched(status: head.status))
         connection.switchProtocols()
         client.exchange(connection, didSwitchTo: connection.transport, with: head, surplus: [UInt8](surplus))
     }
@@ -317,13 +311,12 @@ final class Exchange {
     private func finish(surplus: Bool, on connection: HTTPConnection) {
         guard case .receivingBody(let response, let framing) = stage else { return }
         stage = .over
-        metrics?.markEnd()
         // Surplus bytes are not a response to anything (RFC 9112 §11.2).
         let mayStay =
             !surplus && output.isSent
             && ConnectionReuse.isAllowed(after: response, framing: framing, requestFields: requestFields)
         stopSending()
-        trace?.finished(connectionStays: mayStay)
+        observer?.exchangeDidEnd(.finished(connectionStays: mayStay))
         connection.exchangeDidFinish(
             mayStay: mayStay, idleLimit: ConnectionReuse.idleTimeout(response).map { .seconds($0) })
         client.exchangeDidFinish(connection)
@@ -341,8 +334,8 @@ final class Exchange {
 
     /// Nothing can be received any more.
     func connectionLost(_ error: SystemError?, on connection: HTTPConnection) {
-        switch connection.fault {
-        case .session(let error): fail(.tls(error), on: connection)
+        switch connection.securityLayer?.fault {
+        case .failed(let error): fail(.security(error), on: connection)
         case .truncated where receivedAnything: fail(.truncated, on: connection)
         case .truncated: fail(.closedBeforeResponse(nil), on: connection)
         case nil: fail(receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error), on: connection)
@@ -352,15 +345,14 @@ final class Exchange {
     private func fail(_ failure: ExchangeFailure, on connection: HTTPConnection) {
         if case .over = stage { return }
         stop()
-        metrics?.markEnd()
-        trace?.failed(failure)
+        observer?.exchangeDidEnd(.failed(failure))
         connection.exchangeDidFail()
         client.exchange(connection, didFailWith: failure)
     }
 
     /// Ends without a call to the client, which wants no more.
     func abandon() {
-        trace?.abandoned()
+        observer?.exchangeDidEnd(.abandoned)
         stop()
     }
 
@@ -372,7 +364,7 @@ final class Exchange {
     /// Ends because the client takes over the connection. Returns what has arrived and was not reported yet.
     func surrender() -> [UInt8] {
         stop()
-        metrics?.markEnd()
+        observer?.exchangeDidEnd(.surrendered)
         return stash
     }
 }

@@ -21,14 +21,13 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     private(set) var idleLimit: Duration?
     /// Both ends, which cost a system call each, for the task metrics.
     private(set) lazy var ends = (local: transport.localAddress, remote: transport.peerAddress)
-    /// What traces show of it when a request gets it, by whether one has used it before.
-    private(set) lazy var traced = TracedLink(self)
-    private(set) lazy var tracedReuse = TracedLink(self)
+    private lazy var factsOfFirstUse = ConnectionFacts(self)
+    private lazy var factsOfReuse = ConnectionFacts(self)
     /// Whether it may use several paths, which costs a system call, for the task metrics.
     private(set) lazy var isMultipath = transport.plainSocket?.isMultipath ?? false
 
-    /// What is known of the server of a secure connection; `nil` for any other.
-    private(set) var security: ConnectionSecurity?
+    /// What makes a secure connection secure; `nil` for any other.
+    private(set) var securityLayer: (any SecurityLayer)?
     /// The connection leads to a proxy, which has to be asked for a tunnel first.
     private(set) var needsTunnel: Bool
 
@@ -41,13 +40,13 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     init(
         _ transport: any LoopTransport, lane: ConnectionPool.Lane, pool: ConnectionPool, generation: Int,
-        dialTimes: DialTimes? = nil, security: ConnectionSecurity? = nil
+        dialTimes: DialTimes? = nil, securityLayer: (any SecurityLayer)? = nil
     ) {
         self.lane = lane
         self.pool = pool
         self.generation = generation
         self.dialTimes = dialTimes
-        self.security = security
+        self.securityLayer = securityLayer
         needsTunnel = lane.isTunnel
         Self.lastNumber += 1
         number = Self.lastNumber
@@ -58,16 +57,16 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     private func attach() {
         transport.handler = self
         transport.interest = .read
-        if let limit = pool.unacknowledgedLimit { transport.fail(whenUnacknowledgedFor: limit) }
+        if let limit = pool.settings.unacknowledgedLimit { transport.fail(whenUnacknowledgedFor: limit) }
         paced.setLimits(
-            pool.limits, onReceivingTurn: { [weak self] in self?.takeTurn(receiving: $0) },
+            pool.settings.rates, onReceivingTurn: { [weak self] in self?.takeTurn(receiving: $0) },
             onSendingTurn: { [weak self] in self?.takeTurn(sending: $0) })
     }
 
     /// The transport itself; ``paced`` counts what the session limits.
     var transport: any LoopTransport { paced.transport }
     var clock: SessionClock { pool.clock }
-    var headLimits: HeadLimits { pool.headLimits }
+    var headLimits: HeadLimits { pool.settings.headLimits }
     var isOpen: Bool { transport.isOpen }
 
     /// The other end is a proxy, or is reached through one.
@@ -78,10 +77,8 @@ final class HTTPConnection: ResponseSource, TransportHandler {
         }
     }
 
-    /// Why nothing more can be received over a secure connection, where that is TLS's doing.
-    var fault: SecureTransport.Fault? {
-        security == nil ? nil : (transport as? SecureTransport)?.fault
-    }
+    /// What can be told of it to those who watch.
+    var facts: ConnectionFacts { isReused ? factsOfReuse : factsOfFirstUse }
 
     /// The connection is about to carry an exchange, and is no longer watched as an idle one is: the delegate is asked first.
     func hold() {
@@ -89,9 +86,9 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     }
 
     /// The server behind the tunnel has been reached, and the connection is secure from now on.
-    func becomeSecure(_ transport: SecureTransport, _ security: ConnectionSecurity) {
-        paced = PacedTransport(transport)
-        self.security = security
+    func becomeSecure(_ layer: any SecurityLayer) {
+        paced = PacedTransport(layer.transport)
+        securityLayer = layer
         needsTunnel = false
         attach()
     }
@@ -104,16 +101,14 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     ///   - head: The request's head; its encoding is `bytes`.
     ///   - body: What follows the head. If the head has `Expect: 100-continue` it waits for the server's response to
     ///     that, though not for ever.
-    ///   - metrics: Records how it goes; `nil` where no delegate could ask.
-    ///   - trace: Records it, too.
+    ///   - observer: Watches how it goes.
     ///   - mayUpgrade: 101, and success of a CONNECT, take the connection out of the pool for the client.
     func start(
-        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, metrics: TransactionMetricsCollector? = nil,
-        trace: ExchangeTrace? = nil, mayUpgrade: Bool = false, client: any ExchangeClient
+        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, observer: (any ExchangeObserver)? = nil,
+        mayUpgrade: Bool = false, client: any ExchangeClient
     ) {
         exchange = Exchange(
-            head, encoded: bytes, body: body, metrics: metrics, trace: trace, mayUpgrade: mayUpgrade, client: client,
-            on: self)
+            head, encoded: bytes, body: body, observer: observer, mayUpgrade: mayUpgrade, client: client, on: self)
         flush()
     }
 

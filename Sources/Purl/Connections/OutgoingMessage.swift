@@ -89,6 +89,9 @@ struct OutgoingMessage {
         }
     }
 
+    /// How much of it has gone out.
+    var sent: SentBytes { SentBytes(head: headSent, body: bodySent, isComplete: isSent) }
+
     /// Bytes that the transport has taken.
     var bytesSent: Int64 { Int64(headSent) + bodySent }
 

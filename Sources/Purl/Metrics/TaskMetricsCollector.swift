@@ -31,7 +31,7 @@ final class TaskMetricsCollector {
 /// Collects the metrics of one transaction: times of the loop's clock and counts, which cost next to nothing. They
 /// become dates in `URLSessionTaskMetrics`.
 @NetworkActor
-final class TransactionMetricsCollector {
+final class TransactionMetricsCollector: ExchangeObserver {
     struct Values: Sendable {
         /// Once it has been sent, with the fields that were sent.
         var request: URLRequest
@@ -135,28 +135,41 @@ final class TransactionMetricsCollector {
         values.responseStart = now
     }
 
-    // MARK: From the connection
+    // MARK: ExchangeObserver
 
-    func setSent(_ message: OutgoingMessage, content: Int) {
-        values.requestHeadBytes = Int64(message.headSent)
-        values.requestBodyBytes = message.bodySent
+    func exchangeDidSend(_ sent: SentBytes, content: Int) {
+        values.requestHeadBytes = Int64(sent.head)
+        values.requestBodyBytes = sent.body
         values.requestContentBytes += Int64(content)
-        if message.isSent, values.requestEnd == nil { values.requestEnd = EventLoop.shared.now }
+        if sent.isComplete, values.requestEnd == nil { values.requestEnd = EventLoop.shared.now }
     }
 
-    func addHeadBytes(_ count: Int) {
+    func exchangeDidReceiveHead(bytes count: Int) {
         guard count > 0 else { return }
         values.responseHeadBytes += Int64(count)
         if values.responseStart == nil { values.responseStart = EventLoop.shared.now }
     }
 
-    /// The bytes so far were an interim response.
-    func restartResponse() {
+    func exchangeDidReceive(_ head: ResponseHead) {}
+
+    func exchangeWillReceiveAnotherResponse() {
         values.responseStart = nil
     }
 
-    func addBodyBytes(_ count: Int) {
+    func exchangeDidReceiveBody(bytes count: Int, content: UnsafeRawBufferPointer) {
         values.responseBodyBytes += Int64(count)
+    }
+
+    func exchangeDidMoveBody(bytes count: Int) {
+        values.responseBodyBytes += Int64(count)
+    }
+
+    func exchangeDidEnd(_ end: ExchangeEnd) {
+        switch end {
+        case .finished, .switched, .failed, .surrendered: markEnd()
+        // The transfer has abandoned it, and marks the end where it is one.
+        case .abandoned: break
+        }
     }
 
     /// The exchange has ended.

@@ -38,20 +38,11 @@ struct ProxyRules: Sendable {
         excludesSimpleNames = simpleNames
     }
 
-    /// The rules of a configuration: a dictionary takes precedence over the environment.
-    init(_ settings: URLSessionConfiguration.Values) {
-        if let dictionary = settings.proxyDictionary {
-            self.init(dictionary)
-        } else {
-            self.init(environment: settings.proxyVariables ?? Self.variables)
-        }
-    }
-
     /// The proxy variables of the process's environment.
     ///
     /// `HTTP_PROXY` is none of them: a server that runs a program for a request (RFC 3875 §4.1.18) turns that request's
     /// `Proxy` field into it.
-    private static var variables: [String: String] {
+    static var variables: [String: String] {
         let names = [
             "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
         ]

@@ -75,12 +75,4 @@ enum Proxy: Hashable, Sendable {
         case .socks(let proxy): proxy.password
         }
     }
-
-    /// The way to a server through it.
-    var route: Route {
-        switch self {
-        case .http(let proxy): .proxy(proxy)
-        case .socks(let proxy): .socks(proxy)
-        }
-    }
 }

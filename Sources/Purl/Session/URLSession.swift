@@ -57,7 +57,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     let logins = LoginCache()
     let secureHosts: SecureHosts
     /// How connections are made secure; `nil` where that is not possible.
-    var tls: TLSSettings? { pool.tls }
+    let tls: TLSSettings?
     private let registry = TaskRegistry()
     private let restored = RestoredTasks()
     private let values: Mutex<Values>
@@ -74,9 +74,10 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         settings.trace?.use(settings.clock)
         queue = DelegateQueue(nil)
-        pool = ConnectionPool(settings)
+        pool = ConnectionPool(settings.pool)
+        tls = settings.tls
         secureHosts = SecureHosts(settings.clock)
-        proxies = ProxyRules(settings)
+        proxies = settings.proxies
         values = Mutex(Values())
         let store = BackgroundStore.open(settings)
         background = try? store?.get()
@@ -99,9 +100,10 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings = configuration.snapshot
         settings.trace?.use(settings.clock)
         self.queue = DelegateQueue(queue)
-        pool = ConnectionPool(settings)
+        pool = ConnectionPool(settings.pool)
+        tls = settings.tls
         secureHosts = SecureHosts(settings.clock)
-        proxies = ProxyRules(settings)
+        proxies = settings.proxies
         values = Mutex(Values(delegate: delegate))
         let store = BackgroundStore.open(settings)
         background = try? store?.get()

@@ -19,7 +19,7 @@ protocol StreamConversationClient: AnyObject {
     /// - Returns: `nil` when that is not possible.
     func secureStream(
         _ transport: any LoopTransport, received bytes: [UInt8],
-        completion: @escaping @NetworkActor (Result<SecureTransport, TLSFailure>) -> Void
+        completion: @escaping Securing.Completion
     ) -> Securing?
     /// The connection is the delegate's from now on.
     ///
@@ -265,11 +265,11 @@ final class StreamConversation: Conversation, TransportHandler {
         self.securing = securing
     }
 
-    private func secured(_ result: Result<SecureTransport, TLSFailure>) {
+    private func secured(_ result: Result<ConnectionSecurity, TLSFailure>) {
         securing = nil
         switch result {
-        case .success(let transport):
-            attach(transport)
+        case .success(let security):
+            attach(security.transport)
             serve()
         case .failure(let failure): client?.streamDidFail(.tls(failure))
         }
@@ -278,7 +278,7 @@ final class StreamConversation: Conversation, TransportHandler {
     /// Why the connection is lost, where it was secure.
     private func reason(_ error: SystemError) -> StreamFailure {
         switch (paced?.transport as? SecureTransport)?.fault {
-        case .session(let error): .tls(.session(error))
+        case .failed(let error): .tls(.session(TLSError(error)))
         case .truncated: .truncated
         case nil: .lost(error)
         }

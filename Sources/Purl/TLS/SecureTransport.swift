@@ -8,13 +8,6 @@ internal import PurlIO
 /// change of keys, goes out whatever the owner's interest is.
 @NetworkActor
 final class SecureTransport: LoopTransport, TransportHandler {
-    /// Why the connection is of no use any more, where that is TLS's doing.
-    enum Fault {
-        /// The other side has ended its stream without `close_notify`: content may be missing (RFC 8446 §6.1).
-        case truncated
-        case session(TLSError)
-    }
-
     private enum Incoming {
         case open
         /// The other side has sent `close_notify`.
@@ -39,7 +32,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
     private static let preview = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
 
     /// Why nothing more can be received or sent.
-    private(set) var fault: Fault?
+    private(set) var fault: SecurityFault?
     private let lower: any LoopTransport
     private let session: any TLSSession
     private weak var weakHandler: (any TransportHandler)?
@@ -162,6 +155,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
             if count > 0 {
                 session.receive(UnsafeRawBufferPointer(rebasing: Self.arrival[..<count]))
             } else {
+                // Without `close_notify`: content may be missing (RFC 8446 §6.1).
                 fault = .truncated
                 incoming = .failed(SystemError(code: ECONNRESET, operation: "close_notify"))
             }
@@ -219,10 +213,9 @@ final class SecureTransport: LoopTransport, TransportHandler {
 
     /// The session has failed: it may have an alert to send.
     private func fail(_ error: any Error) {
-        let error = TLSError(error)
         ciphertext.expectMore()
         flush()
-        fault = .session(error)
+        fault = .failed(TLSError(error))
         let failure = SystemError(code: EPROTO, operation: "TLS")
         incoming = .failed(failure)
         outgoing = .failed(failure)

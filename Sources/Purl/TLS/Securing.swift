@@ -7,12 +7,12 @@ final class TLSSettings: Sendable {
     let minimumVersion: tls_protocol_version_t
     let maximumVersion: tls_protocol_version_t
 
-    /// `nil` where there is no provider.
-    init?(_ settings: URLSessionConfiguration.Values) {
-        guard let provider = settings.tlsProvider else { return nil }
+    init(
+        provider: any TLSProvider, minimumVersion: tls_protocol_version_t, maximumVersion: tls_protocol_version_t
+    ) {
         self.provider = provider
-        minimumVersion = settings.tlsMinimumSupportedProtocolVersion
-        maximumVersion = settings.tlsMaximumSupportedProtocolVersion
+        self.minimumVersion = minimumVersion
+        self.maximumVersion = maximumVersion
     }
 
     fileprivate func makeSession(_ server: SecureServer) throws -> any TLSSession {
@@ -21,6 +21,26 @@ final class TLSSettings: Sendable {
                 host: server.name, port: server.port, applicationProtocols: server.applicationProtocols,
                 minimumVersion: minimumVersion, maximumVersion: maximumVersion))
     }
+}
+
+/// Makes the connections of one task secure, and asks its delegates about their servers.
+struct TaskSecurer: ConnectionSecurer {
+    let settings: TLSSettings
+    let calls: DelegateCalls
+
+    func secure(
+        _ transport: any LoopTransport, received bytes: [UInt8], to origin: Origin,
+        completion: @escaping ConnectionSecurer.Completion
+    ) -> any PendingSecurity {
+        Securing(transport, received: bytes, to: SecureServer(origin), with: settings, asking: calls) { result in
+            completion(result.map { $0 as any SecurityLayer }.mapError { $0 as any Error })
+        }
+    }
+}
+
+extension HTTPConnection {
+    /// What is known of the server of a secure connection; `nil` for any other.
+    var security: ConnectionSecurity? { securityLayer as? ConnectionSecurity }
 }
 
 /// The server that a secure connection is made to.
@@ -65,20 +85,27 @@ struct SecureServer: Sendable {
 /// A connection is shared by the tasks of a session, but not its server's acceptance by a task's own delegate: another
 /// task's is asked before the connection carries that task's request.
 @NetworkActor
-final class ConnectionSecurity {
+final class ConnectionSecurity: SecurityLayer {
     private struct Approval {
         weak var delegate: AnyObject?
     }
 
     let result: TLSHandshakeResult
+    var transport: any LoopTransport { secure }
+    var fault: SecurityFault? { secure.fault }
+    private let secure: SecureTransport
     let start: MonotonicTime
     let end: MonotonicTime
     fileprivate let server: SecureServer
     private var isApprovedBySession = false
     private var approvals: [Approval] = []
 
-    fileprivate init(_ result: TLSHandshakeResult, to server: SecureServer, since start: MonotonicTime) {
+    fileprivate init(
+        _ result: TLSHandshakeResult, over transport: SecureTransport, to server: SecureServer,
+        since start: MonotonicTime
+    ) {
         self.result = result
+        secure = transport
         self.server = server
         self.start = start
         end = EventLoop.shared.now
@@ -109,12 +136,12 @@ final class ConnectionSecurity {
 ///
 /// Or the question alone, where a connection that is secure already is to carry the request of another task.
 @NetworkActor
-final class Securing {
-    typealias Completion = @NetworkActor (Result<(SecureTransport, ConnectionSecurity), TLSFailure>) -> Void
+final class Securing: PendingSecurity {
+    typealias Completion = @NetworkActor (Result<ConnectionSecurity, TLSFailure>) -> Void
 
     private enum Stage {
         case handshake(SecureHandshake)
-        case asking(SecureTransport?)
+        case asking((any LoopTransport)?)
         /// The provider has not made a session, which is about to be reported.
         case failing
         case over
@@ -134,7 +161,7 @@ final class Securing {
         let start = EventLoop.shared.now
         calls.trace?.handshake(with: server.name)
         let completion: Completion = { [trace = calls.trace] result in
-            trace?.handshakeEnded(result.map(\.1.result))
+            trace?.handshakeEnded(result.map(\.result))
             completion(result)
         }
         let session: any TLSSession
@@ -158,8 +185,7 @@ final class Securing {
                 self?.stage = .over
                 completion(.failure(failure))
             case .success((let transport, let result)):
-                let security = ConnectionSecurity(result, to: server, since: start)
-                self?.judge(security, over: transport, completion)
+                self?.judge(ConnectionSecurity(result, over: transport, to: server, since: start), completion)
             }
         }
         stage = .handshake(handshake)
@@ -193,18 +219,16 @@ final class Securing {
         }
     }
 
-    private func judge(
-        _ security: ConnectionSecurity, over transport: SecureTransport, _ completion: @escaping Completion
-    ) {
+    private func judge(_ security: ConnectionSecurity, _ completion: @escaping Completion) {
         if let name = security.result.applicationProtocol, !security.server.applicationProtocols.contains(name) {
             stage = .over
-            transport.close()
+            security.transport.close()
             return completion(.failure(.unaskedProtocol(name)))
         }
-        stage = .asking(transport)
+        stage = .asking(security.transport)
         ask(about: security) { failure in
-            guard let failure else { return completion(.success((transport, security))) }
-            transport.close()
+            guard let failure else { return completion(.success(security)) }
+            security.transport.close()
             completion(.failure(failure))
         }
     }

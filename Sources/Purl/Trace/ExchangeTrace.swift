@@ -4,7 +4,7 @@ internal import PurlIO
 
 /// Writes the events of one request and its response into a trace.
 @NetworkActor
-final class ExchangeTrace {
+final class ExchangeTrace: ExchangeObserver {
     private let task: TaskTrace
     private let number: Int
     private let connection: UInt64
@@ -44,13 +44,9 @@ final class ExchangeTrace {
 
     // MARK: Sending
 
-    /// - Parameters:
-    ///   - content: How many bytes of content have gone out with the last call.
-    ///   - bodySent: How many bytes of the encoded body have gone out so far.
-    ///   - isComplete: Whether the whole message has.
-    func sent(content count: Int, bodySent: Int64, isComplete: Bool) {
-        let wire = Int(bodySent - wireSent)
-        wireSent = bodySent
+    func exchangeDidSend(_ sent: SentBytes, content count: Int) {
+        let wire = Int(sent.body - wireSent)
+        wireSent = sent.body
         if wire > 0 {
             let rest = contentToSend?.dropFirst(contentSent).prefix(count)
             let kept = task.trace.reserve(rest?.count ?? 0)
@@ -61,7 +57,7 @@ final class ExchangeTrace {
                 record(.bodySent(count: count, wireCount: wire))
             }
         }
-        if isComplete, !isSent {
+        if sent.isComplete, !isSent {
             isSent = true
             record(.requestEnd)
         }
@@ -69,20 +65,19 @@ final class ExchangeTrace {
 
     // MARK: Receiving
 
-    /// Bytes of a head have arrived.
-    func addHeadBytes(_ count: Int) {
+    func exchangeDidReceiveHead(bytes count: Int) {
         headBytes += count
     }
 
-    func received(_ head: ResponseHead) {
+    func exchangeDidReceive(_ head: ResponseHead) {
         record(ReceivedHead(head, byteCount: headBytes))
         headBytes = 0
     }
 
-    /// - Parameters:
-    ///   - wireCount: How many bytes of the message there were.
-    ///   - content: Those that are content.
-    func received(_ wireCount: Int, content: UnsafeRawBufferPointer) {
+    func exchangeWillReceiveAnotherResponse() {}
+
+    func exchangeDidReceiveBody(bytes wireCount: Int, content: UnsafeRawBufferPointer) {
+        if content.isEmpty { return }
         let kept = task.trace.reserve(min(room, content.count))
         room -= kept
         guard kept > 0 else { return record(.bodyReceived(count: content.count, wireCount: wireCount)) }
@@ -90,27 +85,21 @@ final class ExchangeTrace {
         record(other: .bodyReceived(TransferTrace.Piece(count: content.count, wireCount: wireCount, content: data)))
     }
 
-    /// Content has gone into a file without passing through the process.
-    func moved(_ count: Int) {
+    func exchangeDidMoveBody(bytes count: Int) {
         record(.bodyReceived(count: count, wireCount: count))
     }
 
     // MARK: Ends
 
-    func finished(connectionStays: Bool) {
-        record(.responseEnd(connectionStays: connectionStays))
-    }
-
-    func switched(_ status: Int) {
-        record(other: .switched(status: status))
-    }
-
-    func failed(_ failure: ExchangeFailure) {
-        let error = TransferFailure.exchange(failure).urlError(for: nil) as NSError
-        record(other: .exchangeFailed(reason: error.localizedFailureReason ?? error.localizedDescription))
-    }
-
-    func abandoned() {
-        record(other: .abandoned)
+    func exchangeDidEnd(_ end: ExchangeEnd) {
+        switch end {
+        case .finished(let connectionStays): record(.responseEnd(connectionStays: connectionStays))
+        case .switched(let status): record(other: .switched(status: status))
+        case .failed(let failure):
+            let error = TransferFailure.exchange(failure).urlError(for: nil) as NSError
+            record(other: .exchangeFailed(reason: error.localizedFailureReason ?? error.localizedDescription))
+        case .abandoned: record(other: .abandoned)
+        case .surrendered: break
+        }
     }
 }

@@ -5,7 +5,7 @@ internal import PurlIO
 /// Writes the events of one task into a trace. From any thread.
 ///
 /// An object that records holds an optional one: without a trace, recording costs the check for `nil`.
-final class TaskTrace: Sendable {
+final class TaskTrace: DialWatcher, Sendable {
     let trace: TransferTrace
     let task: Int
     private let clock: SessionClock
@@ -97,7 +97,7 @@ final class TaskTrace: Sendable {
     }
 
     @NetworkActor
-    func dials(_ hop: NextHop, _ dial: any Dial) {
+    func watch(_ dial: any Dial, to hop: NextHop) {
         record(other: .dialling(host: hop.endpoint.description))
         dial.observe { [self] step in
             switch step {
@@ -128,8 +128,7 @@ final class TaskTrace: Sendable {
     /// The request has a connection.
     @NetworkActor
     func connected(_ connection: HTTPConnection) {
-        let link = connection.isReused ? connection.tracedReuse : connection.traced
-        record(link, connection: connection.number)
+        record(connection.facts, connection: connection.number)
     }
 
     /// A request is sent.

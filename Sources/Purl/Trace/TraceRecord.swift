@@ -213,25 +213,7 @@ extension TransferTrace.DelegateMethod {
     }
 }
 
-/// A connection as traces show it. It lives as long as they do, not as long as the connection.
-final class TracedLink: TracedObject {
-    private let local: SocketAddress?
-    private let remote: SocketAddress?
-    private let isProxied: Bool
-    private let isReused: Bool
-    private let times: DialTimes?
-    /// Whether a time is measured by the loop's clock, which is the session's: where it has another, dialling takes none.
-    private let isTimed: Bool
-
-    @NetworkActor
-    init(_ connection: HTTPConnection) {
-        (local, remote) = connection.ends
-        isProxied = connection.leadsToProxy
-        isReused = connection.isReused
-        times = connection.isReused ? nil : connection.dialTimes
-        isTimed = connection.clock.custom == nil
-    }
-
+extension ConnectionFacts: TracedObject {
     /// Two addresses, which are short.
     var textSize: Int { 0 }
 
@@ -239,8 +221,8 @@ final class TracedLink: TracedObject {
         .connected(
             TransferTrace.Connection(
                 local: local.map { "\($0)" } ?? "", remote: remote.map { "\($0)" } ?? "", isReused: isReused,
-                isProxied: isProxied, lookUp: duration(times?.lookupStart, times?.lookupEnd),
-                connect: duration(times?.connectStart, times?.connectEnd)))
+                isProxied: isProxied, lookUp: duration(dialTimes?.lookupStart, dialTimes?.lookupEnd),
+                connect: duration(dialTimes?.connectStart, dialTimes?.connectEnd)))
     }
 
     private func duration(_ start: MonotonicTime?, _ end: MonotonicTime?) -> Int64? {

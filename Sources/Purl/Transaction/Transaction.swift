@@ -249,7 +249,7 @@ final class Transaction: ExchangeClient {
 
     private func findRoute(to target: TargetURI) -> Bool {
         do throws(ProxyFault) {
-            route = try session.proxies.proxy(for: target)?.route ?? .direct
+            route = Route(through: try session.proxies.proxy(for: target))
             return true
         } catch {
             fail(.proxy(error))
@@ -369,9 +369,10 @@ final class Transaction: ExchangeClient {
         phase = .leasing
         calls.trace?.waits(for: hop)
         let limit = transfer.deadlines.dialLimit(of: request)
-        let waiter = session.pool.lease(hop, priority: task.priority, fresh: isRetry, timeLimit: limit, calls: calls) {
-            [weak self] result in self?.leased(result, body, target)
-        }
+        let waiter = session.pool.lease(
+            hop, priority: task.priority, fresh: isRetry, timeLimit: limit, watcher: calls.trace,
+            securer: session.tls.map { TaskSecurer(settings: $0, calls: calls) }
+        ) { [weak self] result in self?.leased(result, body, target) }
         // The connection may have been provided already.
         if case .leasing = phase { phase = .waiting(waiter) }
     }
@@ -386,7 +387,8 @@ final class Transaction: ExchangeClient {
             case .dial(let error):
                 calls.trace?.record(other: .dialFailed(reason: error.description))
                 noConnection(error)
-            case .tls(let failure):
+            case .security(let error):
+                let failure = error as? TLSFailure ?? .session(TLSError(error))
                 calls.trace?.record(other: .dialFailed(reason: failure.explanation.sentence))
                 fail(.tls(failure))
             }
@@ -477,10 +479,10 @@ final class Transaction: ExchangeClient {
     ) {
         let metrics = calls.currentMetrics
         metrics?.markRequestStart(on: connection, fields: head.fields)
+        let trace = calls.trace?.exchange(head, byteCount: bytes.count, body, to: request.url, on: connection)
         connection.start(
-            head, encoded: bytes, body: body, metrics: metrics,
-            trace: calls.trace?.exchange(head, byteCount: bytes.count, body, to: request.url, on: connection),
-            mayUpgrade: mayUpgrade, client: self)
+            head, encoded: bytes, body: body, observer: ObserverPair.of(metrics, trace), mayUpgrade: mayUpgrade,
+            client: self)
     }
 
     /// The head as it goes onto the wire; `nil` when it cannot, and then the transfer has failed.
@@ -1084,8 +1086,8 @@ final class Transaction: ExchangeClient {
         ) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .success((let transport, let security)):
-                connection.becomeSecure(transport, security)
+            case .success(let security):
+                connection.becomeSecure(security)
                 self.calls.beginMetrics(of: self.request)
                 self.secured(connection)
             case .failure(let failure):
@@ -1153,7 +1155,8 @@ final class Transaction: ExchangeClient {
             phase = .conversing(webSocket)
             webSocket.isPaused = transfer.isHeld
             webSocket.open(
-                transport, agreement, received: surplus, at: url, limits: session.pool.limits, trace: calls.trace,
+                transport, agreement, received: surplus, at: url, limits: session.pool.settings.rates,
+                trace: calls.trace,
                 for: WebSocketUpgrade(transfer))
         } catch {
             transport.close()
@@ -1167,6 +1170,6 @@ final class Transaction: ExchangeClient {
         phase = .conversing(stream)
         task.startCountingStream()
         stream.isPaused = transfer.isHeld
-        stream.open(transport, received: bytes, limits: session.pool.limits, for: StreamUpgrade(transfer))
+        stream.open(transport, received: bytes, limits: session.pool.settings.rates, for: StreamUpgrade(transfer))
     }
 }

@@ -84,6 +84,16 @@ enum Route {
     /// The server, over a connection that the proxy has made.
     case socks(SOCKSProxy)
 
+    /// - Parameter proxy: The one that the rules have for the server, if any.
+    init(through proxy: Proxy?) {
+        self =
+            switch proxy {
+            case nil: .direct
+            case .http(let proxy): .proxy(proxy)
+            case .socks(let proxy): .socks(proxy)
+            }
+    }
+
     /// Whether the request is sent to a proxy, and not to its server.
     var isProxy: Bool {
         switch self {

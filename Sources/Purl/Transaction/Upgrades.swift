@@ -90,7 +90,7 @@ final class StreamUpgrade: StreamConversationClient {
 
     func secureStream(
         _ transport: any LoopTransport, received bytes: [UInt8],
-        completion: @escaping @NetworkActor (Result<SecureTransport, TLSFailure>) -> Void
+        completion: @escaping Securing.Completion
     ) -> Securing? {
         guard let tls = transfer.session.tls, let url = transfer.request.url, let origin = Origin(url) else {
             return nil
@@ -99,10 +99,10 @@ final class StreamUpgrade: StreamConversationClient {
         return Securing(
             transport, received: bytes, to: SecureServer(streamTo: origin.endpoint), with: tls, asking: transfer.calls
         ) { [transfer] result in
-            if case .success((_, let security)) = result {
+            if case .success(let security) = result {
                 transfer.calls.currentMetrics?.setSecurity(security, isNew: true)
             }
-            completion(result.map(\.0))
+            completion(result)
         }
     }
 

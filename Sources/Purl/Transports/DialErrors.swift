@@ -5,17 +5,6 @@ internal import PurlIO
 /// What ``URLSessionConfiguration/prepareSocket`` takes.
 typealias SocketPreparation = @Sendable (_ descriptor: Int32, _ address: TransportAddress) async throws -> Void
 
-extension URLSessionConfiguration.Values {
-    /// What makes the session's connections.
-    var connectionDialler: any Dialler {
-        if let dialler { return dialler }
-        if let connector { return ConnectorDialler(connector) }
-        return NetworkDialler(
-            resolver: resolver.map { ProvidedResolver($0) } ?? nameResolver,
-            sockets: SocketOptions(isMultipath: multipathServiceType != .none, preparation: prepareSocket))
-    }
-}
-
 extension SocketOptions {
     /// - Parameter preparation: What a program wants to see of each socket.
     init(isMultipath: Bool = false, preparation: SocketPreparation?) {
