@@ -1,4 +1,3 @@
-import Foundation
 internal import PurlIO
 
 /// Brings a body to its connection, read away from the network thread.

@@ -1,5 +1,6 @@
 import Foundation
 internal import PurlHTTP
+internal import PurlIO
 import Synchronization
 
 /// Where a request's body comes from.
@@ -57,6 +58,26 @@ enum OutgoingBody: Sendable {
         case .file(let file): file.length
         case .stream(_, let length), .sequence(_, let length): length
         }
+    }
+
+    /// The body as a connection sends it. To be called once.
+    @NetworkActor var content: OutgoingContent {
+        switch self {
+        case .none: .none
+        case .data(let data): .whole(data)
+        case .file(let file): .fed(BodyFeed(QueueReader(FileSource(file))), length: file.length)
+        case .stream(let stream, let length):
+            .fed(
+                BodyFeed(QueueReader(StreamSource(stream, length: length)), willBegin: stream.take), length: length)
+        case .sequence(let sequence, let length):
+            .fed(BodyFeed(SequenceReader(sequence, length: length), willBegin: sequence.take), length: length)
+        }
+    }
+}
+
+extension Data: StoredContent {
+    func withBytes(_ body: (UnsafeRawBufferPointer) throws(SystemError) -> Int) throws(SystemError) -> Int {
+        try bytes.withUnsafeBytes(body)
     }
 }
 

@@ -1,10 +1,9 @@
-import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
 /// A file, or a part of one, that is to be sent, and what the file was when the request was made ready.
 struct UploadFile: Sendable {
-    let url: URL
+    let path: String
     /// Where in the file the part begins.
     let offset: Int64
     /// How many bytes are to be sent.
@@ -15,24 +14,23 @@ struct UploadFile: Sendable {
     private let continues: Bool
 
     /// Looks at the file without keeping it open: many uploads may wait for a connection. Blocks.
-    init(at url: URL) throws(BodyFailure) {
-        guard url.isFileURL else { throw .notAFile(url) }
-        let state = try OpenUpload(at: url).state()
-        self.init(url: url, offset: 0, length: state.length, state: state, continues: false)
+    init(at path: String) throws(BodyFailure) {
+        let state = try OpenUpload(at: path).state()
+        self.init(path: path, offset: 0, length: state.length, state: state, continues: false)
     }
 
     /// Looks at the file of which other parts have been sent. Blocks.
     ///
     /// - Parameter sent: What the file was then.
-    init(_ part: UploadPart, ofFileAt url: URL, sent: SentFile) throws(BodyFailure) {
-        if let change = try sent.change(to: OpenUpload(at: url)) { throw .fileReplaced(url, change) }
+    init(_ part: UploadPart, ofFileAt path: String, sent: SentFile) throws(BodyFailure) {
+        if let change = try sent.change(to: OpenUpload(at: path)) { throw .fileReplaced(path, change) }
         self.init(
-            url: url, offset: part.offset, length: (part.end ?? sent.length) - part.offset, state: sent, continues: true
+            path: path, offset: part.offset, length: (part.end ?? sent.length) - part.offset, state: sent, continues: true
         )
     }
 
-    private init(url: URL, offset: Int64, length: Int64, state: SentFile, continues: Bool) {
-        self.url = url
+    private init(path: String, offset: Int64, length: Int64, state: SentFile, continues: Bool) {
+        self.path = path
         self.offset = offset
         self.length = length
         self.state = state
@@ -41,10 +39,10 @@ struct UploadFile: Sendable {
 
     /// Opens the file for sending. Blocks. Its length has been announced, so it must still be what it was.
     func open() throws(BodyFailure) -> OpenUpload {
-        let file = try OpenUpload(at: url)
+        let file = try OpenUpload(at: path)
         let now = try file.state()
-        if continues, let change = state.change(to: now) { throw .fileReplaced(url, change) }
-        guard now.length == state.length else { throw .fileChanged(url) }
+        if continues, let change = state.change(to: now) { throw .fileReplaced(path, change) }
+        guard now.length == state.length else { throw .fileChanged(path) }
         return file
     }
 }
@@ -71,18 +69,18 @@ struct SentFile: Codable, Sendable, Equatable {
     let modifiedSeconds: Int64
     let modifiedNanoseconds: Int64
     /// How many bytes were sent, and the SHA-256 of the last 64 KiB of them; absent while the process that sent them runs.
-    private(set) var tail: SafeBytes?
+    private(set) var tail: DigestedBytes?
 
     /// The same with a digest of what was sent last; without one when the file is no longer what was sent. Blocks.
-    func digested(upTo sent: Int64, at url: URL) -> SentFile {
-        guard sent <= length, let digest = try? digestOfUnchanged(upTo: sent, at: url) else { return self }
+    func digested(upTo sent: Int64, at path: String) -> SentFile {
+        guard sent <= length, let digest = try? digestOfUnchanged(upTo: sent, at: path) else { return self }
         var digested = self
-        digested.tail = SafeBytes(count: sent, tailDigest: digest)
+        digested.tail = DigestedBytes(count: sent, tailDigest: digest)
         return digested
     }
 
-    private func digestOfUnchanged(upTo sent: Int64, at url: URL) throws(BodyFailure) -> String? {
-        let file = try OpenUpload(at: url)
+    private func digestOfUnchanged(upTo sent: Int64, at path: String) throws(BodyFailure) -> String? {
+        let file = try OpenUpload(at: path)
         return try change(to: file) == nil ? file.tailDigest(endingAt: sent) : nil
     }
 
@@ -133,11 +131,11 @@ final class FileRegion: Sendable {
             case .moved(let count): return .bytes(count)
             case .notNow: return .bytes(0)
             // The file was cut while it was being sent.
-            case .end: return .failed(.fileChanged(file.url))
+            case .end: return .failed(.fileChanged(file.path))
             case .unsupported: return .cannotBeSentThisWay
             }
         } catch {
-            if error.code == EIO { return .failed(.file(file.url, error)) }
+            if error.code == EIO { return .failed(.file(file.path, error)) }
             throw error
         }
     }
@@ -157,13 +155,13 @@ final class FileRegion: Sendable {
 
 /// A file that is being sent, or looked at.
 final class OpenUpload: Sendable {
-    let url: URL
+    let path: String
     let file: RegularFile
 
     /// Blocks.
-    init(at url: URL) throws(BodyFailure) {
-        self.url = url
-        do throws(SystemError) { file = try RegularFile(reading: url.path) } catch { throw .file(url, error) }
+    init(at path: String) throws(BodyFailure) {
+        self.path = path
+        do throws(SystemError) { file = try RegularFile(reading: path) } catch { throw .file(path, error) }
     }
 
     /// What the file is now. Blocks.
@@ -172,13 +170,13 @@ final class OpenUpload: Sendable {
             let state = try file.state()
             return SentFile(length: state.size, modifiedSeconds: state.seconds, modifiedNanoseconds: state.nanoseconds)
         } catch {
-            throw .file(url, error)
+            throw .file(path, error)
         }
     }
 
     /// SHA-256 of the 64 KiB before `end`, hexadecimal. Blocks.
     func tailDigest(endingAt end: Int64) throws(BodyFailure) -> String {
-        let range = ResumeData.tail(endingAt: end)
+        let range = DigestedBytes.tail(endingAt: end)
         let bytes = try read(range.count, at: range.lowerBound)
         return SHA256.hexadecimal(of: bytes.span.bytes)
     }
@@ -188,10 +186,10 @@ final class OpenUpload: Sendable {
         do throws(SystemError) {
             bytes = try file.read(count, at: offset)
         } catch {
-            throw .file(url, error)
+            throw .file(path, error)
         }
         // The file was cut while it was being sent.
-        guard bytes.count == count else { throw .fileChanged(url) }
+        guard bytes.count == count else { throw .fileChanged(path) }
         return bytes
     }
 }

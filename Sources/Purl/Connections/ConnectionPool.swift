@@ -1,4 +1,3 @@
-import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
@@ -210,7 +209,7 @@ final class ConnectionPool {
     }
 
     /// The target URI of a request's URL, which is likely to begin like the last one's.
-    func target(of url: URL?) throws(TargetURI.Refusal) -> TargetURI {
+    func target(of url: String) throws(TargetURI.Refusal) -> TargetURI {
         let target = try TargetURI(url, like: latestTarget)
         latestTarget = target
         return target

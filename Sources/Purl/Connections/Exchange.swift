@@ -1,4 +1,3 @@
-import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
@@ -78,7 +77,7 @@ final class Exchange {
     ///   - head: The request's head; its encoding is `bytes`.
     ///   - connection: Sends when the body's source has more, or need not wait for the server any longer.
     init(
-        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, observer: (any ExchangeObserver)?,
+        _ head: RequestHead, encoded bytes: [UInt8], content: OutgoingContent, observer: (any ExchangeObserver)?,
         mayUpgrade: Bool, client: any ExchangeClient, on connection: HTTPConnection
     ) {
         self.client = client
@@ -88,8 +87,8 @@ final class Exchange {
         parser = ResponseHeadParser(limits: limits)
         method = head.method
         requestFields = head.fields
-        let asksFirst = body.length != 0 && head.fields.hasToken("100-continue", in: .expect)
-        output = OutgoingMessage(head: bytes, body: body, asksFirst: asksFirst)
+        let asksFirst = content.length != 0 && head.fields.hasToken("100-continue", in: .expect)
+        output = OutgoingMessage(head: bytes, content: content, asksFirst: asksFirst)
         if output.isFed { output.whenSupplied { [weak connection] in connection?.flush() } }
         if asksFirst {
             continueTimer = connection.clock.schedule(after: Self.continueLimit) { [weak self, weak connection] in

@@ -99,16 +99,16 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     ///
     /// - Parameters:
     ///   - head: The request's head; its encoding is `bytes`.
-    ///   - body: What follows the head. If the head has `Expect: 100-continue` it waits for the server's response to
+    ///   - content: What follows the head. If the head has `Expect: 100-continue` it waits for the server's response to
     ///     that, though not for ever.
     ///   - observer: Watches how it goes.
     ///   - mayUpgrade: 101, and success of a CONNECT, take the connection out of the pool for the client.
     func start(
-        _ head: RequestHead, encoded bytes: [UInt8], body: OutgoingBody, observer: (any ExchangeObserver)? = nil,
+        _ head: RequestHead, encoded bytes: [UInt8], content: OutgoingContent, observer: (any ExchangeObserver)? = nil,
         mayUpgrade: Bool = false, client: any ExchangeClient
     ) {
         exchange = Exchange(
-            head, encoded: bytes, body: body, observer: observer, mayUpgrade: mayUpgrade, client: client, on: self)
+            head, encoded: bytes, content: content, observer: observer, mayUpgrade: mayUpgrade, client: client, on: self)
         flush()
     }
 

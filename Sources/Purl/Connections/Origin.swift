@@ -1,4 +1,4 @@
-import Foundation
+internal import PurlHTTP
 internal import PurlIO
 
 /// A URL's scheme, host and port: what one server answers for (RFC 9110 §4.3.1).
@@ -17,11 +17,11 @@ struct Origin: Hashable, Sendable {
         self.endpoint = endpoint
     }
 
-    /// The origin of a URL of any scheme. Where the URL has no authority, the host is empty.
+    /// The origin of a URL of any scheme, from its text. Where it has no authority, the host is empty.
     ///
     /// - Returns: `nil` when the URL has no scheme, or its authority cannot be read.
-    init?(_ url: URL) {
-        guard let parts = URLParts(url.absoluteString) else { return nil }
+    init?(_ text: String) {
+        guard let parts = URLParts(text) else { return nil }
         scheme = parts.scheme
         isSecure = Self.isSecure(scheme)
         if scheme == Self.localScheme {
@@ -47,15 +47,6 @@ struct Origin: Hashable, Sendable {
 
     /// The ports of schemes that have one of their own.
     static let defaultPorts: [String: UInt16] = ["http": 80, "ws": 80, "https": 443, "wss": 443]
-}
-
-extension URL {
-    /// Whether both URLs have the same scheme, host and port, written or not. Credentials go from one to the other then,
-    /// and only then.
-    func isSameOrigin(as other: URL) -> Bool {
-        guard let origin = Origin(self) else { return false }
-        return origin == Origin(other)
-    }
 }
 
 /// The parts of a URL's text (RFC 3986 §3), by their positions. The text is ASCII, and is read once a request: bytes are
@@ -106,7 +97,7 @@ struct URLParts {
     /// which no such socket has. A colon of the path is percent-encoded.
     var socketPath: String? {
         guard let authority, text.utf8.span.position(of: ":", in: authority) == nil,
-            let path = Self.part(text, authority).removingPercentEncoding, path.hasPrefix("/")
+            let path = Self.part(text, authority).percentDecoded, path.hasPrefix("/")
         else { return nil }
         return path
     }
@@ -134,7 +125,7 @@ struct URLParts {
         }
         // A scope is written "%25eth0" in a URL (RFC 6874).
         guard bytes.position(of: "%", in: host) != nil else { return (Self.part(text, host), port) }
-        return Self.part(text, host).removingPercentEncoding.map { ($0, port) }
+        return Self.part(text, host).percentDecoded.map { ($0, port) }
     }
 
     /// The path and query of a text that begins like another URL, up to that URL's path; `nil` when it does not, or

@@ -1,14 +1,8 @@
-import Foundation
 internal import PurlIO
 
 /// A request on its way out: what the transport has not taken yet.
 @NetworkActor
 struct OutgoingMessage {
-    private enum Content {
-        case whole(Data)
-        case fed(BodyFeed)
-    }
-
     /// Why there is more to send and the transport is not what it waits for.
     private enum Pause {
         /// The server has not asked for the body yet (RFC 9110 §10.1.1).
@@ -21,7 +15,7 @@ struct OutgoingMessage {
     private(set) var headSent = 0
     /// Bytes that the transport has taken after the head, chunk framing included.
     private(set) var bodySent: Int64 = 0
-    private var content = Content.whole(Data())
+    private var content: OutgoingContent
     /// How much of the data, or of the feed's piece, has been sent.
     private var contentSent = 0
     private var piece = BodyPiece()
@@ -33,20 +27,9 @@ struct OutgoingMessage {
     private var ceiling = Int64.max
 
     /// - Parameter asksFirst: The body waits for ``startBody()``.
-    init(head: [UInt8], body: OutgoingBody, asksFirst: Bool) {
+    init(head: [UInt8], content: OutgoingContent, asksFirst: Bool) {
         self.head = head
-        switch body {
-        case .none:
-            break
-        case .data(let data):
-            content = .whole(data)
-        case .file(let file):
-            content = .fed(BodyFeed(QueueReader(FileSource(file))))
-        case .stream(let stream, let length):
-            content = .fed(BodyFeed(QueueReader(StreamSource(stream, length: length)), willBegin: stream.take))
-        case .sequence(let sequence, let length):
-            content = .fed(BodyFeed(SequenceReader(sequence, length: length), willBegin: sequence.take))
-        }
+        self.content = content
         if asksFirst { pause = .forContinue }
     }
 
@@ -58,7 +41,7 @@ struct OutgoingMessage {
 
     /// Calls `action` whenever there is something to send after there was nothing; never within a call.
     func whenSupplied(_ action: @escaping () -> Void) {
-        if case .fed(let feed) = content { feed.whenSupplied(action) }
+        if case .fed(let feed, _) = content { feed.whenSupplied(action) }
     }
 
     /// All of it went out.
@@ -72,7 +55,7 @@ struct OutgoingMessage {
 
     /// Nothing can be sent before the body's source has brought more.
     var awaitsContent: Bool {
-        guard case .forContent = pause, case .fed(let feed) = content else { return false }
+        guard case .forContent = pause, case .fed(let feed, _) = content else { return false }
         return !feed.hasSupply
     }
 
@@ -84,7 +67,8 @@ struct OutgoingMessage {
 
     private var isContentSent: Bool {
         switch content {
-        case .whole(let data): contentSent == data.count
+        case .none: true
+        case .whole(let content): contentSent == content.count
         case .fed: piece.isLast && contentSent == piece.length
         }
     }
@@ -107,8 +91,8 @@ struct OutgoingMessage {
         guard !isSent else { return }
         isStopped = true
         pause = nil
-        if case .fed(let feed) = content { feed.close() }
-        content = .whole(Data())
+        if case .fed(let feed, _) = content { feed.close() }
+        content = .none
         piece = BodyPiece()
     }
 
@@ -118,8 +102,8 @@ struct OutgoingMessage {
         let (ceiling, overflow) = bytesSent.addingReportingOverflow(Int64(limit))
         self.ceiling = overflow ? .max : ceiling
         // A small body travels with its head, so that it costs no segment and no system call of its own.
-        if headSent == 0, pause == nil, case .whole(let data) = content, !data.isEmpty, data.count <= 16_384 {
-            return try sendTogether(data, through: transport)
+        if headSent == 0, pause == nil, case .whole(let stored) = content, 1...16_384 ~= stored.count {
+            return try sendTogether(stored, through: transport)
         }
         while headSent < head.count {
             let count = try head.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
@@ -130,17 +114,20 @@ struct OutgoingMessage {
         }
         if awaitsContinue { return 0 }
         switch content {
-        case .whole(let data): return try send(data, through: transport)
-        case .fed(let feed): return try sendPieces(of: feed, through: transport)
+        case .none: return 0
+        case .whole(let stored): return try send(stored, through: transport)
+        case .fed(let feed, _): return try sendPieces(of: feed, through: transport)
         }
     }
 
-    private mutating func sendTogether(_ data: Data, through transport: any LoopTransport) throws(SystemError) -> Int {
-        let length = min(data.count, allowance - head.count)
+    private mutating func sendTogether(
+        _ stored: any StoredContent, through transport: any LoopTransport
+    ) throws(SystemError) -> Int {
+        let length = min(stored.count, allowance - head.count)
         let count = try head.span.bytes.withUnsafeBytes { head throws(SystemError) in
             guard length > 0 else { return try put(head, from: 0, into: transport) }
-            return try data.bytes.withUnsafeBytes { data throws(SystemError) in
-                try transport.send(head, UnsafeRawBufferPointer(rebasing: data[..<length]))
+            return try stored.withBytes { bytes throws(SystemError) in
+                try transport.send(head, UnsafeRawBufferPointer(rebasing: bytes[..<length]))
             }
         }
         headSent = min(count, head.count)
@@ -149,10 +136,12 @@ struct OutgoingMessage {
         return contentSent
     }
 
-    private mutating func send(_ data: Data, through transport: any LoopTransport) throws(SystemError) -> Int {
+    private mutating func send(
+        _ stored: any StoredContent, through transport: any LoopTransport
+    ) throws(SystemError) -> Int {
         let before = contentSent
-        while contentSent < data.count {
-            let count = try data.bytes.withUnsafeBytes { bytes throws(SystemError) in
+        while contentSent < stored.count {
+            let count = try stored.withBytes { bytes throws(SystemError) in
                 try put(bytes, from: contentSent, into: transport)
             }
             guard count > 0 else { break }

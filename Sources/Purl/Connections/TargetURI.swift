@@ -1,4 +1,3 @@
-import Foundation
 internal import PurlIO
 
 /// A request's target URI (RFC 9110 §7.1) as it goes onto the wire: the server, the request target and the `Host` field.
@@ -26,9 +25,7 @@ struct TargetURI: Sendable {
     }
 
     /// - Parameter known: The target URI of another request. A URL that begins in the same way has the same origin.
-    init(_ url: URL?, like known: TargetURI? = nil) throws(Refusal) {
-        guard let url else { throw .noURL }
-        let text = url.absoluteString
+    init(_ text: String, like known: TargetURI? = nil) throws(Refusal) {
         if let known, let originForm = URLParts.originForm(of: text, after: known.beginning) {
             (origin, hostField, beginning) = (known.origin, known.hostField, known.beginning)
             self.originForm = originForm

@@ -1,4 +1,3 @@
-import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
@@ -18,6 +17,15 @@ struct SOCKSDialler: Dialler {
     ) -> any Dial {
         SOCKSDial(to: endpoint, through: proxy, base, purpose, completion)
     }
+}
+
+/// A SOCKS proxy has made no connection to a server.
+struct SOCKSRefusal: Error, CustomStringConvertible {
+    let proxy: Endpoint
+    let server: Endpoint
+    let failure: SOCKSFailure
+
+    var description: String { "The SOCKS proxy “\(proxy)” made no connection to “\(server)”: \(failure)." }
 }
 
 /// One connection through a SOCKS proxy: the proxy is connected to, and asked for one to the server.
@@ -141,11 +149,8 @@ private final class SOCKSDial: Dial, TransportHandler {
 
     private func fail(_ failure: SOCKSFailure) {
         transport?.close()
-        let error = URLError(
-            .cannotConnectToHost,
-            reason: "The SOCKS proxy “\(proxy.endpoint)” made no connection to “\(endpoint)”: \(failure).",
-            userInfo: [NSUnderlyingErrorKey: failure])
-        finish(.failure(.connector(ThrownError(error))))
+        let refusal = SOCKSRefusal(proxy: proxy.endpoint, server: endpoint, failure: failure)
+        finish(.failure(.connector(ThrownError(refusal))))
     }
 
     private func finish(_ result: Result<any LoopTransport, DialError>) {

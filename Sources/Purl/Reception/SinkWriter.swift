@@ -60,10 +60,10 @@ final class SinkWriter: Sendable {
 
     /// Whether the disk has kept what was synchronised. The system tells only once of bytes that it has lost.
     private enum DiskState {
-        case sound(safe: SafeBytes?)
-        case failed(safe: SafeBytes?)
+        case sound(safe: DigestedBytes?)
+        case failed(safe: DigestedBytes?)
 
-        var safe: SafeBytes? {
+        var safe: DigestedBytes? {
             switch self {
             case .sound(let safe), .failed(let safe): safe
             }
@@ -192,7 +192,7 @@ final class SinkWriter: Sendable {
                     try reserve(upTo: template.total)
                 case .continuing(let found):
                     endCheckpoints()
-                    let safe = found.safe ?? SafeBytes(count: found.bytesReceived, tailDigest: found.tailDigest)
+                    let safe = found.safe ?? DigestedBytes(count: found.bytesReceived, tailDigest: found.tailDigest)
                     state.withLock { state in
                         state.template = template
                         state.disk = .sound(safe: safe)
@@ -353,7 +353,7 @@ final class SinkWriter: Sendable {
         try whileCurrent(period) {
             try write(resume)
             state.withLock {
-                $0.disk = .sound(safe: SafeBytes(count: resume.bytesReceived, tailDigest: resume.tailDigest))
+                $0.disk = .sound(safe: DigestedBytes(count: resume.bytesReceived, tailDigest: resume.tailDigest))
             }
         }
         guard case .sinkRecord = checkpointPlace else { return }

@@ -8,8 +8,6 @@ internal import PurlHTTP
 struct ResumeData: Codable, Sendable, Equatable {
     /// The format written here. Others are refused.
     static let currentVersion = 1
-    /// How many of the last bytes are digested.
-    static let tailLength: Int64 = 65_536
     /// Blobs beyond this size are not read.
     static let maximumSize = 1 << 20
     /// Greater lengths are neither written nor read: no file has them, and sums of two of these fit in 64 bits.
@@ -35,7 +33,7 @@ struct ResumeData: Codable, Sendable, Equatable {
     /// The boot in which the bytes were written; absent where it is unknown, and in what earlier versions wrote.
     var boot: String?
     /// The bytes that have reached the disk; absent when these are all of ``bytesReceived``.
-    var safe: SafeBytes?
+    var safe: DigestedBytes?
 
     /// Why a blob is refused.
     struct Refusal: Error, Equatable, CustomStringConvertible {
@@ -65,7 +63,7 @@ struct ResumeData: Codable, Sendable, Equatable {
     init(
         originalRequest: StoredRequest, currentRequest: StoredRequest, partialName: String, bytesReceived: Int64,
         totalBytes: Int64?, validator: String?, tailDigest: String, state: WritingState? = nil, boot: String? = nil,
-        safe: SafeBytes? = nil
+        safe: DigestedBytes? = nil
     ) {
         self.originalRequest = originalRequest
         self.currentRequest = currentRequest
@@ -234,13 +232,13 @@ struct ResumeTemplate: Sendable {
     }
 
     /// The resume data for the bytes that have reached the disk, without those that followed.
-    func resumeData(for sink: any BodySink, safe: SafeBytes) -> ResumeData? {
+    func resumeData(for sink: any BodySink, safe: DigestedBytes) -> ResumeData? {
         guard safe.count > 0, validator != nil || safe.count == total else { return nil }
         return resumeData(for: sink, .stopped, length: safe.count, tailDigest: safe.tailDigest, safe: nil)
     }
 
     private func resumeData(
-        for sink: any BodySink, _ state: ResumeData.WritingState, length: Int64, tailDigest: String, safe: SafeBytes?
+        for sink: any BodySink, _ state: ResumeData.WritingState, length: Int64, tailDigest: String, safe: DigestedBytes?
     ) -> ResumeData {
         ResumeData(
             originalRequest: StoredRequest(originalRequest), currentRequest: StoredRequest(currentRequest),
@@ -263,7 +261,7 @@ struct ResumeTemplate: Sendable {
 extension BodySink {
     /// SHA-256 of the 64 KiB before `end`, hexadecimal.
     func tailDigest(endingAt end: Int64) throws -> String {
-        try bytes(in: ResumeData.tail(endingAt: end)).sha256
+        try bytes(in: DigestedBytes.tail(endingAt: end)).sha256
     }
 }
 

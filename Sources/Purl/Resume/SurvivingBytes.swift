@@ -1,12 +1,7 @@
 import Foundation
 
-/// The bytes of a file that a power loss leaves.
-struct SafeBytes: Codable, Sendable, Equatable {
-    var count: Int64
-    /// SHA-256 of the last 64 KiB of them, hexadecimal.
-    var tailDigest: String
-
-    static let nothing = SafeBytes(count: 0, tailDigest: Data().sha256)
+extension DigestedBytes {
+    static let nothing = DigestedBytes(count: 0, tailDigest: Data().sha256)
 }
 
 extension ResumeData {
@@ -26,7 +21,7 @@ extension ResumeData {
         }
 
         /// These have to be in the file, and their last ones to have this digest.
-        var verified: SafeBytes
+        var verified: DigestedBytes
         var rest: Rest
     }
 
@@ -38,7 +33,7 @@ extension ResumeData {
     ///
     /// - Parameter current: The current boot; `nil` where it is unknown, and counts as another one.
     func claim(inBoot current: String?) -> Claim {
-        let recorded = SafeBytes(count: bytesReceived, tailDigest: tailDigest)
+        let recorded = DigestedBytes(count: bytesReceived, tailDigest: tailDigest)
         guard let boot, boot == current else { return Claim(verified: safe ?? recorded, rest: .isCut) }
         return Claim(verified: recorded, rest: state == .writing ? .counts : .isCut)
     }
@@ -56,7 +51,7 @@ extension ResumeData {
         let verified = claim.verified
         guard length >= verified.count else { return nil }
         if verified.count > 0 {
-            let digest = try read(Self.tail(endingAt: verified.count)).sha256
+            let digest = try read(DigestedBytes.tail(endingAt: verified.count)).sha256
             guard digest == verified.tailDigest.lowercased() else { return nil }
         }
         let count =
@@ -67,11 +62,6 @@ extension ResumeData {
             }
         // Without a validator only the whole is of use.
         return validator != nil || count == totalBytes ? count : 0
-    }
-
-    /// The offsets whose bytes are digested.
-    static func tail(endingAt end: Int64) -> Range<Int64> {
-        max(0, end - tailLength)..<end
     }
 
     /// This data for the bytes of `sink` that count now; `nil` when none do. What lies beyond them is cut off.
@@ -88,7 +78,7 @@ extension ResumeData {
         settled.boot = boot
         settled.bytesReceived = count
         settled.tailDigest = count == verified.count ? verified.tailDigest : try sink.tailDigest(endingAt: count)
-        let safe = safe ?? SafeBytes(count: bytesReceived, tailDigest: tailDigest)
+        let safe = safe ?? DigestedBytes(count: bytesReceived, tailDigest: tailDigest)
         settled.safe = safe.count < count ? safe : nil
         return settled
     }

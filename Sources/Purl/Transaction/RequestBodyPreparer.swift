@@ -30,7 +30,10 @@ struct RequestBodyPreparer {
             return .data(data)
         case .file(let url):
             Worker.shared.run(on: .files) {
-                Result { () throws(BodyFailure) in OutgoingBody.file(try UploadFile(at: url)) }
+                Result { () throws(BodyFailure) in
+                    guard url.isFileURL else { throw .notAFile("\(url)") }
+                    return OutgoingBody.file(try UploadFile(at: url.path))
+                }
             } then: { [weak transaction] result in
                 transaction?.takeBody(result)
             }
@@ -60,7 +63,7 @@ struct RequestBodyPreparer {
         case .file(let url):
             guard let sent else { return prepare(whole, for: transaction) }
             Worker.shared.run(on: .files) {
-                Result { () throws(BodyFailure) in OutgoingBody.file(try UploadFile(part, ofFileAt: url, sent: sent)) }
+                Result { () throws(BodyFailure) in OutgoingBody.file(try UploadFile(part, ofFileAt: url.path, sent: sent)) }
             } then: { [weak transaction] result in
                 transaction?.takeBody(result)
             }

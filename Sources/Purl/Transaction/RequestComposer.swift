@@ -86,7 +86,7 @@ struct RequestComposer {
         switch body {
         case .none: break
         case .data(let data): shown.httpBody = data
-        case .file(let file): shown.httpBodyStream = InputStream(url: file.url)
+        case .file(let file): shown.httpBodyStream = InputStream(fileAtPath: file.path)
         case .stream(let stream, _): shown.httpBodyStream = stream.stream
         case .sequence(let sequence, _): shown.httpBodyStream = SequenceStream(sequence)
         }

@@ -236,7 +236,8 @@ final class Transaction: ExchangeClient {
 
     private func findTarget() -> TargetURI? {
         do throws(TargetURI.Refusal) {
-            let target = try session.pool.target(of: request.url)
+            guard let url = request.url else { throw .noURL }
+            let target = try session.pool.target(of: url.absoluteString)
             guard transfer.purpose.accepts(target.origin) else { throw .wrongTask(target.origin.scheme) }
             if target.origin.isSecure, session.tls == nil { throw .secureScheme(target.origin.scheme) }
             if isUpgraded { task.setCurrentRequest(request) }
@@ -481,7 +482,7 @@ final class Transaction: ExchangeClient {
         metrics?.markRequestStart(on: connection, fields: head.fields)
         let trace = calls.trace?.exchange(head, byteCount: bytes.count, body, to: request.url, on: connection)
         connection.start(
-            head, encoded: bytes, body: body, observer: ObserverPair.of(metrics, trace), mayUpgrade: mayUpgrade,
+            head, encoded: bytes, content: body.content, observer: ObserverPair.of(metrics, trace), mayUpgrade: mayUpgrade,
             client: self)
     }
 
@@ -554,7 +555,7 @@ final class Transaction: ExchangeClient {
     /// The fields that the request would be sent with. Credentials of a challenge are not among them: a response that
     /// depends on them is not found in the cache.
     var fieldsToSend: HeaderFields {
-        guard let target = try? session.pool.target(of: request.url) else {
+        guard let url = request.url, let target = try? session.pool.target(of: url.absoluteString) else {
             return request.ownFields
         }
         return composer(with: cookies).head(at: target, framing: .none).fields

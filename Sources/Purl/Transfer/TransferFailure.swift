@@ -320,7 +320,7 @@ enum TransferFailure: Error {
 
     /// What a connector or a resolver has thrown: a `URLError` as it is, with a sentence where it has none.
     private static func explain(_ thrown: ThrownError, _ code: URLError.Code, _ failure: String) -> Explanation {
-        guard let error = thrown.error as? URLError else {
+        guard let error = thrown.shown as? URLError else {
             return (code, "\(failure): \(thrown.error.reason).", thrown)
         }
         let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error
@@ -329,7 +329,7 @@ enum TransferFailure: Error {
     }
 
     private static func explain(_ failure: BodyFailure) -> Explanation {
-        (failure.code, "\(failure)", failure.underlying)
+        (failure.code, failure.sentence, failure.underlying)
     }
 
     private static func explain(_ failure: ExchangeFailure) -> Explanation {

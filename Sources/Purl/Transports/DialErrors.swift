@@ -24,11 +24,20 @@ extension SocketOptions {
     }
 }
 
+extension ThrownError {
+    /// The error as users see it.
+    var shown: any Error {
+        guard let refusal = error as? SOCKSRefusal else { return error }
+        return URLError(
+            .cannotConnectToHost, reason: refusal.description, userInfo: [NSUnderlyingErrorKey: refusal.failure])
+    }
+}
+
 extension DialError {
     /// What a connector or a resolver of the program's has thrown.
     var thrown: (any Error)? {
         switch self {
-        case .resolve(.thrown(_, let thrown)), .connector(let thrown): thrown.error
+        case .resolve(.thrown(_, let thrown)), .connector(let thrown): thrown.shown
         case .resolve(.noSuchName), .resolve(.failed), .resolve(.notAnAddress), .connect, .unusable: nil
         }
     }
@@ -65,8 +74,8 @@ extension Error {
     /// system call's error is underneath, which decides then; that of an unknown error is taken for one that stays.
     fileprivate var isTransient: Bool {
         if let code = systemCode { return DialError.passingCodes.contains(code) }
+        if let refusal = self as? SOCKSRefusal { return refusal.failure.mayPass }
         guard let error = self as? URLError else { return false }
-        if let failure = error.userInfo[NSUnderlyingErrorKey] as? SOCKSFailure { return failure.mayPass }
         switch error.code {
         case .notConnectedToInternet, .networkConnectionLost, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost,
             .timedOut, .internationalRoamingOff, .callIsActive, .dataNotAllowed:

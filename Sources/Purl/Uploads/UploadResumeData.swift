@@ -53,7 +53,7 @@ struct UploadResumeData: Codable, Sendable, Equatable {
     func digested(upTo sent: Int64) -> UploadResumeData {
         guard case .file(let path, let file) = content else { return self }
         var digested = self
-        digested.content = .file(path: path, file.digested(upTo: sent, at: URL(fileURLWithPath: path)))
+        digested.content = .file(path: path, file.digested(upTo: sent, at: path))
         return digested
     }
 

@@ -19,7 +19,7 @@ struct WriteOrderTests {
     }
 
     /// What the resume data claims after a power loss.
-    private func safe(_ resume: ResumeData) -> SafeBytes { resume.claim(inBoot: "another").verified }
+    private func safe(_ resume: ResumeData) -> DigestedBytes { resume.claim(inBoot: "another").verified }
 
     @Test("Bytes are synchronised before the journal claims them", arguments: RecordedDownload.Story.allCases)
     func bytes(_ story: RecordedDownload.Story) async throws {

@@ -69,7 +69,7 @@ struct SurvivingBytesTests {
         return ResumeData(
             originalRequest: request, currentRequest: request, partialName: "file", bytesReceived: Int64(recorded),
             totalBytes: 5000, validator: validator, tailDigest: content.prefix(recorded).sha256, state: state,
-            boot: boot, safe: safe.map { SafeBytes(count: $0, tailDigest: content.prefix(Int($0)).sha256) })
+            boot: boot, safe: safe.map { DigestedBytes(count: $0, tailDigest: content.prefix(Int($0)).sha256) })
     }
 
     private static func count(_ resume: ResumeData, _ file: Data) -> Int64? {
@@ -119,7 +119,7 @@ struct SurvivingBytesTests {
         #expect(throws: ResumeData.Refusal.self) { try ResumeData(decoding: resume.encoded()) }
         resume.safe?.count = -1
         #expect(throws: ResumeData.Refusal.self) { try ResumeData(decoding: resume.encoded()) }
-        resume.safe = SafeBytes(count: 400, tailDigest: "no digest")
+        resume.safe = DigestedBytes(count: 400, tailDigest: "no digest")
         #expect(throws: ResumeData.Refusal.self) { try ResumeData(decoding: resume.encoded()) }
     }
 }
