@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 internal import PurlHTTP
 internal import PurlIO
 import Synchronization

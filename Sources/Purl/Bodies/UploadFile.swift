@@ -25,7 +25,8 @@ struct UploadFile: Sendable {
     init(_ part: UploadPart, ofFileAt path: String, sent: SentFile) throws(BodyFailure) {
         if let change = try sent.change(to: OpenUpload(at: path)) { throw .fileReplaced(path, change) }
         self.init(
-            path: path, offset: part.offset, length: (part.end ?? sent.length) - part.offset, state: sent, continues: true
+            path: path, offset: part.offset, length: (part.end ?? sent.length) - part.offset, state: sent,
+            continues: true
         )
     }
 

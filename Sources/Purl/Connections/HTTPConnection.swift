@@ -108,7 +108,8 @@ final class HTTPConnection: ResponseSource, TransportHandler {
         mayUpgrade: Bool = false, client: any ExchangeClient
     ) {
         exchange = Exchange(
-            head, encoded: bytes, content: content, observer: observer, mayUpgrade: mayUpgrade, client: client, on: self)
+            head, encoded: bytes, content: content, observer: observer, mayUpgrade: mayUpgrade, client: client, on: self
+        )
         flush()
     }
 

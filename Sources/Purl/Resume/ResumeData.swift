@@ -238,7 +238,8 @@ struct ResumeTemplate: Sendable {
     }
 
     private func resumeData(
-        for sink: any BodySink, _ state: ResumeData.WritingState, length: Int64, tailDigest: String, safe: DigestedBytes?
+        for sink: any BodySink, _ state: ResumeData.WritingState, length: Int64, tailDigest: String,
+        safe: DigestedBytes?
     ) -> ResumeData {
         ResumeData(
             originalRequest: StoredRequest(originalRequest), currentRequest: StoredRequest(currentRequest),

@@ -63,7 +63,9 @@ struct RequestBodyPreparer {
         case .file(let url):
             guard let sent else { return prepare(whole, for: transaction) }
             Worker.shared.run(on: .files) {
-                Result { () throws(BodyFailure) in OutgoingBody.file(try UploadFile(part, ofFileAt: url.path, sent: sent)) }
+                Result { () throws(BodyFailure) in
+                    OutgoingBody.file(try UploadFile(part, ofFileAt: url.path, sent: sent))
+                }
             } then: { [weak transaction] result in
                 transaction?.takeBody(result)
             }

@@ -482,7 +482,8 @@ final class Transaction: ExchangeClient {
         metrics?.markRequestStart(on: connection, fields: head.fields)
         let trace = calls.trace?.exchange(head, byteCount: bytes.count, body, to: request.url, on: connection)
         connection.start(
-            head, encoded: bytes, content: body.content, observer: ObserverPair.of(metrics, trace), mayUpgrade: mayUpgrade,
+            head, encoded: bytes, content: body.content, observer: ObserverPair.of(metrics, trace),
+            mayUpgrade: mayUpgrade,
             client: self)
     }
 
