@@ -250,8 +250,8 @@ struct EarlierAttempts {
     }
 
     private mutating func add(_ parts: PartFiles, _ name: String) {
-        let records = [parts.record, parts.oldRecord].lazy.compactMap { ResumeRecord(contentsOf: $0) }
-        guard let record = records.first else { return }
+        guard let record = ResumeRecord(contentsOf: parts.record) ?? ResumeRecord(contentsOf: parts.oldRecord)
+        else { return }
         let bytes = parts.validRecord?.bytesReceived ?? parts.lengthOfFinishedFile(for: [record.url]) ?? 0
         let key = JoinedBytes.origin(of: record.url).absoluteString
         guard bytes > entries[key]?.bytes ?? 0 else { return }

@@ -197,7 +197,7 @@ struct PartFiles: Equatable {
     func recordOfFinishedFile(for urls: [URL]) -> ResumeRecord? {
         // Beside bytes the record is theirs, and that of the file was set aside.
         let places = length == 0 ? [record, oldRecord] : [oldRecord]
-        return places.lazy.compactMap { ResumeRecord(contentsOf: $0, of: file) }
+        return places.compactMap { ResumeRecord(contentsOf: $0, of: file) }
             .first { $0.isOf(urls) && $0.describesComplete(fileAt: file) }
     }
 
