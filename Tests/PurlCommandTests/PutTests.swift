@@ -21,27 +21,33 @@ struct PutTests {
 
     private var url: URL { server.url("/films/film.bin") }
 
+    /// Runs it to its end.
     private func put(_ options: String...) async throws -> (exitCode: Int32, lines: [String]) {
         try await PurlProcess.run(["put", "film.bin", url.absoluteString] + options, in: folder)
     }
 
     /// Runs it until the target has so many bytes, and waits at the gate.
-    private func putStalled(at offset: Int) async throws -> (process: PurlProcess, gate: Gate) {
+    private func putStalled(
+        _ file: String = "film.bin", at offset: Int, _ options: [String] = []
+    ) async throws -> (process: PurlProcess, gate: Gate) {
         let gate = Gate()
         target.fault(.mishap(.stall(until: gate)), at: .offset(offset))
-        // Unlimited, it could have sent as much before it has read the server's offer, which it interrupts for the record.
-        let options = ["--limit-rate", "10M"]
-        let process = try PurlProcess(["put", "film.bin", url.absoluteString] + options, in: folder)
+        let process = try PurlProcess(["put", file, url.absoluteString] + options, in: folder)
         await gate.reached()
         return (process, gate)
     }
 
-    /// Runs it until the target has so many bytes, then sends a signal.
-    private func put(endedBy signal: Int32, at offset: Int) async throws -> (exitCode: Int32, lines: [String]) {
-        let (process, _) = try await putStalled(at: offset)
-        process.signal(signal)
+    /// Runs it until the target has so many bytes and the record is written, then sends a signal.
+    @discardableResult
+    private func interruptedPut(
+        _ file: String = "film.bin", by signal: Int32 = SIGINT, at offset: Int = 2_500_000, _ options: String...
+    ) async throws -> (exitCode: Int32, lines: [String]) {
+        let (process, _) = try await putStalled(file, at: offset, options + ["-v"])
         var lines: [String] = []
-        for await line in process.lines { lines.append(line) }
+        for await line in process.lines {
+            lines.append(line)
+            if line.hasPrefix("* observeResumeData: saved as ") { process.signal(signal) }
+        }
         return (await process.exitCode, lines)
     }
 
@@ -87,7 +93,7 @@ struct PutTests {
 
     @Test("keeps a record when it ends early, and the same command resumes", arguments: [SIGINT, SIGTERM, SIGKILL])
     func interruption(_ signal: Int32) async throws {
-        let (code, lines) = try await put(endedBy: signal, at: 2_500_000)
+        let (code, lines) = try await interruptedPut(by: signal)
         #expect(code == (signal == SIGKILL ? -SIGKILL : 130))
         #expect(folder.names == ["film.bin", "film.bin.upload"])
         if signal != SIGKILL {
@@ -127,7 +133,7 @@ struct PutTests {
 
     @Test("a file that has changed is uploaded from its beginning")
     func changedFile() async throws {
-        _ = try await put(endedBy: SIGINT, at: 2_500_000)
+        try await interruptedPut()
         let other = GeneratedContent(size: 6_000_000, seed: 2).data
         try other.write(to: folder.file("film.bin"))
         let (code, lines) = try await put()
@@ -139,7 +145,7 @@ struct PutTests {
 
     @Test("starts over when the server no longer has the upload")
     func expiredUpload() async throws {
-        _ = try await put(endedBy: SIGINT, at: 2_500_000)
+        try await interruptedPut()
         target.expire()
         let (code, lines) = try await put()
         #expect(code == 0)
@@ -150,7 +156,7 @@ struct PutTests {
 
     @Test("starts over when the server refuses to append where it has asked for it")
     func refusedAppend() async throws {
-        _ = try await put(endedBy: SIGINT, at: 2_500_000)
+        try await interruptedPut()
         target.fault(.offset(2_500_000), at: .append)
         let (code, lines) = try await put()
         #expect(code == 0)
@@ -161,7 +167,7 @@ struct PutTests {
 
     @Test("a server that is busy when it is asked keeps the upload")
     func busyServer() async throws {
-        _ = try await put(endedBy: SIGINT, at: 2_500_000)
+        try await interruptedPut()
         target.fault(.reply(.status(503)), at: .offsetRetrieval, times: 4)
         let (code, lines) = try await put()
         #expect(code == 1)
@@ -172,14 +178,109 @@ struct PutTests {
         #expect(target.acceptedBytes == Self.content.count)
     }
 
-    @Test("a record is for one URL and method")
-    func otherURL() async throws {
-        _ = try await put(endedBy: SIGINT, at: 2_500_000)
-        let (code, lines) = try await put("-X", "POST")
-        #expect(code == 0)
-        #expect(lines.first == "film.bin: starting over: the record belongs to another URL or method")
-        #expect(target.uploads.last?.content == Self.content)
+    @Test("an upload that is not interrupted is one request, whatever the server would have forgotten")
+    func forgetfulServer() async throws {
+        target.fault(.expiry, at: .offsetRetrieval, times: 100)
+        #expect(try await put().exitCode == 0)
+        #expect(server.requests.map(\.method) == ["PUT"])
+        #expect(target.uploads.map(\.content) == [Self.content])
         #expect(folder.names == ["film.bin"])
+    }
+
+    @Test(
+        "what is to go to another URL, or with another method, is refused, and the record stays",
+        arguments: [["/films/flim.bin"], ["/films/film.bin", "-X", "POST"]])
+    func otherRequest(_ words: [String]) async throws {
+        try await interruptedPut()
+        let count = server.requests.count
+        let words = [server.url(words[0]).absoluteString] + words.dropFirst()
+        let (code, lines) = try await PurlProcess.run(["put", "film.bin"] + words, in: folder)
+        #expect(code == 1)
+        let record = "“film.bin.upload” is the record of an unfinished upload to \(url.absoluteString) (PUT)"
+        #expect(lines == ["purl: \(record). It was left as it is: use --no-resume, or purl clean."])
+        #expect(server.requests.count == count)
+        #expect(try await put().lines.first == "film.bin: resuming at 2.50 MB of 6.00 MB")
+        #expect(target.uploads.map(\.content) == [Self.content])
+    }
+
+    @Test("--no-resume leaves the record of an upload to another URL, and removes one that it has made useless")
+    func noResumeBesideRecord() async throws {
+        try await interruptedPut()
+        let other = server.route("/other.bin", method: "PUT", .status(204)).absoluteString
+        let words = ["put", "film.bin", other, "--no-resume"]
+        #expect(try await PurlProcess.run(words, in: folder).exitCode == 0)
+        #expect(folder.names == ["film.bin", "film.bin.upload"])
+        #expect(try await put("--no-resume").exitCode == 0)
+        #expect(folder.names == ["film.bin"])
+    }
+
+    // MARK: The file of a record
+
+    @Test("a file that was moved with its folder is resumed, and one that has taken its place is another one")
+    func movedFolder() async throws {
+        let (old, new) = (folder.file("backup"), folder.file("backup.1"))
+        try FileManager.default.createDirectory(at: old, withIntermediateDirectories: false)
+        try FileManager.default.moveItem(at: folder.file("film.bin"), to: old.appendingPathComponent("film.bin"))
+        try await interruptedPut("backup/film.bin")
+        try FileManager.default.moveItem(at: old, to: new)
+        try FileManager.default.createDirectory(at: old, withIntermediateDirectories: false)
+        let other = GeneratedContent(size: 6_000_000, seed: 2).data
+        try other.write(to: old.appendingPathComponent("film.bin"))
+        let words = ["put", "backup.1/film.bin", url.absoluteString]
+        let (code, lines) = try await PurlProcess.run(words, in: folder)
+        #expect(code == 0)
+        #expect(lines.first == "film.bin: resuming at 2.50 MB of 6.00 MB")
+        #expect(target.uploads.map(\.content) == [Self.content])
+        #expect(target.acceptedBytes == Self.content.count)
+    }
+
+    @Test("another file of the same name, length and time is uploaded from its beginning")
+    func otherFile() async throws {
+        try await interruptedPut()
+        let other = GeneratedContent(size: 6_000_000, seed: 2).data
+        var times = stat()
+        stat(folder.file("film.bin").path, &times)
+        try other.write(to: folder.file("new"))
+        try #require(rename(folder.file("film.bin").path, folder.file("old").path) == 0)
+        try #require(rename(folder.file("new").path, folder.file("film.bin").path) == 0)
+        #if canImport(Darwin)
+            let exact = [times.st_atimespec, times.st_mtimespec]
+        #else
+            let exact = [times.st_atim, times.st_mtim]
+        #endif
+        try #require(utimensat(AT_FDCWD, folder.file("film.bin").path, exact, 0) == 0)
+        let (code, lines) = try await put()
+        #expect(code == 0)
+        #expect(lines.first == "film.bin: starting over: it is another file of the same name")
+        #expect(target.uploads.last?.content == other)
+    }
+
+    // MARK: Credentials
+
+    @Test("the header fields of the current command count, and no others")
+    func currentFields() async throws {
+        try await interruptedPut(
+            "film.bin", by: SIGINT, at: 2_500_000, "-H", "Authorization: Bearer 1", "-H", "X-Old: 1")
+        #expect(try await put("-H", "Authorization: Bearer 2", "-H", "X-New: 2").exitCode == 0)
+        let requests = server.requests.suffix(2)
+        #expect(requests.map(\.method) == ["HEAD", "PATCH"])
+        #expect(requests.map { $0.fields["Authorization"] } == ["Bearer 2", "Bearer 2"])
+        #expect(requests.map { $0.fields["X-New"] } == ["2", "2"])
+        #expect(requests.map { $0.fields["X-Old"] } == [nil, nil])
+    }
+
+    @Test("401 and 403 leave the record", arguments: [401, 403], [UploadPhase.offsetRetrieval, .append])
+    func denied(_ status: Int, at phase: UploadPhase) async throws {
+        try await interruptedPut()
+        target.fault(.reply(.status(status).field("WWW-Authenticate", "Bearer")), at: phase)
+        let (code, lines) = try await put()
+        #expect(code == 22)
+        #expect(lines.contains { $0.hasPrefix("purl: The server answered \(status) (") })
+        #expect(lines.last?.hasSuffix("the same command resumes the upload") == true)
+        #expect(folder.names == ["film.bin", "film.bin.upload"])
+        #expect(try await put("-H", "Authorization: Bearer 2").exitCode == 0)
+        #expect(target.uploads.map(\.content) == [Self.content])
+        #expect(target.acceptedBytes == Self.content.count)
     }
 
     @Test("--no-resume asks for nothing, keeps no record, and does not touch one")

@@ -295,16 +295,21 @@ final class ResumableUpload {
 
     /// A request to the upload resource: the request that created it, without what describes its content.
     private func request(_ method: String, at url: URL) -> URLRequest {
-        var request = creation.request
+        Self.request(method, at: url, createdBy: creation.request)
+    }
+
+    /// A request to the upload resource that `creation` has created.
+    nonisolated static func request(_ method: String, at url: URL, createdBy creation: URLRequest) -> URLRequest {
+        var request = creation
         if let old = request.url { request = Redirect.request(request, movedFrom: old, to: url) }
         request.httpMethod = method
         request.httpBody = nil
         request.httpBodyStream = nil
-        for field in Self.fieldsOfContent { request.setValue(nil, forHTTPHeaderField: field) }
+        for field in fieldsOfContent { request.setValue(nil, forHTTPHeaderField: field) }
         return request
     }
 
-    private static let fieldsOfContent = [
+    private nonisolated static let fieldsOfContent = [
         "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition",
         "Content-Location", "Content-Digest", "Repr-Digest", "Want-Content-Digest", "Want-Repr-Digest", "Expect",
         "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Transfer-Encoding",

@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 
 /// What the path of `-o` leads to.
 enum OutputPath: Equatable, Sendable {
@@ -80,9 +81,15 @@ enum StreamOutput: Equatable, Sendable {
 /// What is at a path.
 enum FileEntry: Equatable {
     /// The numbers that name a file in its file system.
-    struct Identity: Equatable {
+    struct Identity: Equatable, Codable {
         let device: UInt64
         let number: UInt64
+    }
+
+    /// A moment, since 1970.
+    struct Time: Equatable, Codable {
+        let seconds: Int64
+        let nanoseconds: Int64
     }
 
     /// What is known of a regular file.
@@ -90,6 +97,8 @@ enum FileEntry: Equatable {
         let identity: Identity
         /// In bytes.
         let length: Int64
+        /// When it was last written to.
+        let modified: Time
         /// Whether there are hard links to it.
         let hasOtherNames: Bool
         /// Whether it belongs to this process's user.
@@ -113,12 +122,14 @@ enum FileEntry: Equatable {
         }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
+            let modified = PurlIO.RegularFile.modificationTime(status)
             self = .regular(
                 RegularFile(
                     identity: Identity(
                         device: .init(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino)),
-                    length: Int64(status.st_size), hasOtherNames: status.st_nlink > 1,
-                    isOwn: status.st_uid == geteuid()))
+                    length: Int64(status.st_size),
+                    modified: Time(seconds: modified.seconds, nanoseconds: modified.nanoseconds),
+                    hasOtherNames: status.st_nlink > 1, isOwn: status.st_uid == geteuid()))
         case S_IFDIR: self = .folder
         case S_IFLNK: self = .link
         case S_IFIFO: self = .pipe

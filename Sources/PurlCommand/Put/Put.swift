@@ -43,14 +43,14 @@ struct Put {
 
     private func runUpload() async -> ExitCode {
         do throws(CommandFailure) {
-            let length = try lengthOfFile()
+            let entry = try entry()
             // Two programs would send to the same upload.
             let lock = options.resumes ? try lock() : nil
             defer { withExtendedLifetime(lock) {} }
             let session = URLSession(configuration: configuration)
             defer { session.finishTasksAndInvalidate() }
             return try await FileUpload(
-                options, file, length: length, session: session, output: output, errors: errors
+                options, file, entry, session: session, output: output, errors: errors
             ).run()
         } catch {
             messages.error(error.sentence)
@@ -58,9 +58,9 @@ struct Put {
         }
     }
 
-    private func lengthOfFile() throws(CommandFailure) -> Int64 {
+    private func entry() throws(CommandFailure) -> FileEntry.RegularFile {
         switch FileEntry(at: file, followingLinks: true) {
-        case .regular(let entry): return entry.length
+        case .regular(let entry): return entry
         case .missing: throw CommandFailure("There is no file “\(options.file)”.")
         case .folder, .link, .device, .pipe, .socket:
             throw CommandFailure("“\(options.file)” is not a regular file.")
@@ -90,33 +90,37 @@ struct Put {
 
 /// The upload of one file, in as many attempts as needed and allowed.
 private struct FileUpload {
-    /// A smaller file is sent again rather than interrupted for a record.
-    private static let smallestRecorded: Int64 = 4 << 20
     private static let maximumRestarts = 3
 
     private let options: PutOptions
     private let file: URL
-    private let length: Int64
+    /// What the file is.
+    private let entry: FileEntry.RegularFile
     private let session: URLSession
     private let output: Console
     private let messages: MessagePrinter
     private let display: ProgressDisplay
     private let trace: Trace
+    /// `nil` with `--no-resume`.
+    private let recordKeeper: UploadRecordKeeper?
 
     init(
-        _ options: PutOptions, _ file: URL, length: Int64, session: URLSession, output: Console, errors: Console
+        _ options: PutOptions, _ file: URL, _ entry: FileEntry.RegularFile, session: URLSession, output: Console,
+        errors: Console
     ) {
         self.options = options
         self.file = file
-        self.length = length
+        self.entry = entry
         self.session = session
         self.output = output
         messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
         display = ProgressDisplay(errors)
         trace = Trace(console: options.verbosity == .verbose ? errors : nil, name: "")
+        recordKeeper = options.resumes ? UploadRecordKeeper(of: file, to: options, messages, trace) : nil
     }
 
     private var name: String { file.lastPathComponent }
+    private var length: Int64 { entry.length }
 
     /// What is known of the upload between two attempts.
     private struct Progress {
@@ -135,12 +139,7 @@ private struct FileUpload {
             let report = await attempt(progress)
             progress.start = progress.start ?? report.start
             progress.resumeData = report.resumeData ?? (report.leavesUploadAlone ? progress.resumeData : nil)
-            if let data = progress.resumeData {
-                keep(data)
-            } else {
-                UploadRecord.remove(for: file)
-            }
-            if report.isToBeRecorded, report.error != nil, report.resumeData != nil, !Task.isCancelled { continue }
+            recordKeeper?.update(progress.resumeData)
             if isLost(report), progress.restarts < Self.maximumRestarts {
                 progress.restarts += 1
                 progress.start = nil
@@ -153,7 +152,8 @@ private struct FileUpload {
             }
             await display.stop()
             if report.error != nil {
-                return conclude(Task.isCancelled ? .interrupted : .failure, report, progress)
+                let code: ExitCode = Task.isCancelled ? .interrupted : report.isDenied ? .httpError : .failure
+                return conclude(code, report, progress)
             }
             guard let response = report.response, response.statusCode < 400 else {
                 return conclude(.httpError, report, progress)
@@ -163,22 +163,22 @@ private struct FileUpload {
         }
     }
 
-    /// The resume data of an earlier command; `nil` when this one starts at the beginning.
+    /// The resume data of an earlier command; `nil` when this one starts at the beginning. Throws for a record of another
+    /// upload, which stays.
     private func recordedData() throws(CommandFailure) -> Data? {
-        guard options.resumes else { return nil }
-        guard let record = try UploadRecord(for: file) else { return nil }
-        if record.isOf(options.url, options.method) { return record.resumeData }
-        messages.info("\(name): starting over: the record belongs to another URL or method")
-        return nil
-    }
-
-    private func keep(_ data: Data) {
-        guard options.resumes else { return }
-        do throws(CommandFailure) {
-            try UploadRecord(url: options.url, method: options.method, resumeData: data).save(for: file)
-        } catch {
-            messages.info("\(error.sentence) The upload cannot be resumed by another command.")
+        guard options.resumes, let record = try UploadRecord(for: file) else { return nil }
+        guard record.isOf(options.url, options.method) else {
+            throw CommandFailure(
+                "“\(UploadRecord.place(for: file).lastPathComponent)” is the record of an unfinished upload to"
+                    + " \(record.shownURL) (\(record.method)). It was left as it is: use --no-resume, or purl clean.")
         }
+        if let difference = record.difference(to: entry) {
+            messages.info("\(name): starting over: \(difference)")
+            return nil
+        }
+        let data = UploadResumeRecord(record.resumeData)?.resumeData(for: request, from: file)
+        if data == nil { messages.info("\(name): starting over: the record cannot be used") }
+        return data
     }
 
     // MARK: Attempts
@@ -186,15 +186,13 @@ private struct FileUpload {
     private func attempt(_ progress: Progress) async -> UploadAttempt.Report {
         let isFirst = progress.start == nil
         let source = progress.resumeData.map { UploadAttempt.Source.resumeData($0) } ?? .file(request, file)
-        let attempt = UploadAttempt(
-            source,
-            recordsWhenOffered: options.resumes && progress.resumeData == nil && length >= Self.smallestRecorded,
-            trace: trace
-        ) { task, offset in
+        let attempt = UploadAttempt(source, trace: trace) { task, offset in
             if isFirst { announce(offset) }
             if options.verbosity != .quiet { display.show(task, name: name) }
         } onRestart: { reason in
             messages.info("\(name): starting over: \((reason as NSError).reason)")
+        } onRecord: { [recordKeeper] data in
+            recordKeeper?.update(data)
         } onBody: { data in
             output.write(data)
         }
@@ -258,6 +256,10 @@ private struct FileUpload {
     // MARK: End
 
     private func finish(_ response: HTTPURLResponse, _ progress: Progress, elapsed: Duration) {
+        // What an earlier command has begun there is out of date, unless another one continues it now.
+        if !options.resumes, let lock = try? FileLock(file.resolvingSymlinksInPath()) {
+            withExtendedLifetime(lock) { UploadRecord.remove(for: file, of: options.url, options.method) }
+        }
         let amount = BatchText.amount(length, new: length - (progress.start ?? 0), in: elapsed)
         messages.info("\(name): complete, \(amount); the server answered \(Self.describe(response.statusCode))")
     }
@@ -284,7 +286,7 @@ private struct FileUpload {
     }
 
     private func sentence(_ report: UploadAttempt.Report) -> String {
-        if let error = report.error { return error.failureSentence }
+        if let error = report.error, !report.isDenied { return error.failureSentence }
         return "The server answered \(Self.describe(report.response?.statusCode ?? 0))."
     }
 

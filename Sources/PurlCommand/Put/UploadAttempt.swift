@@ -24,49 +24,54 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
         var resumeData: Data?
         /// Whether the server has offered to resume the upload, in this attempt or an earlier one.
         var wasOffered = false
-        /// The attempt ended because the server can resume it from now on, and the next one begins with the resume data.
-        var isToBeRecorded = false
 
-        /// Whether a failed attempt leaves the server with what it had: it was not reached, or is busy.
+        /// Whether a failed attempt leaves the server with what it had: it was not reached, is busy, or asks for other
+        /// credentials.
         var leavesUploadAlone: Bool {
+            if isDenied { return true }
             guard error != nil else { return false }
             guard let status = response?.statusCode else { return true }
             return status >= 500 || status == 408 || status == 429
+        }
+
+        /// Whether the server, or a proxy, has refused the command's credentials.
+        var isDenied: Bool {
+            response.map { [401, 403, 407].contains($0.statusCode) } ?? false
         }
     }
 
     private struct State {
         var report: Report
         var completion: CheckedContinuation<Report, Never>?
-        /// A cancellation waits for the resume data.
-        var isCancelled = false
     }
 
     private static let longestExplanation = 2000
 
     private let source: Source
-    private let recordsWhenOffered: Bool
     private let trace: Trace
     private let onStart: @Sendable (URLSessionTask, _ offset: Int64) -> Void
     private let onRestart: @Sendable (any Error) -> Void
+    private let onRecord: @Sendable (Data?) -> Void
     private let onBody: @Sendable (Data) -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - recordsWhenOffered: Ends the attempt with resume data as soon as the server offers to resume it.
     ///   - onStart: Called with the first bytes that are sent, and where in the file they are.
     ///   - onRestart: Called when the upload starts over because the file has changed.
+    ///   - onRecord: Called with what it takes to resume the upload, whenever that changes while it runs; with `nil` when it
+    ///     cannot be resumed any more.
     ///   - onBody: Called with the response's body.
     init(
-        _ source: Source, recordsWhenOffered: Bool, trace: Trace,
+        _ source: Source, trace: Trace,
         onStart: @escaping @Sendable (URLSessionTask, _ offset: Int64) -> Void,
-        onRestart: @escaping @Sendable (any Error) -> Void, onBody: @escaping @Sendable (Data) -> Void
+        onRestart: @escaping @Sendable (any Error) -> Void, onRecord: @escaping @Sendable (Data?) -> Void,
+        onBody: @escaping @Sendable (Data) -> Void
     ) {
         self.source = source
-        self.recordsWhenOffered = recordsWhenOffered
         self.trace = trace
         self.onStart = onStart
         self.onRestart = onRestart
+        self.onRecord = onRecord
         self.onBody = onBody
         var report = Report()
         if case .resumeData = source { report.wasOffered = true }
@@ -81,24 +86,16 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
             case .resumeData(let data): session.uploadTask(withResumeData: data)
             }
         task.delegate = self
+        task.observeResumeData(onRecord)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { $0.completion = continuation }
                 task.resume()
             }
         } onCancel: {
-            cancel(task)
+            // The handler runs before the task completes.
+            task.cancel { data in self.state.withLock { $0.report.resumeData = data } }
         }
-    }
-
-    private func cancel(_ task: URLSessionUploadTask) {
-        let isFirst = state.withLock { state in
-            defer { state.isCancelled = true }
-            return !state.isCancelled
-        }
-        guard isFirst else { return }
-        // The handler runs before the task completes.
-        task.cancel { data in self.state.withLock { $0.report.resumeData = data } }
     }
 
     // MARK: Delegate calls
@@ -118,13 +115,7 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
     ) {
         trace.response(response)
         guard response.statusCode == 104, response.value(forHTTPHeaderField: "Location") != nil else { return }
-        let isFirst = state.withLock { state in
-            defer { state.report.wasOffered = true }
-            guard !state.report.wasOffered, recordsWhenOffered, !state.isCancelled else { return false }
-            state.report.isToBeRecorded = true
-            return true
-        }
-        if isFirst, let task = task as? URLSessionUploadTask { cancel(task) }
+        state.withLock { $0.report.wasOffered = true }
     }
 
     func urlSession(

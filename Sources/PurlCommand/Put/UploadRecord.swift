@@ -1,27 +1,41 @@
 import Foundation
+import Purl
 
 /// `FILE.upload`: what it takes to resume an upload of FILE, beside it.
+///
+/// It belongs to the FILE in the same folder, wherever that is by now, and to no other one that has got its name: so it names
+/// no path, and knows the file by its place in the file system, its length and its modification time.
 struct UploadRecord: Codable, Equatable {
+    static let suffix = ".upload"
     private static let currentVersion = 1
-    private static let suffix = "upload"
     /// A longer file is no record.
     private static let maximumSize = 1 << 20
 
     private var purlUpload = Self.currentVersion
-    /// The URL of the command line.
-    let url: String
+    /// The URL of the command line, without a user and a password: those of the current command count.
+    private let url: String
     let method: String
+    private let identity: FileEntry.Identity
+    /// How many bytes the file has.
+    let length: Int64
+    private let modified: FileEntry.Time
     /// The library's resume data.
     let resumeData: Data
 
-    init(url: URL, method: String, resumeData: Data) {
-        self.url = url.absoluteString
+    /// - Parameter entry: The file that is being uploaded.
+    init(of entry: FileEntry.RegularFile, to url: URL, method: String, resumeData: Data) {
+        self.url = Self.recorded(url)
         self.method = method
+        identity = entry.identity
+        length = entry.length
+        modified = entry.modified
         self.resumeData = resumeData
     }
 
     /// Where the record of a file is.
-    static func place(for file: URL) -> URL { file.appendingPathExtension(suffix) }
+    static func place(for file: URL) -> URL {
+        file.deletingLastPathComponent().appendingPathComponent(file.lastPathComponent + suffix)
+    }
 
     /// Reads the record of a file; `nil` when there is none. Throws when something else has its name.
     init?(for file: URL) throws(CommandFailure) {
@@ -39,10 +53,31 @@ struct UploadRecord: Codable, Equatable {
     }
 
     /// Whether it is about the same request.
-    func isOf(_ url: URL, _ method: String) -> Bool { self.url == url.absoluteString && self.method == method }
+    func isOf(_ url: URL, _ method: String) -> Bool { self.url == Self.recorded(url) && self.method == method }
 
-    /// Saves the record in one step: whoever reads it finds the old one or this one. Only the user can read it, since the
-    /// request's fields may hold credentials.
+    /// The URL as it is shown.
+    var shownURL: String { URL(string: url)?.shownText ?? url }
+
+    /// In what a file differs from the one whose upload is recorded, as a clause; `nil` where it does not.
+    func difference(to file: FileEntry.RegularFile) -> String? {
+        if file.length != length {
+            return "the file had \(ByteText.count(length)), and has \(ByteText.count(file.length))"
+        }
+        if file.modified != modified { return "the file has been written to" }
+        return file.identity == identity ? nil : "it is another file of the same name"
+    }
+
+    private static func recorded(_ url: URL) -> String {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url.absoluteString }
+        parts.user = nil
+        parts.password = nil
+        return parts.string ?? url.absoluteString
+    }
+
+    // MARK: Changes
+
+    /// Saves the record in one step: a reader sees the old one or this one. Only the user can read it, since the request's
+    /// fields may hold credentials.
     func save(for file: URL) throws(CommandFailure) {
         let place = Self.place(for: file)
         let new = place.appendingPathExtension("new")
@@ -63,10 +98,17 @@ struct UploadRecord: Codable, Equatable {
         }
     }
 
-    /// Removes the record of a file, if there is one.
-    static func remove(for file: URL) {
-        guard (try? UploadRecord(for: file)) != nil else { return }
+    /// Removes the record of a file, if there is one of an upload to this URL. What belongs to another one stays.
+    static func remove(for file: URL, of url: URL, _ method: String) {
+        guard let record = try? UploadRecord(for: file), record.isOf(url, method) else { return }
         unlink(place(for: file).path)
+    }
+
+    /// Removes the record of a file.
+    static func unlinkRecord(of file: URL) throws(CommandFailure) {
+        let place = place(for: file)
+        guard unlink(place.path) != 0, errno != ENOENT else { return }
+        throw CommandFailure("“\(place.lastPathComponent)” cannot be removed: \(String(cString: strerror(errno))).")
     }
 
     private static var currentError: NSError { NSError(domain: NSPOSIXErrorDomain, code: Int(errno)) }

@@ -70,8 +70,14 @@ package struct RegularFile: ~Copyable, Sendable {
     /// The length in bytes, and when the file was last written to, since 1970.
     package func state() throws(SystemError) -> (size: Int64, seconds: Int64, nanoseconds: Int64) {
         let status = try Self.status(of: descriptor)
+        let time = Self.modificationTime(status)
+        return (Int64(status.st_size), time.seconds, time.nanoseconds)
+    }
+
+    /// When a file was last written to, since 1970.
+    package static func modificationTime(_ status: stat) -> (seconds: Int64, nanoseconds: Int64) {
         let time = Platform.modificationTime(status)
-        return (Int64(status.st_size), Int64(time.tv_sec), Int64(time.tv_nsec))
+        return (Int64(time.tv_sec), Int64(time.tv_nsec))
     }
 
     /// Whether this file is the one at `path`: it may have been removed or moved while it was open.

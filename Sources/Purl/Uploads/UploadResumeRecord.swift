@@ -1,0 +1,49 @@
+import Foundation
+internal import PurlHTTP
+
+/// The resume data of an upload from a file, for a program that keeps it beside the file.
+package struct UploadResumeRecord: Sendable {
+    /// The length of the file.
+    package let length: Int64
+    private let resume: UploadResumeData
+
+    /// `nil` for what is not the resume data of an upload from a file.
+    package init?(_ resumeData: Data) {
+        guard let resume = try? UploadResumeData(decoding: resumeData), case .file(_, let file) = resume.content
+        else { return nil }
+        length = file.length
+        self.resume = resume
+    }
+
+    /// Resume data for the same upload, of the file where it is now, and with the fields of another request.
+    ///
+    /// What the stored request had is not used: its credentials may have expired.
+    ///
+    /// - Parameters:
+    ///   - request: A request for the URL that the upload was begun with.
+    ///   - file: Where the file is.
+    package func resumeData(for request: URLRequest, from file: URL) -> Data? {
+        guard case .file(_, let sent) = resume.content, let original = resume.originalRequest.request?.url,
+            let creating = resume.creatingRequest.request?.url
+        else { return nil }
+        var moved = resume
+        moved.content = .file(path: file.absoluteURL.path, sent)
+        moved.originalRequest = StoredRequest(request)
+        // It was redirected there.
+        let wasRedirected = creating != original
+        moved.creatingRequest = StoredRequest(
+            wasRedirected ? Redirect.request(request, movedFrom: request.url ?? original, to: creating) : request)
+        return try? moved.encoded()
+    }
+
+    /// The request that has the server delete what it has of the upload: the draft's cancellation.
+    package var cancellation: URLRequest? {
+        guard let creating = resume.creatingRequest.request, let resource = URL(string: resume.resource) else {
+            return nil
+        }
+        var request = ResumableUpload.request("DELETE", at: resource, createdBy: creating)
+        let version = UploadVersion(rawValue: resume.interopVersion)
+        request.setValue(version?.fieldValue, forHTTPHeaderField: "Upload-Draft-Interop-Version")
+        return request
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Purl
+import Synchronization
+
+/// Keeps `FILE.upload` in step with an upload of FILE while it runs, so that whatever ends the process leaves a record.
+final class UploadRecordKeeper: Sendable {
+    private enum State {
+        case saving
+        /// The record cannot be written, and that was said.
+        case failed
+    }
+
+    private let file: URL
+    private let url: URL
+    private let method: String
+    private let messages: MessagePrinter
+    private let trace: Trace
+    private let state = Mutex(State.saving)
+
+    init(of file: URL, to options: PutOptions, _ messages: MessagePrinter, _ trace: Trace) {
+        self.file = file
+        url = options.url
+        method = options.method
+        self.messages = messages
+        self.trace = trace
+    }
+
+    /// Saves what it takes to resume the upload; without it, removes the record.
+    func update(_ resumeData: Data?) {
+        // The library examines the file before it sends more of it: if this is another one by now, it starts over.
+        guard let resumeData, let entry = FileEntry(at: file, followingLinks: true).regularFile else {
+            UploadRecord.remove(for: file, of: url, method)
+            return
+        }
+        do throws(CommandFailure) {
+            try UploadRecord(of: entry, to: url, method: method, resumeData: resumeData).save(for: file)
+            trace.call("observeResumeData", "saved as “\(UploadRecord.place(for: file).lastPathComponent)”")
+        } catch {
+            let isFirst = state.withLock { state in
+                defer { state = .failed }
+                return state == .saving
+            }
+            if isFirst { messages.info("\(error.sentence) The upload cannot be resumed by another command.") }
+        }
+    }
+}
