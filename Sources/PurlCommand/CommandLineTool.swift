@@ -46,7 +46,7 @@ public struct CommandLineTool {
             case .list(let options):
                 return List(options, output: output, errors: errors).run()
             case .clean(let options):
-                return Clean(options, output: output, errors: errors).run()
+                return await Clean(options, output: output, errors: errors, configuration: makeConfiguration).run()
             }
         } catch {
             errors.print("purl: \(error.sentence)")

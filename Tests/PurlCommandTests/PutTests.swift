@@ -283,6 +283,80 @@ struct PutTests {
         #expect(target.acceptedBytes == Self.content.count)
     }
 
+    // MARK: purl list and purl clean
+
+    private func purl(_ words: String...) async throws -> (exitCode: Int32, lines: [String]) {
+        try await PurlProcess.run(words, in: folder)
+    }
+
+    @Test("purl list shows an unfinished upload, and what has become of its file")
+    func list() async throws {
+        try await interruptedPut()
+        let line = "film.bin  6.00 MB    upload to \(url.absoluteString)"
+        #expect(try await purl("list") == (0, [line]))
+        try folder.write("x", to: "film.bin")
+        #expect(try await purl("list").lines == ["\(line) (the file had 6.00 MB, and has 1 B)"])
+        try FileManager.default.removeItem(at: folder.file("film.bin"))
+        #expect(try await purl("list").lines == ["\(line) (the file is gone)"])
+        try folder.write("mine", to: "film.bin.upload")
+        #expect(try await purl("list") == (0, ["No unfinished downloads or uploads"]))
+        #expect(try await purl("clean", "--all") == (0, ["No unfinished downloads or uploads"]))
+        #expect(folder.contents("film.bin.upload") == Data("mine".utf8))
+    }
+
+    /// What happens to the request that cancels an upload.
+    enum Cancellation: CaseIterable, Sendable {
+        case done, expired, refused, redirected, unreachable
+    }
+
+    @Test("purl clean has the server delete its part, and says whether it did", arguments: Cancellation.allCases)
+    func clean(_ cancellation: Cancellation) async throws {
+        try await interruptedPut("film.bin", by: SIGINT, at: 2_500_000, "-H", "Authorization: Bearer 1")
+        let fact = "an upload to \(url.absoluteString)"
+        #expect(try await purl("clean", "--dry-run") == (0, ["film.bin.upload: would be removed, \(fact)"]))
+        let answer: String
+        switch cancellation {
+        case .done: answer = "the server has deleted its part"
+        case .expired:
+            target.expire()
+            answer = "the server no longer had its part"
+        case .refused:
+            target.fault(.reply(.status(405)), at: .cancellation)
+            answer = "the server may keep its part: it answered 405 (method not allowed)"
+        case .redirected:
+            target.fault(.reply(.status(303).field("Location", "/elsewhere")), at: .cancellation)
+            answer = "the server may keep its part: it answered 303 (see other)"
+        case .unreachable:
+            server.stop()
+            answer = "the server could not be asked to delete its part: "
+        }
+        let (code, lines) = try await purl("clean")
+        #expect(code == 0)
+        #expect(lines.count == 1)
+        let line = "film.bin.upload: removed, \(fact); \(answer)"
+        #expect(lines[0].lowercased().hasPrefix(line.lowercased()), "\(lines)")
+        #expect(folder.names == ["film.bin"])
+        guard cancellation != .unreachable else { return }
+        let request = try #require(server.requests.last)
+        #expect(request.method == "DELETE" && request.fields["Authorization"] == "Bearer 1")
+        let states: [Cancellation: ReceivedUpload.State] = [.done: .cancelled, .expired: .expired]
+        #expect(target.uploads.map(\.state) == [states[cancellation] ?? .incomplete])
+    }
+
+    @Test("purl list and purl clean leave an upload alone that is under way")
+    func underWay() async throws {
+        let (process, gate) = try await putStalled(at: 1_000_000, ["-v"])
+        for await line in process.lines where line.hasPrefix("* observeResumeData: saved as ") { break }
+        #expect(try await purl("list").lines.last?.hasSuffix(" (being sent)") == true)
+        let (code, lines) = try await purl("clean")
+        #expect(code == 1)
+        #expect(lines == ["purl: “film.bin” is being uploaded by another process, and its record was kept."])
+        gate.open()
+        #expect(await process.exitCode == 0)
+        #expect(target.uploads.map(\.content) == [Self.content])
+        #expect(folder.names == ["film.bin"])
+    }
+
     @Test("--no-resume asks for nothing, keeps no record, and does not touch one")
     func noResume() async throws {
         try folder.write("something else", to: "film.bin.upload")

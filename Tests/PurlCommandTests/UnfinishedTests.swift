@@ -49,7 +49,7 @@ struct UnfinishedTests {
         let other = folder.file("other")
         try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
         try folder.leaveParts(of: "http://host/b", named: "other/b", bytes: 500)
-        #expect(try await purl("list") == (0, ["No unfinished downloads"]))
+        #expect(try await purl("list") == (0, ["No unfinished downloads or uploads"]))
         #expect(try await purl("list", "other") == (0, ["other/b  500 B of 1.00 kB  50 %  http://host/b"]))
         let (code, lines) = try await purl("list", "missing", ".", "other/")
         #expect(code == 1)
@@ -85,7 +85,7 @@ struct UnfinishedTests {
 
         #expect(try await purl("clean", "--all") == (0, ["notes.part: removed, 5 B", "Removed 5 B in all"]))
         #expect(folder.names == (Self.others + ["film.mkv.resume.new"]).sorted())
-        #expect(try await purl("clean", "--all") == (0, ["No unfinished downloads"]))
+        #expect(try await purl("clean", "--all") == (0, ["No unfinished downloads or uploads"]))
     }
 
     @Test("keeps files that are being written")

@@ -34,8 +34,8 @@ enum Usage: Equatable {
 
               get    download URLs into files
               put    upload a file
-              list   show unfinished downloads
-              clean  remove unfinished downloads
+              list   show unfinished downloads and uploads
+              clean  remove unfinished downloads, and give unfinished uploads up
               ws     send lines as WebSocket messages, and print received messages
               serve  serve files as a script says, with faults, to test any client
               demo   show how a download is cut off and resumed, without a network
@@ -101,8 +101,11 @@ enum Usage: Equatable {
 
             Uploads FILE to URL, and prints the body of the response. To a URL that ends with “/” the name
             of FILE is appended. From a server that takes uploads in parts (draft-ietf-httpbis-
-            resumable-upload) the same command resumes after an interruption; until then, the record
-            needed for that is in FILE.upload. A FILE that has changed is uploaded from its beginning.
+            resumable-upload) the same command resumes after an interruption, with the -H that are given
+            then; until FILE is complete, the record needed for that is in FILE.upload. It is for one URL
+            and one METHOD: to another one purl refuses to upload, without --no-resume. A FILE that has
+            changed is uploaded from its beginning; one that has only been moved, with its folder or with
+            FILE.upload, is resumed.
 
               -X, --method METHOD   PUT, POST or PATCH (PUT)
                   --retry N         retry when the connection is lost or the server is busy: N times in a
@@ -110,12 +113,12 @@ enum Usage: Equatable {
                                     the server asks for (0)
                   --limit-rate RATE send at most RATE bytes a second; the suffixes K, M and G mean 1024,
                                     1024² and 1024³ (200K, 1.5M)
-              -H, --header 'N: V'   add a header field to the request
+              -H, --header 'N: V'   add a header field to every request
                   --proxy URL       use this proxy: http://[USER:PASSWORD@]HOST[:PORT], or socks5:// of the
                                     same form. Without it the proxy in http_proxy or all_proxy is used,
                                     except for the hosts in no_proxy and this machine
                   --no-proxy        use no proxy
-                  --no-resume       start over, and keep no record
+                  --no-resume       start over, and keep no record; one of another URL or METHOD stays
                   --trace FILE      record what happens, as purl get does: --trace upload.svg
               -q, --quiet           print errors and the response's body only
               -v, --verbose         print requests, responses and delegate calls
@@ -128,7 +131,7 @@ enum Usage: Equatable {
 
             Shows the unfinished downloads in each FOLDER (default: the current folder): the name, the
             progress, the URL, and whether a transfer is writing it now. A .part file without a valid
-            record is listed by its own name.
+            record is listed by its own name. Unfinished uploads follow: the name, the length, and the URL.
 
             exit status: 0 also when there are none, 1 a folder cannot be read, 2 usage
             """
@@ -137,13 +140,15 @@ enum Usage: Equatable {
             usage: purl clean [--all] [--dry-run] [FOLDER]…
 
             Removes the unfinished downloads in each FOLDER (default: the current folder): FILE.part and
-            its FILE.resume. Files that a transfer is writing now are kept.
+            its FILE.resume. Files that a transfer is writing now are kept. Gives unfinished uploads up:
+            asks the server to delete what it has of them, says what it answered, and removes FILE.upload,
+            also where the server cannot be reached or refuses.
 
               --all       also remove a FILE.part without a record, which may be another program's
               --dry-run   print what would be removed, and remove nothing
 
-            exit status: 0 removed, 1 a file was kept because it is being written or cannot be removed,
-            2 usage
+            exit status: 0 removed, 1 a file was kept because it is being written, sent, or cannot be
+            removed, 2 usage
             """
         case .ws:
             """

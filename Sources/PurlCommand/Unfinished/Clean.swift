@@ -1,22 +1,29 @@
 import Purl
 
-/// `purl clean`: removes the unfinished downloads.
+/// `purl clean`: removes the unfinished downloads, and gives the unfinished uploads up.
 struct Clean {
     private let options: FolderOptions
     private let output: Console
     private let errors: Console
+    private let makeConfiguration: @Sendable () -> URLSessionConfiguration
 
     /// - Parameters:
     ///   - output: Where the removed downloads are printed.
     ///   - errors: Where errors are printed.
-    init(_ options: FolderOptions, output: Console, errors: Console) {
+    ///   - configuration: Makes the configuration with which servers are asked to delete their parts of uploads.
+    init(
+        _ options: FolderOptions, output: Console, errors: Console,
+        configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
+    ) {
         self.options = options
         self.output = output
         self.errors = errors
+        makeConfiguration = configuration
     }
 
-    func run() -> ExitCode {
-        var (downloads, code) = options.unfinished(errors)
+    func run() async -> ExitCode {
+        let (downloads, uploads, found) = options.unfinished(errors)
+        var code = found
         var (removed, sum, kept) = (0, Int64(0), 0)
         for download in downloads {
             if download.remains == .unknown, !options.includesUnknown, !download.isBeingWritten {
@@ -37,10 +44,36 @@ struct Clean {
         }
         if removed > 0 {
             output.print("\(options.isDryRun ? "Would remove" : "Removed") \(ByteText.count(sum)) in all")
-        } else if kept == 0, code == .success {
-            output.print("No unfinished downloads")
+        }
+        if !(await give(up: uploads)) { code = .failure }
+        if removed == 0, kept == 0, uploads.isEmpty, code == .success {
+            output.print("No unfinished downloads or uploads")
         }
         return code
+    }
+
+    /// Removes the records of uploads, and has the servers delete what they have of them. `false` when one was kept.
+    private func give(up uploads: [UnfinishedUpload]) async -> Bool {
+        guard !uploads.isEmpty else { return true }
+        let cancellation = UploadCancellation(makeConfiguration())
+        var isDone = true
+        for upload in uploads {
+            let name = upload.name + UploadRecord.suffix
+            do throws(CommandFailure) {
+                guard !upload.isBeingSent else { throw upload.beingSent }
+                guard !options.isDryRun else {
+                    output.print("\(name): would be removed, an upload to \(upload.record.shownURL)")
+                    continue
+                }
+                var answer = ""
+                try await upload.remove { answer = await cancellation.cancel($0) }
+                output.print("\(name): removed, an upload to \(upload.record.shownURL); \(answer)")
+            } catch {
+                errors.print("purl: \(error.sentence)")
+                isDone = false
+            }
+        }
+        return isDone
     }
 
     private func remove(_ download: UnfinishedDownload) throws(CommandFailure) -> Int64 {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The arguments of `purl list` and `purl clean`.
 struct FolderOptions: Equatable {
     /// The folders to search.
@@ -31,19 +33,23 @@ struct FolderOptions: Equatable {
 }
 
 extension FolderOptions {
-    /// The unfinished downloads in the folders. The exit code is a failure when a folder cannot be read.
-    func unfinished(_ errors: Console) -> ([UnfinishedDownload], ExitCode) {
-        var all: [UnfinishedDownload] = []
+    /// The unfinished downloads and uploads in the folders. The exit code is a failure when a folder cannot be read.
+    func unfinished(
+        _ errors: Console
+    ) -> (downloads: [UnfinishedDownload], uploads: [UnfinishedUpload], code: ExitCode) {
+        var downloads: [UnfinishedDownload] = []
+        var uploads: [UnfinishedUpload] = []
         var code = ExitCode.success
         for folder in folders {
             do throws(CommandFailure) {
                 let prefix = folders == ["."] ? "" : folder.hasSuffix("/") ? folder : folder + "/"
-                all += try UnfinishedDownload.all(in: folder, prefix: prefix)
+                downloads += try UnfinishedDownload.all(in: folder, prefix: prefix)
+                uploads += UnfinishedUpload.all(in: URL(fileURLWithPath: folder, isDirectory: true), prefix: prefix)
             } catch {
                 errors.print("purl: \(error.sentence)")
                 code = .failure
             }
         }
-        return (all, code)
+        return (downloads, uploads, code)
     }
 }

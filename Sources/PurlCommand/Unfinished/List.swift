@@ -1,6 +1,6 @@
 import Purl
 
-/// `purl list`: shows the unfinished downloads.
+/// `purl list`: shows the unfinished downloads and uploads.
 struct List {
     private let options: FolderOptions
     private let output: Console
@@ -16,22 +16,22 @@ struct List {
     }
 
     func run() -> ExitCode {
-        let (downloads, code) = options.unfinished(errors)
-        let lines = UnfinishedTable.lines(downloads)
-        if lines.isEmpty, code == .success { output.print("No unfinished downloads") }
+        let (downloads, uploads, code) = options.unfinished(errors)
+        let lines = UnfinishedTable.lines(downloads, uploads)
+        if lines.isEmpty, code == .success { output.print("No unfinished downloads or uploads") }
         for line in lines { output.print(line) }
         return code
     }
 }
 
-/// Formats unfinished downloads as a table.
+/// Formats unfinished downloads and uploads as a table.
 enum UnfinishedTable {
     /// Longer names do not make the column wider.
     private static let longestName = 40
 
-    /// A line for each download; none for a record without bytes.
-    static func lines(_ downloads: [UnfinishedDownload]) -> [String] {
-        let rows = downloads.compactMap(cells)
+    /// A line for each download, and for each upload; none for a record without bytes.
+    static func lines(_ downloads: [UnfinishedDownload], _ uploads: [UnfinishedUpload] = []) -> [String] {
+        let rows = downloads.compactMap(cells) + uploads.map(cells)
         let widths = (0..<3).map { column in
             rows.map { DisplayText.columns($0[column]) }.filter { $0 <= longestName }.max() ?? 0
         }
@@ -63,6 +63,13 @@ enum UnfinishedTable {
         case .recordAlone:
             return nil
         }
+    }
+
+    /// Name, length, and the URL with a remark: how much of it has arrived only the server knows.
+    private static func cells(_ upload: UnfinishedUpload) -> [String] {
+        let remark = upload.isBeingSent ? "being sent" : upload.obstacle
+        let target = ["upload to", upload.record.shownURL, remark.map { "(\($0))" }].compactMap(\.self)
+        return [upload.name, ByteText.count(upload.record.length), "", target.joined(separator: " ")]
     }
 
     private static func useless(_ download: UnfinishedDownload, _ remark: String) -> [String] {
