@@ -206,8 +206,8 @@ class Run:
         folder = self.folder / "refusals"
         folder.mkdir()
         refusals = Refusals(self.subject, self.curl, self.authority, folder, self.documents)
-        for title, make, code, part in refusals.table():
-            self.report.check(f"refused: {title}", refusals.is_refused, make, code, part)
+        for title, make, *expected in refusals.table():
+            self.report.check(f"refused: {title}", refusals.is_refused, make, *expected)
 
 
 sys.exit(main())

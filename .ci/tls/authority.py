@@ -37,12 +37,13 @@ class Authority:
                 "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,digitalSignature,keyCertSign,cRLSign")
 
     def issue(self, name, names="DNS:localhost,IP:127.0.0.1", start="20240101000000Z", end="20491231000000Z",
-              extra=()):
-        """A certificate for `names`, with its key."""
+              extra=(), common_name=None):
+        """A certificate for `names`, or without a subjectAltName where they are empty, with its key."""
         key, request, certificate = (self.folder / f"{name}.{suffix}" for suffix in ("key", "csr", "crt"))
-        additions = [word for text in extra for word in ("-addext", text)]
+        extensions = ([f"subjectAltName={names}"] if names else []) + list(extra)
+        additions = [word for text in extensions for word in ("-addext", text)]
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", request,
-                "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", *additions)
+                "-subj", f"/CN={common_name or name}", *additions)
         openssl("ca", "-batch", "-config", self.configuration, "-in", request, "-out", certificate, "-notext",
                 "-startdate", start, "-enddate", end)
         whole = self.folder / f"{name}.pem"

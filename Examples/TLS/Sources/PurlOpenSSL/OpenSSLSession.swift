@@ -47,7 +47,8 @@ final class OpenSSLSession: TLSSession {
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1 { return }
         // RFC 6066 §3: without the dot that may end a name.
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        // RFC 9110 §4.3.4, RFC 9525 §2: a Common Name is not the name of a host.
+        SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         guard SSL_set1_host(ssl, name) == 1, purl_set_server_name(ssl, name) == 1 else {
             throw TLSError(.unusableSettings, reason: "“\(host)” cannot be the name of a TLS server")
         }
