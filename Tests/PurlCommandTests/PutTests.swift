@@ -420,6 +420,18 @@ struct PutTests {
         #expect(server.requests.isEmpty)
     }
 
+    @Test(
+        "states what was sent, also where the server did not take all of it",
+        arguments: [
+            (4_000_000, 0, "complete, 4.00 MB in 2.0 s (2.00 MB/s)"),
+            (4_000_000, 1_000_000, "complete, 4.00 MB, 3.00 MB of it now in 2.0 s (1.50 MB/s)"),
+            (4_000_000, nil, "complete, 4.00 MB, 0 B of it now in 2.0 s (0 B/s)"),
+            (3_000_000, 1_000_000, "3.00 MB of 4.00 MB sent in 2.0 s (1.00 MB/s)"),
+        ] as [(Int64, Int64?, String)])
+    func result(sent: Int64, start: Int64?, text: String) {
+        #expect(UploadText.result(length: 4_000_000, sent: sent, from: start, in: .seconds(2)) == text)
+    }
+
     // MARK: The command line
 
     @Test("reads its arguments")

@@ -52,10 +52,14 @@ enum BatchText {
     ///   - whole: The bytes on disk.
     ///   - new: Those of them that were received in this time.
     static func amount(_ whole: Int64, new: Int64, in elapsed: Duration) -> String {
-        let seconds = elapsed / .seconds(1)
-        let rate = seconds > 0 ? " (\(ByteText.rate(Double(new) / seconds)))" : ""
         let share = new == whole ? "" : ", \(ByteText.count(new)) of it now"
-        return "\(ByteText.count(whole))\(share) in \(TimeText.elapsed(elapsed))\(rate)"
+        return "\(ByteText.count(whole))\(share) in \(TimeText.elapsed(elapsed))\(rate(new, in: elapsed))"
+    }
+
+    /// " (10.0 MB/s)"; empty for no time.
+    static func rate(_ count: Int64, in elapsed: Duration) -> String {
+        let seconds = elapsed / .seconds(1)
+        return seconds > 0 ? " (\(ByteText.rate(Double(count) / seconds)))" : ""
     }
 
     /// The last line.

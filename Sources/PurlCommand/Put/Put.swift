@@ -158,7 +158,7 @@ private struct FileUpload {
             guard let response = report.response, response.statusCode < 400 else {
                 return conclude(.httpError, report, progress)
             }
-            finish(response, progress, elapsed: begin.duration(to: .now))
+            finish(response, report.sent, progress, elapsed: begin.duration(to: .now))
             return .success
         }
     }
@@ -255,13 +255,13 @@ private struct FileUpload {
 
     // MARK: End
 
-    private func finish(_ response: HTTPURLResponse, _ progress: Progress, elapsed: Duration) {
+    private func finish(_ response: HTTPURLResponse, _ sent: Int64, _ progress: Progress, elapsed: Duration) {
         // What an earlier command has begun there is out of date, unless another one continues it now.
         if !options.resumes, let lock = try? FileLock(file.resolvingSymlinksInPath()) {
             withExtendedLifetime(lock) { UploadRecord.remove(for: file, of: options.url, options.method) }
         }
-        let amount = BatchText.amount(length, new: length - (progress.start ?? 0), in: elapsed)
-        messages.info("\(name): complete, \(amount); the server answered \(Self.describe(response.statusCode))")
+        let result = UploadText.result(length: length, sent: sent, from: progress.start, in: elapsed)
+        messages.info("\(name): \(result); the server answered \(Self.describe(response.statusCode))")
     }
 
     /// Prints how the upload ended, and whether the next command can resume it.
@@ -292,5 +292,21 @@ private struct FileUpload {
 
     private static func describe(_ status: Int) -> String {
         "\(status) (\(HTTPURLResponse.localizedString(forStatusCode: status)))"
+    }
+}
+
+/// Texts about an upload.
+enum UploadText {
+    /// How much was sent: "complete, 4.00 MB in 0.4 s (10.0 MB/s)"; "2.00 MB of 4.00 MB sent in 0.4 s (5.00 MB/s)" where the
+    /// server has responded without taking the rest.
+    ///
+    /// - Parameters:
+    ///   - sent: The bytes sent, those of earlier commands included.
+    ///   - start: Where the first byte of this command was sent from; `nil` when the server had everything.
+    static func result(length: Int64, sent: Int64, from start: Int64?, in elapsed: Duration) -> String {
+        guard let start else { return "complete, \(BatchText.amount(length, new: 0, in: elapsed))" }
+        guard sent < length else { return "complete, \(BatchText.amount(length, new: length - start, in: elapsed))" }
+        let rate = BatchText.rate(sent - start, in: elapsed)
+        return "\(ByteText.progress(sent, of: length)) sent in \(TimeText.elapsed(elapsed))\(rate)"
     }
 }
