@@ -203,6 +203,23 @@ struct GetTests {
         #expect(lines.contains("* didCompleteWithError: nil"))
     }
 
+    @Test("prints in one order what -v shows: request, response, what is done with it, the answer, the end")
+    func order() async throws {
+        let url = server.route("/film.bin", film.cut(afterBytes: 1_000_000, times: 1))
+        _ = try await get(url)
+        let (_, lines) = try await get(url, "-v")
+        let told = lines.filter { !$0.contains(" %  ") && !$0.hasPrefix("> ") && !$0.hasPrefix("< ") }
+        #expect(
+            told.dropLast() == [
+                "film.bin: resuming at 1.00 MB of 4.00 MB", "* didReceive response: allow",
+                "* didCompleteWithError: nil",
+            ])
+        #expect(told.last?.hasPrefix("film.bin: complete, ") == true)
+        let request = try #require(lines.lastIndex { $0.hasPrefix("> ") })
+        let response = try #require(lines.firstIndex { $0.hasPrefix("< ") })
+        #expect(request < response)
+    }
+
     @Test(
         "exits with the code of the error",
         arguments: [

@@ -36,11 +36,13 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     /// A response with the head that a server sent.
-    init(url: URL, head: ResponseHead) {
+    ///
+    /// - Parameter content: What is delivered of its body, where that has a content coding.
+    init(url: URL, head: ResponseHead, _ content: CodedContent = .decoded) {
         statusCode = head.status
         version = head.version == .http1_0 ? "HTTP/1.0" : "HTTP/1.1"
         fields = head.fields
-        isDecoded = CodedBody(head) != nil
+        isDecoded = CodedBody(content.contentHead(head)) != nil
         isReceived = true
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }

@@ -1,6 +1,26 @@
 import Foundation
 internal import PurlHTTP
 
+/// What a session delivers of a body in a content coding.
+package enum CodedContent: Sendable {
+    /// Its content: the coding is undone.
+    case decoded
+    /// The bytes as they were sent, as programs want them that keep files: the coding is the file's, and the bytes can be
+    /// resumed like any others.
+    case asSent
+
+    /// A response's head as the rules about its content apply.
+    func contentHead(_ head: ResponseHead) -> ResponseHead {
+        switch self {
+        case .decoded: return head
+        case .asSent:
+            var plain = head
+            plain.fields.removeAll(.contentEncoding)
+            return plain
+        }
+    }
+}
+
 /// A body in a content coding: undoes it no faster than the content is taken, so that a few coded bytes never become
 /// more content than the task may hold.
 struct CodedBody {

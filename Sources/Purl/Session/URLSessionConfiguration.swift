@@ -50,6 +50,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var maximumBytesReceivedPerSecond: Int?
         var maximumBytesSentPerSecond: Int?
         var limits = Limits()
+        var codedContent = CodedContent.decoded
         /// Tests have a clock of their own.
         var rateClock: (any RateClock)?
         var clock = SessionClock.system
@@ -504,6 +505,14 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     public var trace: TransferTrace? {
         get { snapshot.trace }
         set { values.withLock { $0.trace = newValue } }
+    }
+
+    // MARK: For Purl's own programs
+
+    /// What is delivered of bodies with content codings.
+    package var codedContent: CodedContent {
+        get { snapshot.codedContent }
+        set { values.withLock { $0.codedContent = newValue } }
     }
 
     // MARK: For tests

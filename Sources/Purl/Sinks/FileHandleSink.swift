@@ -112,9 +112,11 @@ public final class FileHandleSink: PipedSink, ConcurrentSink {
     /// - Parameters:
     ///   - url: The address that the task will have.
     ///   - response: The response to a request of that server for the resource or its head.
-    package func adopt(_ url: URL, asVersionOf response: HTTPURLResponse) throws {
+    ///   - content: What the bytes are, where the response has a content coding.
+    package func adopt(_ url: URL, asVersionOf response: HTTPURLResponse, _ content: CodedContent) throws {
         try state.withLock { state in
-            guard let validator = Resumability.validator(for: URLRequest(url: url), response: response.head),
+            let head = content.contentHead(response.head)
+            guard let validator = Resumability.validator(for: URLRequest(url: url), response: head),
                 let record = try state.record?.load(), var resume = try? ResumeData(decoding: record)
             else { return }
             let total = response.expectedContentLength

@@ -592,7 +592,8 @@ final class Transaction: ExchangeClient {
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
         guard let url = request.url else { return }
         let response = ReceivedResponse(
-            response: makeResponse(head, from: url), head: head, framing: framing, source: source)
+            response: makeResponse(head, from: url), head: session.settings.codedContent.contentHead(head),
+            framing: framing, source: source)
         // A proxy that refuses a tunnel does not speak for the server.
         guard !isConnecting else { return decideOnTunnel(response) }
         learnSecurity(of: head, from: url, source)
@@ -681,7 +682,7 @@ final class Transaction: ExchangeClient {
     }
 
     private func makeResponse(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
-        let response = HTTPURLResponse(url: url, head: head)
+        let response = HTTPURLResponse(url: url, head: head, session.settings.codedContent)
         calls.currentMetrics?.setResponse(response)
         return response
     }

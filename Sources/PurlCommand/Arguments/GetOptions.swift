@@ -22,6 +22,8 @@ struct GetOptions: Equatable {
     let updates: Bool
     /// The most bytes that a file may have; `nil` if there is no limit.
     let maximumLength: Int64?
+    /// What is made of bodies with content codings.
+    let codings: ContentCodings
     let verbosity: Verbosity
     let proxy: ProxyChoice
     /// Where what happens is recorded.
@@ -44,6 +46,7 @@ struct GetOptions: Equatable {
         resumes = draft.resumes
         updates = draft.updates
         maximumLength = draft.maximumLength.map { Int64($0.bytesPerSecond) }
+        codings = draft.codings
         if inputFile == "-", checksumFile == "-" {
             throw UsageError("“--input-file” and “--check” cannot both read standard input.", .get)
         }
@@ -70,6 +73,7 @@ struct GetOptions: Equatable {
         var resumes = true
         var updates = false
         var maximumLength: ByteRate?
+        var codings = ContentCodings.kept
         var verbosity: Verbosity?
         var proxy: ProxyChoice?
         var trace: TraceFile?
@@ -91,6 +95,7 @@ struct GetOptions: Equatable {
             case "-H", "--header": headers.append(try HeaderOption(line: try words.takeValue(of: word, .get), .get))
             case "--no-resume": resumes = false
             case "-N", "--timestamping": updates = true
+            case "--compressed": codings = .undone
             case "--max-filesize": try Self.set(&maximumLength, try Self.length(of: word, &words), word)
             case "--proxy": try proxy.take(.named(try words.takeValue(of: word, .get)), .get)
             case "--no-proxy": try proxy.take(.none, .get)

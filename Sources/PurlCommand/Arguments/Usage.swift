@@ -45,7 +45,8 @@ enum Usage: Equatable {
             """
             usage: purl get URL… [-o FILE] [-P N] [--sha256 HEX | --check FILE] [--mirror URL]… [--retry N]
                         [--input-file FILE] [--limit-rate RATE] [--max-filesize BYTES] [-H 'NAME: VALUE']…
-                        [--proxy URL | --no-proxy] [--no-resume | -N] [--trace FILE] [-q | -v]
+                        [--proxy URL | --no-proxy] [--no-resume | -N] [--compressed] [--trace FILE]
+                        [-q | -v]
 
             Downloads each URL into a FILE. Until FILE is complete, its bytes are in FILE.part, and the
             record needed to resume is in FILE.resume. After an interruption the same command resumes. With
@@ -80,6 +81,8 @@ enum Usage: Equatable {
                                     tag or its date, and replace FILE then. FILE gets the server's time,
                                     and FILE.resume stays beside it: it holds the tag. A newer version
                                     that was cut off is resumed; until then, the tag is in FILE.resume.old
+                  --compressed      ask for gzip, and unpack it; what was compressed on the way cannot be
+                                    resumed. Without it a file is saved as the server sends it
                   --max-filesize B  refuse a file of more than B bytes, at the latest when more arrive; with
                                     the suffixes of --limit-rate
                   --trace FILE      record what happens, and write it to FILE at the end: as a timeline

@@ -181,12 +181,18 @@ struct FileDownload: Sendable {
         var head = plainRequest(mirrors.origin)
         head.httpMethod = "HEAD"
         head.cachePolicy = .reloadIgnoringLocalCacheData
+        // The version whose rest is requested.
+        if head.value(forHTTPHeaderField: "Accept-Encoding") == nil {
+            head.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        }
         trace.request(head)
         guard let (_, response) = try? await context.session.data(for: head) as? (Data, HTTPURLResponse) else { return }
         trace.response(response)
         var joined = mirrors
         joined.join(under: checksum)
-        guard response.statusCode == 200, (try? sink.adopt(joined.current, asVersionOf: response)) != nil else {
+        guard response.statusCode == 200,
+            (try? sink.adopt(joined.current, asVersionOf: response, context.options.codings.content)) != nil
+        else {
             return
         }
         // It was not adopted if the server has another version, or one that cannot be resumed.
@@ -254,6 +260,8 @@ struct FileDownload: Sendable {
 
     private func urlRequest(_ url: URL, for destination: Destination) -> URLRequest {
         var urlRequest = plainRequest(url)
+        // What has arrived is resumed as it is.
+        if destination.parts?.length ?? 0 == 0 { context.options.codings.addFields(to: &urlRequest) }
         // A file with another checksum than the expected one is no version to keep.
         if destination.isUpdate, !expectsChecksum, let parts = destination.parts {
             addConditions(to: &urlRequest, parts)
@@ -412,6 +420,7 @@ struct FileDownload: Sendable {
         let total = expected == NSURLSessionTransferSizeUnknown ? nil : expected
         let size = total.map(ByteText.count) ?? "length unknown"
         if let remark = destination.remark { messages.info(remark) }
+        if let remark = context.options.codings.remark(on: task.response) { trace.note(remark) }
         switch meaning {
         // On a terminal the table shows it.
         case .begins where context.isOneOfMany && messages.console.isTerminal: break

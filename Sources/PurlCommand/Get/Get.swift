@@ -87,6 +87,7 @@ struct Get {
         configuration.httpMaximumConnectionsPerHost = max(
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
         configuration.maximumBytesReceivedPerSecond = options.limit?.bytesPerSecond
+        configuration.codedContent = options.codings.content
         options.proxy.apply(to: configuration)
         configuration.trace = trace.trace
         return configuration

@@ -43,7 +43,12 @@ struct Trace: Sendable {
 
     /// Prints a call of the delegate, and the delegate's decision.
     func call(_ name: String, _ details: String) {
-        print("*", (self.name.isEmpty ? "" : self.name + ": ") + "\(name): \(details)")
+        note("\(name): \(details)")
+    }
+
+    /// Prints what is done besides.
+    func note(_ text: String) {
+        print("*", (name.isEmpty ? "" : name + ": ") + text)
     }
 
     private func printFields(_ mark: String, _ fields: [String: String]) {
