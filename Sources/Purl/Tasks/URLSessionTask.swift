@@ -67,6 +67,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var sent: Int64 = 0
         var expectedToReceive: Int64 = NSURLSessionTransferSizeUnknown
         var expectedToSend: Int64 = 0
+
+        /// A server names where a response continues, so that the sum has to have a bound.
+        var moved: Int64 { received.addingClamped(sent) }
     }
 
     /// A number unique within the session.
@@ -509,7 +512,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// How many bytes of content have been received and sent.
-    var movedBytes: Int64 { values.withLock { $0.counts.received + $0.counts.sent } }
+    var movedBytes: Int64 { values.withLock { $0.counts.moved } }
 
     /// Changes the byte counts, and the progress that shows them.
     func updateCounts(_ change: (inout ByteCounts) -> Void) {
@@ -609,11 +612,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// For an upload, what it sends counts, too, and is all that is known before the response.
     private func totalBytes(_ counts: ByteCounts) -> Int64 {
         guard self is URLSessionUploadTask, counts.expectedToSend > 0 else { return counts.expectedToReceive }
-        return counts.expectedToSend + max(0, counts.expectedToReceive)
+        return counts.expectedToSend.addingClamped(max(0, counts.expectedToReceive))
     }
 
     private func completedBytes(_ counts: ByteCounts) -> Int64 {
-        self is URLSessionUploadTask ? counts.sent + counts.received : counts.received
+        self is URLSessionUploadTask ? counts.moved : counts.received
     }
 }
 

@@ -77,8 +77,8 @@ extension CachedResponse {
 }
 
 extension Int64 {
-    /// The sum, or the nearest number there is.
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+    /// The sum, or the nearest number there is: for counts that a peer chooses.
+    package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         guard overflow else { return sum }
         return other < 0 ? .min : .max
