@@ -27,20 +27,30 @@ enum ExchangeFailure: Error {
 /// reports to its client, and lets the connection know when it is over, and whether another one may follow.
 ///
 /// ```
-/// awaiting the head ──► receiving the body ──► over
-///   │      ▲ interim response                   ▲
-///   │      └───┘                                │
-///   ├── 101, or a tunnel is open ──► switched ──┤
-///   └── failure, abandoned ─────────────────────┘
+/// awaiting the head ──► receiving the body ──┬──► over
+///   │      ▲ interim response                │     ▲
+///   │      └───┘                             └──► sending the rest
+///   ├── 101, or a tunnel is open ──► switched ─────┤
+///   └── failure, abandoned ────────────────────────┘
 /// ```
+/// A server may respond before it has read the request. One that is content reads on: the exchange is over when both
+/// messages are complete, or the server has closed the connection after its own (RFC 9112 §9.5).
 @NetworkActor
 final class Exchange {
     private enum Stage {
         case awaitingHead
         case receivingBody(ResponseHead, BodyFraming)
+        /// The response is complete, the request is not.
+        case sendingRest(Sequel)
         /// After this response the connection speaks another protocol.
         case switched(ResponseHead)
         case over
+    }
+
+    /// What may follow on the connection after both messages.
+    private struct Sequel {
+        var mayStay: Bool
+        let idleLimit: Duration?
     }
 
     /// How long a body waits for the server to ask for it (RFC 9110 §10.1.1).
@@ -117,7 +127,9 @@ final class Exchange {
             connection.updateInterest()
             if bodyBytes > 0 { client.exchange(connection, didSendBodyBytes: bodyBytes) }
             if let failure = output.failure { fail(.body(failure), on: connection) }
+            if case .sendingRest(let sequel) = stage, output.isSent { conclude(sequel, on: connection) }
         } catch {
+            if case .sendingRest = stage { return connectionLost(error, on: connection) }
             // The server may have answered and closed before it read everything (RFC 9112 §9.5): its response is read
             // first. If there is none, reading ends in the same error.
             stopSending()
@@ -224,6 +236,9 @@ final class Exchange {
                 switch stage {
                 case .over: return
                 case .switched(let head): return handOver(after: head, surplus: bytes[offset...], on: connection)
+                case .sendingRest:
+                    if offset < bytes.count { receiveSurplus() }
+                    return
                 case .awaitingHead, .receivingBody: break
                 }
                 guard !isPaused else {
@@ -309,15 +324,31 @@ final class Exchange {
 
     private func finish(surplus: Bool, on connection: HTTPConnection) {
         guard case .receivingBody(let response, let framing) = stage else { return }
-        stage = .over
         // Surplus bytes are not a response to anything (RFC 9112 §11.2).
         let mayStay =
-            !surplus && output.isSent
-            && ConnectionReuse.isAllowed(after: response, framing: framing, requestFields: requestFields)
+            !surplus && ConnectionReuse.isAllowed(after: response, framing: framing, requestFields: requestFields)
+        let sequel = Sequel(
+            mayStay: mayStay, idleLimit: ConnectionReuse.idleTimeout(response).map { .seconds($0) })
+        // The connection's end was the response's end.
+        guard output.isUnfinished, framing != .untilClose else { return conclude(sequel, on: connection) }
+        stage = .sendingRest(sequel)
+        connection.updateInterest()
+    }
+
+    /// What a server sends after its response is not a response to anything, whatever of the request is still to be sent.
+    private func receiveSurplus() {
+        guard case .sendingRest(var sequel) = stage else { return }
+        sequel.mayStay = false
+        stage = .sendingRest(sequel)
+    }
+
+    /// Both messages are complete, or the server wants no more of the request.
+    private func conclude(_ sequel: Sequel, on connection: HTTPConnection) {
+        stage = .over
+        let mayStay = sequel.mayStay && output.isSent
         stopSending()
         observer?.exchangeDidEnd(.finished(connectionStays: mayStay))
-        connection.exchangeDidFinish(
-            mayStay: mayStay, idleLimit: ConnectionReuse.idleTimeout(response).map { .seconds($0) })
+        connection.exchangeDidFinish(mayStay: mayStay, idleLimit: sequel.idleLimit)
         client.exchangeDidFinish(connection)
     }
 
@@ -333,11 +364,15 @@ final class Exchange {
 
     /// Nothing can be received any more.
     func connectionLost(_ error: SystemError?, on connection: HTTPConnection) {
-        switch connection.securityLayer?.fault {
-        case .failed(let error): fail(.security(error), on: connection)
-        case .truncated where receivedAnything: fail(.truncated, on: connection)
-        case .truncated: fail(.closedBeforeResponse(nil), on: connection)
-        case nil: fail(receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error), on: connection)
+        switch (connection.securityLayer?.fault, stage) {
+        case (.failed(let error), _): fail(.security(error), on: connection)
+        // A server that closes the connection after a complete response does not want the rest of the request. A network
+        // that is gone is another matter.
+        case (_, .sendingRest(let sequel)) where error?.isClosing ?? true: conclude(sequel, on: connection)
+        case (.truncated, _) where receivedAnything: fail(.truncated, on: connection)
+        case (.truncated, _): fail(.closedBeforeResponse(nil), on: connection)
+        case (nil, _):
+            fail(receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error), on: connection)
         }
     }
 

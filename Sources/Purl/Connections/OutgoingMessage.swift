@@ -47,6 +47,9 @@ struct OutgoingMessage {
     /// All of it went out.
     var isSent: Bool { !isStopped && headSent == head.count && isContentSent }
 
+    /// Some of it is still to go out.
+    var isUnfinished: Bool { !isStopped && !isSent }
+
     /// The body waits until the server asks for it.
     var awaitsContinue: Bool {
         if case .forContinue = pause { return true }

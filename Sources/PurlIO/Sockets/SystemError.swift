@@ -18,6 +18,9 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
         SystemError(code: errno, operation: operation)
     }
 
+    /// Whether the other end has closed the connection, rather than that the network is gone.
+    package var isClosing: Bool { code == ECONNRESET || code == EPIPE }
+
     package var description: String {
         cause.map { "\(operation): \($0)" }
             ?? "\(operation): \(strerror(code).map { String(cString: $0) } ?? "unknown error") (\(code))"
