@@ -575,6 +575,7 @@ final class Transaction: ExchangeClient {
 
     func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int) {
         transfer.deadlines.markProgress()
+        upload?.didSend(count)
         calls.reportSent(Int64(count))
     }
 
@@ -741,7 +742,14 @@ final class Transaction: ExchangeClient {
 
     /// What a response means that is the result, though it redirects or asks for credentials.
     func decideAsResult(_ response: ReceivedResponse) -> ResponseDecision {
-        ResponseDecision.result(response.head, response.framing, circumstances(of: .local))
+        // A question about an upload has no result but the upload's.
+        guard history.isResumedUpload, let turn = turnOfUpload(after: response.head) else {
+            return ResponseDecision.result(response.head, response.framing, circumstances(of: .local))
+        }
+        if case .follow = turn.step { return .fail(.upload(.refused(status: response.head.status))) }
+        return turn.isOrdinary
+            ? ResponseDecision.result(response.head, response.framing, circumstances(of: .local))
+            : .continueUpload(turn)
     }
 
     /// Whether a response that the delegate was asked about is still the current one.

@@ -193,7 +193,15 @@ final class Transfer {
 
     func cancel() {
         calls.trace?.message(.cancel)
+        let deletion = loadingUpload?.deletion
         fail(.cancelled)
+        if let deletion { AbandonedUpload(deletion, of: session).delete() }
+    }
+
+    /// The upload, while it is under way.
+    private var loadingUpload: ResumableUpload? {
+        if case .loading = phase { return upload }
+        return nil
     }
 
     /// Cancels; the handler receives the resume data before the completion is delivered. A transfer that has the whole

@@ -260,6 +260,15 @@ enum TransferFailure: Error {
             )
         case .beyondEnd(let offset, let length):
             (.badServerResponse, "The server has \(offset) bytes of an upload of \(length).", nil)
+        case .neverSent(let offset, let sent):
+            (
+                .badServerResponse, "The server has \(offset) bytes of an upload of which \(sent) have been sent.", nil
+            )
+        case .forbidden(let status):
+            (
+                .userAuthenticationRequired,
+                "The server responded with \(status): it does not let the upload continue with these credentials.", nil
+            )
         case .unplaced(let status):
             (
                 .badServerResponse,

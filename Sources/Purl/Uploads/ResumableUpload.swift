@@ -112,7 +112,8 @@ final class ResumableUpload {
             history: TransactionHistory(upload: body).followed(from: original, to: creating, Authenticator()))
         resource = URL(string: resume.resource)
         state = UploadState(
-            resuming: resume.length, acknowledged: resume.offset, version: version, patience: patience)
+            resuming: resume.length, acknowledged: resume.offset, sent: resume.sent, version: version,
+            patience: patience)
     }
 
     /// A background session resumes for as long as the task has time.
@@ -148,15 +149,22 @@ final class ResumableUpload {
             fields[.uploadComplete] = UploadFields.text(true)
             fields[.uploadLength] = body.length.map { String($0) }
         case .first(let part):
+            state?.beginPart()
             fields[.uploadComplete] = UploadFields.text(part.isLast)
             fields[.uploadLength] = state?.length.map { String($0) }
         case .offset:
             break
         case .rest(let part):
+            state?.beginPart()
             fields[.uploadComplete] = UploadFields.text(part.isLast)
             fields[.uploadOffset] = String(part.offset)
         }
         fields[.uploadDraftInteropVersion] = version?.fieldValue
+    }
+
+    /// So many bytes of the content have gone out with the current request.
+    func didSend(_ count: Int) {
+        state?.send(Int64(count))
     }
 
     // MARK: Receiving
@@ -209,6 +217,8 @@ final class ResumableUpload {
         case .ask: break
         case .append: failure = nil
         case .create(_, let version): self.version = version ?? self.version
+        // With other credentials it can be resumed.
+        case .fail(.forbidden): break
         case .fail: resource = nil
         case .proceed, .follow, .deliver, .giveUp: break
         }
@@ -260,6 +270,18 @@ final class ResumableUpload {
 
     /// Whether a server has begun to take it, and it can be resumed.
     var isBegun: Bool { resource != nil }
+
+    /// The request that deletes the upload resource, where there is one; nothing can be resumed after it.
+    ///
+    /// Only of the origin that was sent the upload: no server chooses what is deleted elsewhere.
+    var deletion: URLRequest? {
+        guard let resource, let version, state?.isResumable == true, !creation.history.hasLeftOrigin,
+            creation.request.url?.isSameOrigin(as: resource) == true
+        else { return nil }
+        var request = request("DELETE", at: resource)
+        request.setValue(version.fieldValue, forHTTPHeaderField: FieldName.uploadDraftInteropVersion.description)
+        return request
+    }
 
     /// The request with which the upload that another task has left is continued, and its history.
     var beginning: (URLRequest, TransactionHistory) {
@@ -329,9 +351,11 @@ final class ResumableUpload {
         case .stream, .sequence, .streamFromDelegate: content = .stream
         case .none, .part: return nil
         }
+        // A part may be acknowledged before all of it has gone out.
+        let offset = min(state.acknowledged, state.sent ?? .max)
         return UploadResumeData(
             originalRequest: StoredRequest(original), creatingRequest: StoredRequest(creation.request),
-            resource: resource.absoluteString, interopVersion: version, offset: state.acknowledged,
+            resource: resource.absoluteString, interopVersion: version, offset: offset, sent: state.sent,
             length: state.length, content: content)
     }
 }

@@ -41,7 +41,7 @@ final class UploadRecorder {
     ///   - sent: How much of the content has been sent.
     func record(_ resumeData: UploadResumeData?, sent: Int64) {
         guard keepsJournal || calls.task.resumeDataObserver != nil else { return }
-        let snapshot = Snapshot(resumeData: resumeData, sent: sent)
+        let snapshot = Snapshot(resumeData: resumeData?.underWay, sent: sent)
         switch state {
         case .idle: write(snapshot)
         case .recording: state = .recording(next: snapshot)

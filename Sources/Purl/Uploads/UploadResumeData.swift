@@ -33,6 +33,8 @@ struct UploadResumeData: Codable, Sendable, Equatable {
     var interopVersion: Int
     /// How many bytes the server is known to have.
     var offset: Int64
+    /// How many bytes of the content have been sent; absent where that is not known, since the upload was under way.
+    var sent: Int64?
     /// The length of the content, where it is known.
     var length: Int64?
     var content: Content
@@ -57,6 +59,13 @@ struct UploadResumeData: Codable, Sendable, Equatable {
         return digested
     }
 
+    /// The same for an upload that is under way: how much it will have sent when it ends is not known.
+    var underWay: UploadResumeData {
+        var underWay = self
+        underWay.sent = nil
+        return underWay
+    }
+
     // MARK: Reading
 
     private struct Version: Decodable {
@@ -65,13 +74,14 @@ struct UploadResumeData: Codable, Sendable, Equatable {
 
     init(
         originalRequest: StoredRequest, creatingRequest: StoredRequest, resource: String, interopVersion: UploadVersion,
-        offset: Int64, length: Int64?, content: Content
+        offset: Int64, sent: Int64?, length: Int64?, content: Content
     ) {
         self.originalRequest = originalRequest
         self.creatingRequest = creatingRequest
         self.resource = resource
         self.interopVersion = interopVersion.rawValue
         self.offset = offset
+        self.sent = sent
         self.length = length
         self.content = content
     }
@@ -110,6 +120,9 @@ struct UploadResumeData: Codable, Sendable, Equatable {
         }
         guard offset >= 0, offset <= length ?? .max / 2, length ?? 0 <= .max / 2 else {
             throw ResumeData.Refusal(description: "the offset or the length is absurd")
+        }
+        if let sent, !(offset...(length ?? .max / 2) ~= sent) {
+            throw ResumeData.Refusal(description: "the count of bytes sent is absurd")
         }
         switch content {
         case .stream: break

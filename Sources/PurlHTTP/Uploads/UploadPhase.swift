@@ -50,7 +50,9 @@ package enum UploadEvent: CaseIterable, Sendable {
     case refused
     /// 5xx.
     case failed
-    /// The offset lies beyond the end of the content.
+    /// 401, 403 or 407: the server wants other credentials than it got.
+    case forbidden
+    /// The offset lies beyond the end of the content, or of what was sent of it.
     case misplaced
     /// A response that should name an offset or an upload resource, and does not.
     case unplaced
@@ -98,7 +100,7 @@ extension UploadPhase {
         case .accepted: (.appending, .append)
         // What creates an upload is an ordinary request of the task's, and so is a redirect of it.
         case .moved, .redirected: (.creating, .follow)
-        case .conflict, .refused, .failed: (.over, .deliver)
+        case .conflict, .refused, .forbidden, .failed: (.over, .deliver)
         case .tooLarge, .otherVersion: (.creating, .create)
         case .misplaced, .unplaced: (.over, .fail)
         }
@@ -115,7 +117,7 @@ extension UploadPhase {
         case .completed: (.over, .deliver)
         case .accepted: (.appending, .append)
         case .moved, .redirected: (.creating, .follow)
-        case .conflict, .refused, .otherVersion: (.over, .deliver)
+        case .conflict, .refused, .forbidden, .otherVersion: (.over, .deliver)
         case .tooLarge: (.creating, .create)
         case .failed, .unplaced: (.asking, .ask)
         case .misplaced: (.over, .fail)
@@ -132,7 +134,7 @@ extension UploadPhase {
         case .completed: (.over, .deliver)
         case .accepted: (.appending, .append)
         case .moved: (.asking, .follow)
-        case .redirected, .conflict, .tooLarge, .otherVersion, .refused: (.over, .fail)
+        case .redirected, .conflict, .tooLarge, .otherVersion, .refused, .forbidden: (.over, .fail)
         case .failed: (.asking, .ask)
         case .misplaced, .unplaced: (.over, .fail)
         }
@@ -147,7 +149,8 @@ extension UploadPhase {
         case .completed: (.over, .deliver)
         case .accepted, .conflict: (.appending, .append)
         case .moved: (.appending, .follow)
-        case .redirected: (.over, .fail)
+        // It is not the content that was found wrong: with other credentials the upload continues.
+        case .redirected, .forbidden: (.over, .fail)
         case .tooLarge, .failed: (.asking, .ask)
         case .otherVersion, .refused: (.over, .deliver)
         case .misplaced: (.over, .fail)

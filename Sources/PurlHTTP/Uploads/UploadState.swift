@@ -25,6 +25,10 @@ package enum UploadFault: Error, Sendable, Hashable {
     case refused(status: Int)
     /// The server has named an offset beyond the end of the content.
     case beyondEnd(offset: Int64, length: Int64)
+    /// The server has named an offset that lies beyond what was sent, or reports all of the content before it was sent.
+    case neverSent(offset: Int64, sent: Int64)
+    /// The upload resource asks for credentials that nobody has, or refuses those it got.
+    case forbidden(status: Int)
     /// The server has not named what it takes to continue.
     case unplaced(status: Int)
 }
@@ -56,6 +60,11 @@ package struct UploadState: Sendable, Hashable {
     package private(set) var part: UploadPart
     /// The highest offset that the server has named.
     package private(set) var acknowledged: Int64 = 0
+    /// How far into the content requests have come that are part of this upload; nil where that is not known, since another
+    /// process ended while it sent.
+    package private(set) var sent: Int64? = 0
+    /// Where in the content the next byte is that is sent.
+    private var position: Int64 = 0
     private var limits = UploadLimits()
     /// How many requests in a row have brought no progress.
     private var attempts = 0
@@ -79,12 +88,17 @@ package struct UploadState: Sendable, Hashable {
 
     /// The state of an upload that was created before; its server is to be asked for the offset.
     ///
-    /// - Parameter acknowledged: The highest offset that the server has named.
-    package init(resuming length: Int64?, acknowledged: Int64, version: UploadVersion?, patience: Int?) {
+    /// - Parameters:
+    ///   - acknowledged: The highest offset that the server has named.
+    ///   - sent: How much of the content was sent; nil where that is not known.
+    package init(
+        resuming length: Int64?, acknowledged: Int64, sent: Int64?, version: UploadVersion?, patience: Int?
+    ) {
         phase = .asking
         self.length = length
         part = UploadPart(offset: acknowledged, end: length, isLast: true)
         self.acknowledged = acknowledged
+        self.sent = sent
         self.version = version
         self.patience = patience
     }
@@ -97,6 +111,22 @@ package struct UploadState: Sendable, Hashable {
         }
     }
 
+    // MARK: Sending
+
+    /// A request with the current part begins, perhaps not for the first time.
+    package mutating func beginPart() {
+        position = part.offset
+    }
+
+    /// So many bytes of the current part have been sent.
+    package mutating func send(_ count: Int64) {
+        position += count
+        if let sent { self.sent = max(sent, position) }
+    }
+
+    /// Whether the server may have this much. It cannot have what was never sent.
+    private func mayHave(_ offset: Int64) -> Bool { offset <= length ?? .max && offset <= sent ?? .max }
+
     // MARK: Events
 
     /// Takes an interim response with the status 104.
@@ -106,7 +136,7 @@ package struct UploadState: Sendable, Hashable {
         guard phase != .over else { return .proceed }
         guard phase != .creating || (isOffer(fields) && namesResource) else { return .proceed }
         limits.update(with: fields.limits)
-        if let offset = fields.offset, length.map({ offset <= $0 }) ?? true { learn(offset) }
+        if let offset = fields.offset, mayHave(offset) { learn(offset) }
         if let maximum = limits.maximumSize, let length, length > maximum { return take(.oversized, status: 104) }
         guard phase == .creating || phase == .created else { return .proceed }
         return take(needsSmallerParts ? .offeredForParts : .offered, status: 104)
@@ -141,8 +171,11 @@ package struct UploadState: Sendable, Hashable {
     // MARK: From responses to events
 
     private mutating func event(for status: Int, _ fields: UploadFields, namesResource: Bool) -> UploadEvent {
-        if isCompleted(by: status, fields) { return .completed }
+        if isCompleted(by: status, fields) {
+            return phase == .asking && !mayHave(length ?? 0) ? .misplaced : .completed
+        }
         switch status {
+        case 401, 403, 407: return .forbidden
         case 200...299: return accepted(fields, namesResource: namesResource)
         case 307, 308: return .moved
         case 300...399: return .redirected
@@ -175,8 +208,9 @@ package struct UploadState: Sendable, Hashable {
         switch phase {
         case .creating where !namesResource: return .unplaced
         case .creating, .created, .appending:
+            if let offset = fields.offset { return place(at: offset, .accepted) }
             // A part that was taken is taken to its end, unless the response states another offset.
-            return (fields.offset ?? part.end).map { place(at: $0, .accepted) } ?? insisting(.unplaced)
+            return part.end.map { move(to: $0, .accepted) } ?? insisting(.unplaced)
         case .asking: return fields.offset.map { place(at: $0, .accepted) } ?? .unplaced
         case .over: return .accepted
         }
@@ -189,9 +223,13 @@ package struct UploadState: Sendable, Hashable {
         return offset == part.offset ? .refused : place(at: offset, .conflict)
     }
 
-    /// The next part begins at `offset`, unless the server brings no progress.
+    /// The next part begins at an offset that the server has named.
     private mutating func place(at offset: Int64, _ event: UploadEvent) -> UploadEvent {
-        if let length, offset > length { return .misplaced }
+        mayHave(offset) ? move(to: offset, event) : .misplaced
+    }
+
+    /// The next part begins at `offset`, unless the server brings no progress.
+    private mutating func move(to offset: Int64, _ event: UploadEvent) -> UploadEvent {
         let isProgress = offset > acknowledged
         learn(offset)
         if phase != .asking, !isProgress {
@@ -245,6 +283,9 @@ package struct UploadState: Sendable, Hashable {
             creations += 1
             if event == .otherVersion { version = fields.version }
             part = nextPart(at: 0)
+            // Another upload resource has nothing yet.
+            sent = 0
+            acknowledged = 0
             return .create(part, version: version)
         case .follow: return .follow
         case .deliver: return .deliver
@@ -256,11 +297,18 @@ package struct UploadState: Sendable, Hashable {
     private func fault(of event: UploadEvent, _ status: Int, _ fields: UploadFields) -> UploadFault {
         switch event {
         case .oversized: .oversized(maximum: limits.maximumSize ?? 0)
-        case .misplaced: .beyondEnd(offset: fields.offset ?? 0, length: length ?? 0)
+        case .misplaced: misplacement(fields.offset ?? 0)
+        case .forbidden: .forbidden(status: status)
         case .unplaced: .unplaced(status: status)
         case .offered, .offeredForParts, .cut, .cutOnceMore, .completed, .accepted, .moved, .redirected, .conflict,
             .tooLarge, .otherVersion, .refused, .failed:
             .refused(status: status)
         }
+    }
+
+    private func misplacement(_ offset: Int64) -> UploadFault {
+        if let length, offset > length { return .beyondEnd(offset: offset, length: length) }
+        // What reports to be complete has all there is.
+        return .neverSent(offset: mayHave(offset) ? length ?? offset : offset, sent: sent ?? 0)
     }
 }

@@ -22,6 +22,7 @@ struct UploadPhaseTests {
         (.otherVersion, (.creating, .create), (.over, .deliver), (.over, .fail), (.over, .deliver)),
         (.refused, (.over, .deliver), (.over, .deliver), (.over, .fail), (.over, .deliver)),
         (.failed, (.over, .deliver), (.asking, .ask), (.asking, .ask), (.asking, .ask)),
+        (.forbidden, (.over, .deliver), (.over, .deliver), (.over, .fail), (.over, .fail)),
         (.misplaced, (.over, .fail), (.over, .fail), (.over, .fail), (.over, .fail)),
         (.unplaced, (.over, .fail), (.asking, .ask), (.over, .fail), (.asking, .ask)),
     ]

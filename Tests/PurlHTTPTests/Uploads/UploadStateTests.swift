@@ -15,16 +15,19 @@ struct UploadStateTests {
         var length: Int64? = 100
         var version: UploadVersion? = .eight
         var patience: Int? = 3
+        /// How much of each request's content is sent at most.
+        var sending: Int64 = 1000
         let steps: [(Arrival, UploadStep)]
 
         init(
             _ name: String, length: Int64? = 100, version: UploadVersion? = .eight, patience: Int? = 3,
-            _ steps: (Arrival, UploadStep)...
+            sending: Int64 = 1000, _ steps: (Arrival, UploadStep)...
         ) {
             testDescription = name
             self.length = length
             self.version = version
             self.patience = patience
+            self.sending = sending
             self.steps = steps
         }
     }
@@ -96,6 +99,42 @@ struct UploadStateTests {
         Course(
             "An interim offset beyond the end is ignored", (offer, .proceed),
             (.interim(UploadFields(offset: 101), location: false), .proceed), (.response(200), .deliver)),
+        Course(
+            "An offset beyond what was sent", sending: 40, (offer, .proceed), (.cut, firstAsk),
+            (offset(41), .fail(.neverSent(offset: 41, sent: 40)))),
+        Course(
+            "An offset beyond what was sent in two requests", sending: 40, (offer, .proceed), (.cut, firstAsk),
+            (offset(40), rest(40)), (.cut, firstAsk), (offset(80), rest(80)), (.cut, firstAsk), (offset(100), rest(100))
+        ),
+        Course(
+            "A 409 with an offset beyond what was sent", sending: 40, (offer, .proceed), (.cut, firstAsk),
+            (offset(10), rest(10)), (offset(51, status: 409), .fail(.neverSent(offset: 51, sent: 50)))),
+        Course(
+            "An interim offset beyond what was sent is ignored", patience: 1, sending: 40, (offer, .proceed),
+            (.interim(UploadFields(offset: 41), location: false), .proceed), (.cut, firstAsk), (.cut, .giveUp)),
+        Course(
+            "A server that reports to be complete before all was sent", sending: 40, (offer, .proceed),
+            (.cut, firstAsk),
+            (offset(40, complete: true), .fail(.neverSent(offset: 100, sent: 40)))),
+        Course(
+            "An offset of a stream beyond what was sent", length: nil, sending: 40, (offer, .proceed), (.cut, firstAsk),
+            (offset(41), .fail(.neverSent(offset: 41, sent: 40)))),
+        Course(
+            "What another upload resource had does not count", sending: 70,
+            (
+                .response(413, UploadFields(limits: UploadLimits(maximumAppendSize: 30))),
+                .create(part(0, 30), version: .eight)
+            ),
+            (offer, .proceed), (.cut, .ask(attempt: 2)), (offset(31), .fail(.neverSent(offset: 31, sent: 30)))),
+        Course("Credentials are refused before there is an upload", (.response(401), .deliver)),
+        Course("Credentials are refused by the request that creates it", (offer, .proceed), (.response(403), .deliver)),
+        Course(
+            "Credentials are refused when the offset is asked for", (offer, .proceed), (.cut, firstAsk),
+            (.response(401), .fail(.forbidden(status: 401)))),
+        Course(
+            "Credentials are refused when the rest is sent", (offer, .proceed), (.cut, firstAsk),
+            (offset(40), rest(40)),
+            (.response(403), .fail(.forbidden(status: 403)))),
         Course(
             "A 409 with the right offset", (offer, .proceed), (.cut, firstAsk), (offset(40), rest(40)),
             (offset(60, status: 409), rest(60)), (.response(200), .deliver)),
@@ -239,6 +278,11 @@ struct UploadStateTests {
     @Test("Each course of events takes its steps", arguments: courses)
     func course(course: Course) {
         var state = UploadState(creating: course.length, version: course.version, patience: course.patience)
+        func sendPart() {
+            state.beginPart()
+            state.send(min(state.part.length ?? course.sending, course.sending))
+        }
+        sendPart()
         for (index, (arrival, expected)) in course.steps.enumerated() {
             let step =
                 switch arrival {
@@ -248,15 +292,26 @@ struct UploadStateTests {
                 case .cut: state.receiveCut()
                 }
             #expect(step == expected, "step \(index + 1)")
+            switch step {
+            case .append, .create: sendPart()
+            case .proceed, .ask, .follow, .deliver, .giveUp, .fail: break
+            }
         }
     }
 
     @Test("An upload that was created before asks first, and goes on from the offset")
     func resumed() {
-        var state = UploadState(resuming: 100, acknowledged: 20, version: .eight, patience: 1)
+        var state = UploadState(resuming: 100, acknowledged: 20, sent: nil, version: .eight, patience: 1)
         #expect(state.phase == .asking && state.isResumable)
         #expect(state.receive(status: 204, UploadFields(offset: 30), namesResource: false) == Self.rest(30))
-        #expect(state.acknowledged == 30)
+        #expect(state.acknowledged == 30 && state.sent == nil)
+    }
+
+    @Test("What the process before has sent is a bound")
+    func resumedWithin() {
+        var state = UploadState(resuming: 100, acknowledged: 20, sent: 30, version: .eight, patience: 1)
+        let step = state.receive(status: 204, UploadFields(offset: 31), namesResource: false)
+        #expect(step == .fail(.neverSent(offset: 31, sent: 30)))
     }
 
     @Test("An upload can be resumed once it was offered, until it is over")

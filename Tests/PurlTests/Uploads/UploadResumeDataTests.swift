@@ -213,6 +213,8 @@ struct UploadResumeDataTests {
             { $0.offset = -1 },
             { $0.offset = 2 << 20 },
             { $0.length = -1 },
+            { $0.sent = -1 },
+            { $0.sent = (1 << 20) + 1 },
             { $0.length = nil },
             { $0.originalRequest.url = "" },
             { $0.creatingRequest.url = "" },

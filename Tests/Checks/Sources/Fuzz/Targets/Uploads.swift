@@ -55,7 +55,7 @@ private struct UploadCourse {
         isOffered = resumes
         state =
             resumes
-            ? UploadState(resuming: length, acknowledged: 0, version: version, patience: patience)
+            ? UploadState(resuming: length, acknowledged: 0, sent: nil, version: version, patience: patience)
             : UploadState(creating: length, version: version, patience: patience)
     }
 
@@ -68,7 +68,9 @@ private struct UploadCourse {
                 maximumSize: choices.byte() < 16 ? Int64(choices.byte()) : nil,
                 maximumAppendSize: choices.flag() ? Int64(choices.byte()) : nil))
         let namesResource = choices.flag()
-        let status = choices.one(of: [104, 200, 201, 204, 302, 307, 400, 404, 409, 413, 500, 503, 0])
+        let status = choices.one(of: [104, 200, 201, 204, 302, 307, 400, 403, 404, 409, 413, 500, 503, 0])
+        if choices.flag() { state.beginPart() }
+        state.send(Int64(choices.byte()))
         let step: UploadStep
         switch status {
         case 0: step = state.receiveCut()
@@ -80,7 +82,14 @@ private struct UploadCourse {
     }
 
     private func check(_ step: UploadStep, after before: UploadState, _ fields: UploadFields) {
-        require(state.acknowledged >= before.acknowledged, "what a server has is not forgotten")
+        if case .create = step {
+            requireSame(state.acknowledged, 0, "another upload resource has nothing")
+        } else {
+            require(state.acknowledged >= before.acknowledged, "what a server has is not forgotten")
+        }
+        if case .append(let part) = step, part.offset == fields.offset, let sent = state.sent {
+            require(part.offset <= sent, "no offset lies beyond what was sent")
+        }
         if let length { require(state.acknowledged <= length, "no offset lies beyond the end") }
         if before.phase == .over { requireSame(step, .proceed, "what is over stays over") }
         switch step {
@@ -117,7 +126,8 @@ private enum UploadBlobs {
         var composed = UploadResumeData(
             originalRequest: request, creatingRequest: request, resource: choices.line(),
             interopVersion: choices.one(of: [.six, .eight]), offset: choices.integer(),
-            length: choices.flag() ? choices.integer() : nil, content: .stream)
+            sent: choices.flag() ? choices.integer() : nil, length: choices.flag() ? choices.integer() : nil,
+            content: .stream)
         if choices.flag() { composed.creatingRequest.url = choices.line() }
         if choices.flag() { composed.content = .data(Data(choices.remainder())) }
         if composed.isSound { check(composed) }
