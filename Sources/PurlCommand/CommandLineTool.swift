@@ -24,14 +24,11 @@ public struct CommandLineTool {
         let errors = Console(STDERR_FILENO)
         do throws(UsageError) {
             switch try Command(arguments: words) {
-            case .help(let topic):
-                output.print(topic.text)
+            case .print(let text):
+                output.print(text)
                 return .success
-            case .version:
-                output.print("purl \(Usage.version)")
-                return .success
-            case .demo(let trace):
-                return await Demo(console: output, trace: trace).run()
+            case .demo(let options):
+                return await Demo(console: output, trace: options.trace).run()
             case .get(let options):
                 return await Get(options, console: errors, configuration: makeConfiguration).run()
             case .put(let options):
@@ -49,33 +46,8 @@ public struct CommandLineTool {
                 return await Clean(options, output: output, errors: errors, configuration: makeConfiguration).run()
             }
         } catch {
-            errors.print("purl: \(error.sentence)")
-            errors.print("")
-            errors.print(error.topic.text)
+            errors.print("purl: \(error.line)")
             return .usage
         }
-    }
-}
-
-/// The exit status of `purl`.
-enum ExitCode: Int32 {
-    case success = 0
-    /// A transfer or a file operation failed.
-    case failure = 1
-    /// The command line is invalid.
-    case usage = 2
-    /// The response had a status of 400 or above.
-    case httpError = 22
-    /// Ctrl-C, or SIGTERM.
-    case interrupted = 130
-}
-
-/// An error that ends a command or a download.
-struct CommandFailure: Error, Equatable {
-    /// The error, as a sentence.
-    let sentence: String
-
-    init(_ sentence: String) {
-        self.sentence = sentence
     }
 }

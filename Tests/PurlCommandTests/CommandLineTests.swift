@@ -6,31 +6,6 @@ import Testing
 
 @Suite("The command line")
 struct CommandLineTests {
-    @Test(
-        "names help, the version or the demo",
-        arguments: [
-            ([], .help(.all)),
-            (["help"], .help(.all)),
-            (["--help"], .help(.all)),
-            (["-h"], .help(.all)),
-            (["help", "get"], .help(.get)),
-            (["help", "demo"], .help(.demo)),
-            (["help", "list"], .help(.list)),
-            (["help", "clean"], .help(.clean)),
-            (["help", "serve"], .help(.serve)),
-            (["serve", "x", "--help"], .help(.serve)),
-            (["list", "-h"], .help(.list)),
-            (["clean", "x", "--help"], .help(.clean)),
-            (["get", "--help"], .help(.get)),
-            (["get", "http://a/b", "-h"], .help(.get)),
-            (["demo", "--help"], .help(.demo)),
-            (["--version"], .version),
-            (["demo"], .demo(nil)),
-        ] as [([String], Command)])
-    func simpleCommands(words: [String], command: Command) throws {
-        #expect(try Command(arguments: words) == command)
-    }
-
     struct Get: CustomTestStringConvertible {
         let words: String
         var urls = ["http://host/file"]
@@ -104,9 +79,17 @@ struct CommandLineTests {
             Get(words: "--verbose|--|http://host/file", verbosity: .verbose),
             Get(words: "--proxy|p:3128|http://host/file", proxy: .named("p:3128")),
             Get(words: "http://host/file|--no-proxy", proxy: .none),
+            Get(words: "http://host/file|--retry=5", retries: 5),
+            Get(words: "http://host/file|-P2", maximumAtOnce: 2),
+            Get(words: "-Nqo|out.bin|http://host/file", output: "out.bin", verbosity: .quiet),
+            Get(words: "-NP12|http://host/file", maximumAtOnce: 12),
+            Get(words: "-oout.bin|http://host/file", output: "out.bin"),
+            Get(words: "--output=a=b|http://host/file", output: "a=b"),
+            Get(words: "--proxy=http://p:1|http://host/file", proxy: .named("http://p:1")),
+            Get(words: "-HX:a|http://host/file", headers: [.init(name: "X", value: "a")]),
         ])
     func getOptions(expected: Get) throws {
-        let options = try GetOptions(arguments: expected.words.components(separatedBy: "|"))
+        let options = try #require(try GetOptions.syntax.parse(expected.words.components(separatedBy: "|")))
         #expect(options.requests.map(\.url.absoluteString) == expected.urls)
         #expect(options.requests.first?.output == expected.output)
         #expect(options.requests.first?.checksum?.hexadecimal == expected.sha256)
@@ -127,7 +110,12 @@ struct CommandLineTests {
         arguments: [
             ("fetch", "There is no command “fetch”."),
             ("help|fetch", "There is no command “fetch”."),
-            ("demo|now", "“demo” takes no arguments but “--trace FILE”."),
+            ("gte", "There is no command “gte”: did you mean “get”?"),
+            ("help|srve", "There is no command “srve”: did you mean “serve”?"),
+            ("--verison", "There is no command “--verison”: did you mean “--version”?"),
+            ("demo|now", "“demo” takes no arguments but options."),
+            ("completion", "“completion” needs the name of a shell: bash, zsh or fish."),
+            ("completion|csh", "“completion” needs the name of a shell: bash, zsh or fish."),
             ("get", "The URL is missing."),
             ("get|--", "The URL is missing."),
             ("get|host/file", "“host/file” is not a URL such as http://host/file."),
@@ -147,16 +135,18 @@ struct CommandLineTests {
                 "get|http://a/b|--check|http://a/SHA256SUMS",
                 "“--check” needs a file. Download the list first, from a server that you trust."
             ),
-            ("get|http://a/b|--check|x|--sha256|\(aDigest)", "Give either “--sha256” or “--check”."),
+            ("get|http://a/b|--check|x|--sha256|\(aDigest)", "Give either “--check” or “--sha256”."),
+            ("get|http://a/b|-N|--no-resume", "Give either “-N” or “--no-resume”."),
             ("get|--input-file|-|--check|-", "“--input-file” and “--check” cannot both read standard input."),
-            ("get|http://a/b|--mirror|host/file", "“host/file” is not a URL such as http://host/file."),
+            ("get|http://a/b|--mirror|host/file", "“--mirror” needs a URL such as http://host/file, not “host/file”."),
             (
                 "get|http://a/b|http://a/c|--mirror|http://a/d",
                 "“--mirror” needs exactly one URL. For several, use the lines of an --input-file."
             ),
             ("get|http://a/b|-P|0", "“-P” needs a number from 1 to 1000, not “0”."),
             ("get|http://a/b|-P|many", "“-P” needs a number from 1 to 1000, not “many”."),
-            ("get|http://a/b|-P|1|--parallel|2", "“-P” was given twice."),
+            ("get|http://a/b|-P=2", "“-P” needs a number from 1 to 1000, not “=2”."),
+            ("get|http://a/b|-P|1|--parallel|2", "“-P, --parallel” was given twice."),
             ("get|http://a/b|--retry|-1", "“--retry” needs a number from 0 to 1000, not “-1”."),
             ("get|http://a/b|--retry", "“--retry” needs a value."),
             ("get|http://a/b|--limit-rate", "“--limit-rate” needs a value."),
@@ -166,21 +156,27 @@ struct CommandLineTests {
             ("list|", "A folder's name cannot be empty."),
             ("clean|-n", "There is no option “-n”."),
             ("get|http://a/b|-x", "There is no option “-x”."),
+            ("get|http://a/b|-qx", "There is no option “-x”."),
+            ("get|http://a/b|-p|2", "There is no option “-p”: did you mean “-P”?"),
+            ("get|http://a/b|-retry=3", "There is no option “-retry”: did you mean “--retry”?"),
+            ("get|http://a/b|--sah256=x", "There is no option “--sah256”: did you mean “--sha256”?"),
+            ("get|http://a/b|--quiet=yes", "“--quiet” takes no value."),
+            ("get|-", "“-” is not a URL such as http://host/file."),
             ("get|--|-x", "“-x” is not a URL such as http://host/file."),
             ("get|http://a/b|-o", "“-o” needs a value."),
-            ("get|http://a/b|-o|x|-o|y", "“-o” was given twice."),
+            ("get|http://a/b|-o|x|-o|y", "“-o, --output” was given twice."),
             ("get|http://a/b|-o|-", "“-o” needs the name of a file; a download into a pipe cannot be resumed."),
-            ("get|http://a/b|-H|Accept", "“Accept” is not a header field such as 'Name: value'."),
-            ("get|http://a/b|-H|: x", "“: x” is not a header field such as 'Name: value'."),
-            ("get|http://a/b|-H|range: bytes=0-1", "“range” is set by purl itself."),
-            ("get|http://a/b|-H|If-Range: x", "“If-Range” is set by purl itself."),
+            ("get|http://a/b|-H|Accept", "“-H” needs a header field such as 'Name: value', not “Accept”."),
+            ("get|http://a/b|-H|: x", "“-H” needs a header field such as 'Name: value', not “: x”."),
+            ("get|http://a/b|-H|range: bytes=0-1", "“-H” cannot set “range”: purl does that itself."),
+            ("get|http://a/b|-H|If-Range: x", "“-H” cannot set “If-Range”: purl does that itself."),
             ("get|http://a/b|--proxy", "“--proxy” needs a value."),
             ("get|http://a/b|--proxy|", "“--proxy” needs a host or a URL."),
             (
                 "get|http://a/b|--proxy|p|--no-proxy",
-                "Give either “--proxy” or “--no-proxy”, and only once."
+                "Give either “--proxy” or “--no-proxy”."
             ),
-            ("get|http://a/b|-q|-v", "“-q” and “-v” contradict each other."),
+            ("get|http://a/b|-q|-v", "Give either “-q” or “-v”."),
         ])
     func refusals(words: String, sentence: String) {
         let error = #expect(throws: UsageError.self) {
@@ -206,11 +202,10 @@ struct CommandLineTests {
 
     @Test("sets the folders of list and clean")
     func folders() throws {
-        #expect(try Command(arguments: ["list"]) == .list(FolderOptions(arguments: [], flags: [], .list)))
-        let here = try FolderOptions(arguments: [], flags: [], .list)
+        let here = try #require(try FolderOptions.list.parse([]))
         #expect(here.folders == ["."])
-        let flags: Set = ["--all", "--dry-run"]
-        let options = try FolderOptions(arguments: ["a", "--dry-run", "--all", "--", "-b"], flags: flags, .clean)
+        #expect(try Command(arguments: ["list"]) == .list(here))
+        let options = try #require(try FolderOptions.clean.parse(["a", "--dry-run", "--all", "--", "-b"]))
         #expect(options.folders == ["a", "-b"])
         #expect(options.isDryRun)
         #expect(options.includesUnknown)

@@ -223,8 +223,10 @@ struct GetTests {
     @Test(
         "exits with the code of the error",
         arguments: [
-            (["get"], 2, "purl: The URL is missing."),
-            (["frobnicate"], 2, "purl: There is no command “frobnicate”."),
+            (["get"], 2, "purl: The URL is missing. See “purl get --help”."),
+            (["frobnicate"], 2, "purl: There is no command “frobnicate”. See “purl help”."),
+            (["gte"], 2, "purl: There is no command “gte”: did you mean “get”? See “purl help”."),
+            (["get", "--outptu=x"], 2, "purl: There is no option “--outptu”: did you mean “--output”? See “purl get --help”."),
             (
                 ["get", "https://host/file"], 1,
                 "purl: “https” needs TLS, and the session has no TLS provider."
@@ -235,7 +237,7 @@ struct GetTests {
     func exitCodes(arguments: [String], code: Int32, sentence: String) async throws {
         let result = try await PurlProcess.run(arguments, in: folder)
         #expect(result.exitCode == code)
-        #expect(result.lines.first == sentence)
+        #expect(result.lines == [sentence])
         #expect(folder.names.isEmpty)
     }
 }

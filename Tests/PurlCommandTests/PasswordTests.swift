@@ -50,7 +50,7 @@ struct PasswordTests {
         #expect(lines.contains { $0.hasPrefix("purl: \(shown("/missing")): The server answered 404") })
         #expect(
             try await purl("get", "u:secret@host/film").first
-                == "purl: “u:•••@host/film” is not a URL such as http://host/file.")
+                == "purl: “u:•••@host/film” is not a URL such as http://host/file. See “purl get --help”.")
         try folder.write("\(address("/a")) out=a\n\(address("/a")) out=b", to: "urls")
         #expect(
             try await purl("get", "--input-file", "urls").first

@@ -436,10 +436,10 @@ struct PutTests {
 
     @Test("reads its arguments")
     func arguments() throws {
-        let options = try PutOptions(arguments: [
+        func read(_ words: String...) throws -> PutOptions { try #require(try PutOptions.syntax.parse(words)) }
+        let options = try read(
             "-X", "post", "a", "--retry", "3", "http://h/x?y", "-H", "A: b", "--no-resume", "-v", "--limit-rate", "1K",
-            "--no-proxy",
-        ])
+            "--no-proxy")
         #expect(options.file == "a")
         #expect(options.url.absoluteString == "http://h/x?y")
         #expect(options.method == "POST")
@@ -449,8 +449,8 @@ struct PutTests {
         #expect(!options.resumes)
         #expect(options.verbosity == .verbose)
         #expect(options.proxy == .none)
-        #expect(try PutOptions(arguments: ["--", "-a", "http://h"]).url.absoluteString == "http://h/-a")
-        #expect(try PutOptions(arguments: ["d/a b", "http://h/c/"]).url.absoluteString == "http://h/c/a%20b")
+        #expect(try read("--", "-a", "http://h").url.absoluteString == "http://h/-a")
+        #expect(try read("d/a b", "http://h/c/").url.absoluteString == "http://h/c/a%20b")
     }
 
     @Test(
@@ -463,7 +463,7 @@ struct PutTests {
             ["a", "http://h/", "--sha256"], ["a", "http://h/", "-X"],
         ])
     func wrongArguments(_ words: [String]) {
-        let error = #expect(throws: UsageError.self) { try PutOptions(arguments: words) }
-        #expect(error?.topic == .put)
+        let error = #expect(throws: UsageError.self) { try PutOptions.syntax.parse(words) }
+        #expect(error?.command == "put")
     }
 }

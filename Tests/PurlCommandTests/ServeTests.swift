@@ -12,6 +12,7 @@ struct ServeTests {
         arguments: [
             (["x.script"], .serve("x.script", port: 0, log: nil)),
             (["--port", "8080", "x", "--log", "l"], .serve("x", port: 8080, log: "l")),
+            (["--port=8080", "--log=l", "x"], .serve("x", port: 8080, log: "l")),
             (["--list"], .list),
             (["--show", "cut"], .show("cut")),
         ] as [([String], ServeOptions)])
@@ -26,10 +27,10 @@ struct ServeTests {
             (["a", "b"], "“serve” takes one script."),
             (["--port", "x", "a"], "“--port” needs a port, not “x”."),
             (["--port"], "“--port” needs a value."),
-            (["--prot", "1", "a"], "There is no option “--prot”."),
+            (["--prot", "1", "a"], "There is no option “--prot”: did you mean “--port”?"),
         ])
     func badOptions(words: [String], sentence: String) {
-        #expect(throws: UsageError(sentence, .serve)) { try Command(arguments: ["serve"] + words) }
+        #expect(throws: UsageError(sentence, "serve")) { try Command(arguments: ["serve"] + words) }
     }
 
     @Test("logs a request with what was sent and how it ended")

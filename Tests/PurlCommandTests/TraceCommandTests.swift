@@ -101,12 +101,12 @@ struct TraceCommandTests {
         #expect(messages.map { $0["opcode"] as? Int } == [1, 1])
     }
 
-    @Test("refuses a file that is no saved trace")
+    @Test("refuses a file that is not a saved trace")
     func foreign() async throws {
         try folder.write("{}", to: "other.json")
         let (code, lines) = try await PurlProcess.run(["trace", "other.json"], in: folder)
         #expect(code == 1)
-        #expect(lines == ["purl: “other.json” is no trace that “--trace” has saved as .json or .trace."])
+        #expect(lines == ["purl: “other.json” is not a trace that “--trace” has saved as .json or .trace."])
         try folder.write(#"{"log":{"version":"1.2","entries":[]}}"#, to: "other.har")
         let archive = try await PurlProcess.run(["trace", "other.har"], in: folder)
         #expect(archive.exitCode == 1)

@@ -74,13 +74,13 @@ struct WebSocketClientTests {
         ("ws|ws://a/|-x", "There is no option “-x”."),
         ("ws|ws://a/|--protocol", "“--protocol” needs a value."),
         ("ws|ws://a/|--max-size|0", "“--max-size” needs a number of bytes, not “0”."),
-        ("ws|ws://a/|-H|x", "“x” is not a header field such as 'Name: value'."),
+        ("ws|ws://a/|-H|x", "“-H” needs a header field such as 'Name: value', not “x”."),
     ]
 
     @Test("is refused with a sentence when its arguments are invalid", arguments: refusals)
     func refusal(words: String, sentence: String) {
         let error = #expect(throws: UsageError.self) { try Command(arguments: words.components(separatedBy: "|")) }
         #expect(error?.sentence == sentence)
-        #expect(error?.topic == .ws)
+        #expect(error?.command == "ws")
     }
 }

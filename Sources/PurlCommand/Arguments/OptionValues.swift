@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlHTTP
 
 /// A header field of `-H`.
 struct HeaderOption: Equatable {
@@ -11,17 +12,15 @@ struct HeaderOption: Equatable {
         self.value = value
     }
 
-    /// - Parameters:
-    ///   - line: `NAME: VALUE`.
-    ///   - topic: The help text to print with an error.
-    init(line: String, _ topic: Usage) throws(UsageError) {
+    /// - Parameter line: `NAME: VALUE`.
+    init(line: String) throws(BadValue) {
         guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
-            throw UsageError("“\(line)” is not a header field such as 'Name: value'.", topic)
+            throw BadValue("needs a header field such as 'Name: value', not “\(line)”")
         }
         name = String(line[..<colon])
         // Another range would contradict the one that resumes from FILE.part.
         guard !["range", "if-range"].contains(name.lowercased()) else {
-            throw UsageError("“\(name)” is set by purl itself.", topic)
+            throw BadValue("cannot set “\(name)”: purl does that itself")
         }
         value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
     }
@@ -89,31 +88,109 @@ struct ByteRate: Equatable {
     }
 }
 
-extension ArraySlice<String> {
-    /// Removes and returns the word after an option: its value.
-    mutating func takeValue(of option: String, _ topic: Usage) throws(UsageError) -> String {
-        guard let value = popFirst() else { throw UsageError("“\(option)” needs a value.", topic) }
-        return value
+/// A URL that a user has written.
+enum URLWord {
+    /// The URL that a word is; `nil` when it is none.
+    static func url(_ word: String) -> URL? {
+        guard word.contains("://"), let url = URL(string: word), url.scheme != nil else { return nil }
+        return url
+    }
+
+    /// A word as it is shown, that may be meant as a URL: what would be its password is hidden.
+    static func shown(_ word: String) -> String {
+        word.contains("//") ? URLPassword.hidden(in: word) : String(URLPassword.hidden(in: "//" + word).dropFirst(2))
+    }
+
+    /// The sentence about a word that is not a URL.
+    static func refusal(_ word: String, example: String = "http://host/file") -> String {
+        "“\(shown(word))” is not a URL such as \(example)."
     }
 }
 
-extension Verbosity? {
-    /// Takes “-q” or “-v”, as often as it is given.
-    mutating func take(_ wanted: Verbosity, _ topic: Usage) throws(UsageError) {
-        guard self == nil || self == wanted else {
-            throw UsageError("“-q” and “-v” contradict each other.", topic)
+/// How the text after an option becomes a value.
+enum OptionValue {
+    static func text(_ text: String) throws(BadValue) -> String { text }
+
+    static func number(in range: ClosedRange<Int>) -> (String) throws(BadValue) -> Int {
+        { text throws(BadValue) in
+            guard let number = Int(text), range.contains(number) else {
+                throw BadValue("needs a number from \(range.lowerBound) to \(range.upperBound), not “\(text)”")
+            }
+            return number
         }
-        self = wanted
+    }
+
+    static func rate(_ text: String) throws(BadValue) -> ByteRate {
+        guard let rate = ByteRate(text) else {
+            throw BadValue("needs bytes a second such as 500000, 200K or 1.5M, not “\(text)”")
+        }
+        return rate
+    }
+
+    static func length(_ text: String) throws(BadValue) -> Int64 {
+        guard let length = ByteRate(text) else {
+            throw BadValue("needs a number of bytes such as 500000, 200K or 1.5M, not “\(text)”")
+        }
+        return Int64(length.bytesPerSecond)
+    }
+
+    static func url(_ text: String) throws(BadValue) -> URL {
+        guard let url = URLWord.url(text) else {
+            throw BadValue("needs a URL such as http://host/file, not “\(URLWord.shown(text))”")
+        }
+        return url
     }
 }
 
-extension ProxyChoice? {
-    /// Takes “--proxy” or “--no-proxy”.
-    mutating func take(_ wanted: ProxyChoice, _ topic: Usage) throws(UsageError) {
-        if case .named("") = wanted { throw UsageError("“--proxy” needs a host or a URL.", topic) }
-        guard self == nil || self == wanted else {
-            throw UsageError("Give either “--proxy” or “--no-proxy”, and only once.", topic)
-        }
-        self = wanted
+// MARK: Rows of several commands
+
+extension OptionRow {
+    static func retry(_ path: WritableKeyPath<Values, Int>) -> Self {
+        .value(
+            "--retry", "N", path, OptionValue.number(in: 0...1000),
+            """
+            retry when the connection is lost or the server is busy: N times in a row without progress, after 1, 2, 4 …
+            60 s, or after the delay that the server asks for (0)
+            """)
+    }
+
+    /// - Parameter subject: What is limited: “receive at most RATE bytes a second, all files together”.
+    static func limitRate(_ path: WritableKeyPath<Values, ByteRate?>, _ subject: String) -> Self {
+        .value(
+            "--limit-rate", "RATE", path, OptionValue.rate,
+            "\(subject); the suffixes K, M and G mean 1024, 1024² and 1024³ (200K, 1.5M)")
+    }
+
+    /// - Parameter request: What has the field: “the handshake”.
+    static func header(_ path: WritableKeyPath<Values, [HeaderOption]>, of request: String) -> Self {
+        .list(
+            "-H, --header", "FIELD", path, HeaderOption.init(line:), "add a header field, 'Name: value', to \(request)")
+    }
+
+    static func quiet(_ path: WritableKeyPath<Values, Verbosity>, _ help: String) -> Self {
+        .flag("-q, --quiet", path, .quiet, help)
+    }
+
+    static func verbose(
+        _ path: WritableKeyPath<Values, Verbosity>, _ help: String = "print requests, responses and delegate calls"
+    ) -> Self {
+        .flag("-v, --verbose", path, .verbose, not: "--quiet", help)
+    }
+
+    /// `--proxy` and `--no-proxy`.
+    static func proxies(_ path: WritableKeyPath<Values, ProxyChoice>) -> [Self] {
+        [
+            .value(
+                "--proxy", "URL", path,
+                { text throws(BadValue) in
+                    guard !text.isEmpty else { throw BadValue("needs a host or a URL") }
+                    return .named(text)
+                },
+                """
+                use this proxy: http://[USER:PASSWORD@]HOST[:PORT], or socks5:// of the same form. Without it the proxy
+                in http_proxy or all_proxy is used, except for the hosts in no_proxy and this machine
+                """),
+            .flag("--no-proxy", path, .none, not: "--proxy", "use no proxy"),
+        ]
     }
 }

@@ -5,32 +5,33 @@ import PurlTrace
 /// The arguments of `purl trace`.
 struct TraceOptions: Equatable {
     /// The file, which `--trace` has written as `.json` or `.trace`.
-    let path: String
+    private(set) var path: String
     /// Whether heads are shown with their fields.
-    let showsFields: Bool
+    private(set) var showsFields = false
     /// Where the trace is written in another form.
-    let output: TraceFile?
+    private(set) var output: TraceFile?
 
-    /// - Parameter arguments: The words after `trace`.
-    init(arguments: [String]) throws(UsageError) {
-        var path: String?
-        var showsFields = false
-        var output: TraceFile?
-        var words = arguments[...]
-        while let word = words.popFirst() {
-            switch word {
-            case "--fields": showsFields = true
-            case "-o", "--output": output = try TraceFile(try words.takeValue(of: word, .trace), .trace)
-            default:
-                guard !word.hasPrefix("-") else { throw UsageError("There is no option “\(word)”.", .trace) }
-                guard path == nil else { throw UsageError("“trace” shows one file.", .trace) }
-                path = word
-            }
-        }
-        guard let path else { throw UsageError("The file is missing.", .trace) }
+    private init(_ words: ParsedWords<Self>) throws(UsageError) {
+        guard let path = try words.operand("file") else { throw words.error("The file is missing.") }
         self.path = path
-        self.showsFields = showsFields
-        self.output = output
+        self = try words.applied(to: self)
+    }
+
+    static var syntax: CommandSyntax<TraceOptions> {
+        CommandSyntax(
+            "trace", "FILE", "show what --trace has recorded",
+            text: """
+                Shows a FILE that --trace has saved as .json or .trace: a timeline of what the program, its delegate, the
+                network thread and the file worker have done.
+                """,
+            rows: [
+                .flag("--fields", \.showsFields, true, "also print the fields of requests and responses"),
+                .value(
+                    "-o, --output", "FILE", \.output, TraceFile.init,
+                    "write it in another form instead, by the extension: .txt, .svg, .har or .pcapng"),
+            ],
+            notes: "Exit status: 0 shown or written, 1 FILE cannot be read or is not a trace, 2 usage."
+        ) { words throws(UsageError) in try TraceOptions(words) }
     }
 }
 
@@ -93,7 +94,7 @@ struct ShowTrace {
                 throw CommandFailure(
                     "“\(options.path)” is an HTTP Archive, which cannot be shown: save traces as .json or .trace.")
             }
-            throw CommandFailure("“\(options.path)” is no trace that “--trace” has saved as .json or .trace.")
+            throw CommandFailure("“\(options.path)” is not a trace that “--trace” has saved as .json or .trace.")
         }
     }
 }

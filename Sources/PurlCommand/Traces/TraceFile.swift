@@ -7,12 +7,9 @@ struct TraceFile: Equatable {
     let path: String
     let format: TraceFormat
 
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - topic: The help text to print with an error.
-    init(_ path: String, _ topic: Usage) throws(UsageError) {
+    init(_ path: String) throws(BadValue) {
         guard let format = TraceFormat(path: path) else {
-            throw UsageError("“--trace” needs a name that ends in \(Self.extensions), not “\(path)”.", topic)
+            throw BadValue("needs a name that ends in \(Self.extensions), not “\(path)”")
         }
         self.path = path
         self.format = format
@@ -51,5 +48,12 @@ struct TraceFile: Equatable {
         } catch {
             throw CommandFailure("“\(path)” cannot be written: \((error as NSError).localizedDescription)")
         }
+    }
+}
+
+extension OptionRow {
+    /// `--trace`.
+    static func trace(_ path: WritableKeyPath<Values, TraceFile?>, _ help: String) -> Self {
+        .value("--trace", "FILE", path, TraceFile.init, help)
     }
 }

@@ -9,26 +9,49 @@ struct FolderOptions: Equatable {
     /// `clean` only prints what would be removed.
     private(set) var isDryRun = false
 
-    /// - Parameters:
-    ///   - arguments: The words after the command.
-    ///   - flags: The options that the command accepts.
-    ///   - topic: The help text to print with an error.
-    init(arguments: [String], flags: Set<String>, _ topic: Usage) throws(UsageError) {
-        var onlyFoldersFollow = false
-        for word in arguments {
-            if onlyFoldersFollow || !word.hasPrefix("-") {
-                guard !word.isEmpty else { throw UsageError("A folder's name cannot be empty.", topic) }
-                folders.append(word)
-                continue
-            }
-            switch word {
-            case "--": onlyFoldersFollow = true
-            case "--all" where flags.contains(word): includesUnknown = true
-            case "--dry-run" where flags.contains(word): isDryRun = true
-            default: throw UsageError("There is no option “\(word)”.", topic)
-            }
-        }
-        if folders.isEmpty { folders = ["."] }
+    private init(_ words: ParsedWords<Self>) throws(UsageError) {
+        self = try words.applied(to: self)
+        guard !words.operands.contains("") else { throw words.error("A folder's name cannot be empty.") }
+        folders = words.operands.isEmpty ? ["."] : words.operands
+    }
+
+    private init() {}
+}
+
+extension FolderOptions {
+    /// The syntax of `purl list`.
+    static var list: CommandSyntax<FolderOptions> {
+        CommandSyntax(
+            "list", "[FOLDER]…", "show unfinished downloads and uploads",
+            text: """
+                Shows the unfinished downloads in each FOLDER (default: the current folder): the name, the progress, the URL,
+                and whether a transfer is writing it now. A .part file without a valid record is listed by its own name.
+                Unfinished uploads follow: the name, the length, and the URL.
+                """,
+            rows: [],
+            notes: "Exit status: 0 also when there are none, 1 a folder cannot be read, 2 usage."
+        ) { words throws(UsageError) in try FolderOptions(words) }
+    }
+
+    /// The syntax of `purl clean`.
+    static var clean: CommandSyntax<FolderOptions> {
+        CommandSyntax(
+            "clean", "[FOLDER]…", "remove unfinished downloads, and give unfinished uploads up",
+            text: """
+                Removes the unfinished downloads in each FOLDER (default: the current folder): FILE.part and its FILE.resume.
+                Files that a transfer is writing now are kept. Gives unfinished uploads up: asks the server to delete what it has
+                of them, says what it answered, and removes FILE.upload, also where the server cannot be reached or refuses.
+                """,
+            rows: [
+                .flag(
+                    "--all", \.includesUnknown, true,
+                    "also remove a FILE.part without a record, which may be another program's"),
+                .flag("--dry-run", \.isDryRun, true, "print what would be removed, and remove nothing"),
+            ],
+            notes: """
+                Exit status: 0 removed, 1 a file was kept because it is being written, sent, or cannot be removed, 2 usage.
+                """
+        ) { words throws(UsageError) in try FolderOptions(words) }
     }
 }
 

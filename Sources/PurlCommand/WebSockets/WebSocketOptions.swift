@@ -2,67 +2,59 @@ import Foundation
 
 /// The arguments of `purl ws`.
 struct WebSocketOptions: Equatable {
-    let url: URL
+    private(set) var url: URL
     /// The subprotocols offered, the preferred one first.
-    let protocols: [String]
+    private(set) var protocols: [String] = []
     /// Additional header fields, in the order given.
-    let headers: [HeaderOption]
-    let proxy: ProxyChoice
+    private(set) var headers: [HeaderOption] = []
+    private(set) var proxy = ProxyChoice.environment
     /// The longest message accepted, in bytes; `nil` for the library's limit.
-    let maximumMessageSize: Int?
-    let verbosity: Verbosity
+    private(set) var maximumMessageSize: Int?
+    private(set) var verbosity = Verbosity.normal
     /// Where what happens is recorded.
-    let trace: TraceFile?
+    private(set) var trace: TraceFile?
 
-    /// - Parameter arguments: The words after `ws`.
-    init(arguments: [String]) throws(UsageError) {
-        var url: URL?
-        var protocols: [String] = []
-        var headers: [HeaderOption] = []
-        var proxy: ProxyChoice?
-        var maximumMessageSize: Int?
-        var verbosity: Verbosity?
-        var trace: TraceFile?
-        var onlyURLsFollow = false
-        var words = arguments[...]
-        while let word = words.popFirst() {
-            guard word.hasPrefix("-"), !onlyURLsFollow else {
-                guard url == nil else { throw UsageError("“ws” takes one URL.", .ws) }
-                url = try Self.url(word)
-                continue
-            }
-            switch word {
-            case "--": onlyURLsFollow = true
-            case "-H", "--header": headers.append(try HeaderOption(line: try words.takeValue(of: word, .ws), .ws))
-            case "--protocol": protocols.append(try words.takeValue(of: word, .ws))
-            case "--max-size":
-                let text = try words.takeValue(of: word, .ws)
-                guard let number = Int(text), number > 0 else {
-                    throw UsageError("“--max-size” needs a number of bytes, not “\(text)”.", .ws)
-                }
-                maximumMessageSize = number
-            case "--proxy": proxy = .named(try words.takeValue(of: word, .ws))
-            case "--no-proxy": proxy = ProxyChoice.none
-            case "--trace": trace = try TraceFile(try words.takeValue(of: word, .ws), .ws)
-            case "-q", "--quiet": verbosity = .quiet
-            case "-v", "--verbose": verbosity = .verbose
-            default: throw UsageError("There is no option “\(word)”.", .ws)
-            }
-        }
-        guard let url else { throw UsageError("The URL is missing.", .ws) }
+    private init(_ words: ParsedWords<Self>) throws(UsageError) {
+        guard let word = try words.operand("URL") else { throw words.error("The URL is missing.") }
+        guard let url = URL(string: word), ["ws", "wss"].contains(url.scheme?.lowercased()),
+            url.host()?.isEmpty == false
+        else { throw words.error(URLWord.refusal(word, example: "ws://host/path")) }
         self.url = url
-        self.protocols = protocols
-        self.headers = headers
-        self.proxy = proxy ?? .environment
-        self.maximumMessageSize = maximumMessageSize
-        self.verbosity = verbosity ?? .normal
-        self.trace = trace
+        self = try words.applied(to: self)
+    }
+}
+
+extension WebSocketOptions {
+    static var syntax: CommandSyntax<WebSocketOptions> {
+        CommandSyntax(
+            "ws", "URL", "send lines as WebSocket messages, and print received messages",
+            text: """
+                Opens a WebSocket connection to a ws: URL. Sends each line of standard input as a text message, and prints
+                each received text message as a line; for a binary message it prints the length. At the end of the input the
+                connection is closed when the server has answered a ping; Ctrl-C closes it at once.
+                """,
+            rows: [
+                .list(
+                    "--protocol", "NAME", \.protocols, OptionValue.text,
+                    "a subprotocol that the server may choose; list the preferred one first"),
+                .header(\.headers, of: "the handshake"),
+                .value(
+                    "--max-size", "BYTES", \.maximumMessageSize, size,
+                    "the longest message accepted, in bytes (1048576)"),
+            ] + OptionRow.proxies(\.proxy) + [
+                .trace(\.trace, "record what happens, as purl get does: --trace chat.svg"),
+                .quiet(\.verbosity, "do not print the server's close code"),
+                .verbose(\.verbosity, "print when the connection opens and closes"),
+            ],
+            notes: """
+                Exit status: 0 closed with 1000, 1001 or no code, 1 failed or closed with another code, 2 usage, 22 the
+                handshake's response had a status of 400 or above, 130 interrupted.
+                """
+        ) { words throws(UsageError) in try WebSocketOptions(words) }
     }
 
-    private static func url(_ text: String) throws(UsageError) -> URL {
-        guard let url = URL(string: text), ["ws", "wss"].contains(url.scheme?.lowercased()),
-            url.host()?.isEmpty == false
-        else { throw UsageError("“\(DownloadRequest.shown(text))” is not a URL such as ws://host/path.", .ws) }
-        return url
+    private static func size(_ text: String) throws(BadValue) -> Int {
+        guard let number = Int(text), number > 0 else { throw BadValue("needs a number of bytes, not “\(text)”") }
+        return number
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Purl
-import PurlHTTP
 
 /// One file to download: its URL, and what else is known of it.
 struct DownloadRequest: Equatable, Sendable {
@@ -15,17 +14,6 @@ struct DownloadRequest: Equatable, Sendable {
 
     /// All URLs of the file.
     var urls: [URL] { [url] + mirrors }
-
-    /// The URL that a word is; `nil` when it is none.
-    static func url(_ word: String) -> URL? {
-        guard word.contains("://"), let url = URL(string: word), url.scheme != nil else { return nil }
-        return url
-    }
-
-    /// A word as it is shown, that may be meant as a URL: what would be its password is hidden.
-    static func shown(_ word: String) -> String {
-        word.contains("//") ? URLPassword.hidden(in: word) : String(URLPassword.hidden(in: "//" + word).dropFirst(2))
-    }
 }
 
 /// Download requests, each URL once, in the order given.
@@ -86,8 +74,8 @@ enum InputFile {
     private static func request(_ line: Substring) throws(CommandFailure) -> DownloadRequest? {
         let words = line.split(whereSeparator: \.isWhitespace).prefix { !$0.hasPrefix("#") }.map(String.init)
         guard let first = words.first else { return nil }
-        guard let url = DownloadRequest.url(first) else {
-            throw CommandFailure("“\(DownloadRequest.shown(first))” is not a URL such as http://host/file.")
+        guard let url = URLWord.url(first) else {
+            throw CommandFailure(URLWord.refusal(first))
         }
         var request = DownloadRequest(url: url)
         for word in words.dropFirst() {
@@ -113,9 +101,9 @@ enum InputFile {
     }
 
     private static func mirror(_ text: String) throws(CommandFailure) -> URL {
-        guard let url = DownloadRequest.url(text) else {
+        guard let url = URLWord.url(text) else {
             throw CommandFailure(
-                "“mirror=” needs a URL such as http://host/file, not “\(DownloadRequest.shown(text))”.")
+                "“mirror=” needs a URL such as http://host/file, not “\(URLWord.shown(text))”.")
         }
         return url
     }

@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+@testable import PurlCommand
+
+@Suite("Help, completions and the manual")
+struct HelpTests {
+    private static func text(_ words: String...) throws -> String {
+        guard case .print(let text) = try Command(arguments: words) else { return "" }
+        return text
+    }
+
+    @Test("-h and --help anywhere before “--” ask for a command's help", arguments: Command.all.map(\.name))
+    func asking(name: String) throws {
+        let help = try Self.text("help", name)
+        #expect(help.hasPrefix("usage: purl \(name)"))
+        for words in [["--help"], ["-h"], ["x", "--help"], ["-h", "--nonsense"]] {
+            #expect(try Command(arguments: [name] + words) == .print(help))
+        }
+    }
+
+    @Test("the list of commands has each of them; help without a command prints it", arguments: [[], ["help"], ["-h"]])
+    func overview(words: [String]) throws {
+        guard case .print(let text) = try Command(arguments: words) else {
+            Issue.record("no text")
+            return
+        }
+        for command in Command.all { #expect(text.contains("  \(command.name)")) }
+        #expect(try Command(arguments: ["--help", "get"]) == Command(arguments: ["help", "get"]))
+        #expect(try Self.text("--version") == "purl 1.0")
+    }
+
+    @Test("no line of help has more than 80 columns", arguments: [""] + Command.all.map(\.name))
+    func width(name: String) throws {
+        let text = name.isEmpty ? try Self.text("help") : try Self.text("help", name)
+        for line in text.split(separator: "\n") { #expect(line.count <= 80) }
+    }
+
+    @Test("usage and help of a command are those of its table")
+    func layout() {
+        struct Values {
+            var count = 0
+            var names: [String] = []
+            var isQuiet = false
+        }
+        let syntax = CommandSyntax(
+            "try", "FILE", "try a table", text: "Tries\nFILE.\n\n  as it\n  is",
+            rows: [
+                .value(
+                    "-n, --count", "N", \Values.count, OptionValue.number(in: 1...9), "how often; at least once (1)"),
+                .list("--a-name-of-some-length", "NAME", \.names, OptionValue.text, "a name"),
+                .flag("-q, --quiet", \.isQuiet, true, not: "--count", "say nothing"),
+            ], notes: "Exit status: 0."
+        ) { words throws(UsageError) in try words.applied(to: Values()) }
+        #expect(
+            HelpText.of(syntax) == """
+                usage: purl try FILE [-n N | -q] [--a-name-of-some-length NAME]…
+
+                Tries FILE.
+
+                  as it
+                  is
+
+                  -n, --count N  how often; at least once (1)
+                      --a-name-of-some-length NAME
+                                 a name
+                  -q, --quiet    say nothing
+                  -h, --help     print this help
+
+                Exit status: 0.
+                """)
+        #expect(syntax.options.map(\.summary) == ["how often", "a name", "say nothing", "print this help"])
+    }
+
+    @Test("an option contradicts one of its own table, and no name is used twice", arguments: Command.all.map(\.name))
+    func tables(name: String) throws {
+        let options = try #require(Command.all.first { $0.name == name }).options
+        let names = options.flatMap(\.names)
+        #expect(Set(names).count == names.count)
+        for option in options {
+            #expect(option.alternative.map(names.contains) != false)
+            #expect(option.names.allSatisfy { $0.hasPrefix("--") ? $0.count > 3 : $0.count == 2 })
+            #expect(!option.summary.isEmpty && !option.help.hasSuffix("."))
+        }
+    }
+
+    @Test(
+        "finds the name that a word may be meant as",
+        arguments: [
+            ("gte", "get"), ("egt", "get"), ("GET", "get"), ("ls", "list"), ("lst", "list"), ("cln", "clean"),
+            ("--get", "get"), ("comp", "completion"), ("tarce", "trace"), ("fetch", nil), ("rm", nil), ("", nil),
+            ("x", nil), ("download", nil),
+        ])
+    func nearest(word: String, name: String?) {
+        let names = ["get", "put", "list", "clean", "ws", "serve", "demo", "trace", "completion", "help"]
+        #expect(NearestName.of(word, among: names) == name)
+    }
+
+    // MARK: Completions and the manual
+
+    /// Runs a program with a text as its input, if it is installed. `nil` if it is not.
+    private func run(_ program: String, _ arguments: [String], input: String) async throws -> [String]? {
+        let folder = TemporaryFolder()
+        try folder.write(input, to: "input")
+        let process = try PurlProcess(
+            shell: "command -v \(program) >/dev/null || { echo missing; exit; }; \(program) \"$@\" <input 2>&1",
+            arguments,
+            in: folder)
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        return lines == ["missing"] ? nil : lines
+    }
+
+    @Test(
+        "bash completes commands, options and their values",
+        arguments: [
+            ("p", ["put"]), ("get --out", ["--output"]), ("put -X P", ["PUT", "POST", "PATCH"]),
+            ("completion f", ["fish"]), ("list --a", []), ("clean --a", ["--all"]), ("get -P ", []), ("help w", ["ws"]),
+        ])
+    func bash(line: String, words: [String]) async throws {
+        let given = line.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "\" \"")
+        let script = """
+            \(try Self.text("completion", "bash"))
+            COMP_WORDS=(purl "\(given)"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _purl; printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        guard let lines = try await run("bash", ["-s"], input: script) else { return }
+        #expect(lines.filter { !$0.isEmpty } == words)
+    }
+
+    @Test("the shells read the completions without a complaint", arguments: ["bash", "zsh", "fish"])
+    func syntax(shell: String) async throws {
+        let script = try Self.text("completion", shell)
+        #expect(script.contains("timestamping"))
+        guard let lines = try await run(shell, ["-n"], input: script) else { return }
+        #expect(lines.isEmpty)
+    }
+
+    @Test("the manual page has every option, and groff formats it without a complaint")
+    func manual() async throws {
+        let page = try Self.text("help", "--man")
+        #expect(page.hasPrefix(".TH PURL 1"))
+        #expect(page.contains("\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIFILE\\fR"))
+        guard let lines = try await run("groff", ["-man", "-Kutf8", "-Tutf8", "-ww", "-P-cbou"], input: page) else {
+            return
+        }
+        let text = lines.joined(separator: "\n")
+        #expect(!text.contains("warning") && !text.contains("error:"))
+        for command in Command.all { #expect(text.contains("purl \(command.name)")) }
+    }
+}
