@@ -28,11 +28,13 @@ struct ChecksumTests {
     @Test("saves a file with the expected checksum")
     func right() async throws {
         let url = server.route("/film.bin", film)
-        #expect(try await get(url, Self.digest.uppercased()).0 == 0)
+        let (code, lines) = try await get(url, Self.digest.uppercased())
+        #expect(code == 0)
+        #expect(lines.last?.hasPrefix("film.bin: complete and checked, 3.00 MB in ") == true)
         #expect(folder.names == ["film.bin"])
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
         // The file exists and has the expected checksum: no further request.
-        #expect(try await get(url, Self.digest).0 == 0)
+        #expect(try await get(url, Self.digest) == (0, ["film.bin: already complete and checked (3.00 MB)"]))
         #expect(try await get(url, Self.digest, "-o", "film.bin").0 == 0)
         #expect(server.requests.count == 1)
         // A file with another checksum is neither accepted nor replaced.

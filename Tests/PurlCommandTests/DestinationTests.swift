@@ -18,8 +18,10 @@ struct DestinationTests {
             ("http://host/dir/film.mkv", "film.mkv"),
             ("http://host/dir/film.mkv?x=1#y", "film.mkv"),
             ("http://host/a%20b.txt", "a b.txt"),
-            ("http://host/dir/", "dir"),
-            ("http://host/", "host"),
+            ("http://host/dir/", "index.html"),
+            ("http://host/", "index.html"),
+            ("http://127.0.0.1:8090", "index.html"),
+            ("http://host/?a=b", "index.html"),
             ("http://host/.profile", "profile"),
             ("http://host/-rf", "rf"),
         ])
@@ -122,7 +124,7 @@ struct DestinationTests {
         #expect(refusal(output: nil) == nil)
         #expect(refusal(output: "new") == nil)
         #expect(refusal(output: "missing/film") == "There is no folder “missing”.")
-        #expect(refusal(output: ".") == "“.” is a folder.")
+        #expect(refusal(output: ".") == "“.” is a folder. Choose a name in it, “-o ./NAME”, or another one with -o.")
         try folder.leaveParts(of: "http://host/other", named: "film", bytes: 10)
         #expect(
             refusal(output: nil)

@@ -126,7 +126,7 @@ struct GetTests {
         let parts = [folder.contents("film.bin.part"), folder.contents("film.bin.resume")]
         let (code, lines) = try await get(url)
         #expect(code == 22)
-        #expect(lines.first?.hasPrefix("purl: The server answered \(status) (") == true)
+        #expect(lines.first?.hasPrefix("purl: \(url.absoluteString): The server answered \(status) (") == true)
         #expect([folder.contents("film.bin.part"), folder.contents("film.bin.resume")] == parts)
         #expect(folder.names == ["film.bin.part", "film.bin.resume"])
     }
@@ -137,7 +137,28 @@ struct GetTests {
         #expect(folder.names.isEmpty)
     }
 
-    @Test("saves under the server's name, and finds the partial files under it again")
+    @Test(
+        "saves as index.html where neither the URL nor the server has a name",
+        arguments: [
+            ("/", nil, "index.html"), ("/films/", nil, "index.html"), ("/films/", "film.bin", "film.bin"),
+            ("/films/", "films", "films"),
+        ] as [(String, String?, String)])
+    func withoutName(path: String, given: String?, name: String) async throws {
+        let disposition = given.map { "attachment; filename=\"\($0)\"" } ?? "inline"
+        let url = server.route(path, film.field("Content-Disposition", disposition))
+        #expect(try await get(url).exitCode == 0)
+        #expect(folder.names == [name])
+    }
+
+    @Test("keeps the URL's name where the server redirects to a URL without one")
+    func redirectToFolder() async throws {
+        server.route("/v2/", film)
+        let url = server.route("/latest", .redirect(to: "/v2/"))
+        #expect(try await get(url).exitCode == 0)
+        #expect(folder.names == ["latest"])
+    }
+
+    @Test("saves under the name that the server gives, and finds the partial files under it again")
     func serverName() async throws {
         let reply = film.field("Content-Disposition", "attachment; filename=\"../film one.mkv\"")
         let url = server.route("/download", reply.cut(afterBytes: 1_000_000, times: 1))
@@ -226,7 +247,10 @@ struct GetTests {
             (["get"], 2, "purl: The URL is missing. See “purl get --help”."),
             (["frobnicate"], 2, "purl: There is no command “frobnicate”. See “purl help”."),
             (["gte"], 2, "purl: There is no command “gte”: did you mean “get”? See “purl help”."),
-            (["get", "--outptu=x"], 2, "purl: There is no option “--outptu”: did you mean “--output”? See “purl get --help”."),
+            (
+                ["get", "--outptu=x"], 2,
+                "purl: There is no option “--outptu”: did you mean “--output”? See “purl get --help”."
+            ),
             (
                 ["get", "https://host/file"], 1,
                 "purl: “https” needs TLS, and the session has no TLS provider."

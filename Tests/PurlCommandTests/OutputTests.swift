@@ -59,7 +59,7 @@ struct OutputTests {
         let (code, lines) = try await get("pipe", "--sha256", Self.content.sha256)
         #expect(code == 0)
         #expect(lines.first == "pipe: downloading (1.00 MB)")
-        #expect(lines.last?.hasPrefix("pipe: complete, 1.00 MB in ") == true)
+        #expect(lines.last?.hasPrefix("pipe: complete and checked, 1.00 MB in ") == true)
         #expect(await reader.value == Self.content.data)
         #expect(folder.names == ["pipe"])
         #expect(FileEntry(at: folder.file("pipe")) == .pipe)
@@ -216,7 +216,7 @@ struct OutputTests {
         for (output, sentence) in [
             ("dangling", "“dangling” is a symbolic link to “nothing”, which leads to no file."),
             ("loop", "“loop” is a symbolic link to “loop”, which leads to no file."),
-            ("folder", "“folder” is a folder."),
+            ("folder", "“folder” is a folder. Choose a name in it, “-o folder/NAME”, or another one with -o."),
             ("socket", "“socket” is a socket, to which no file can be saved."),
             ("/dev/fd/987", "“/dev/fd/987” is not open."),
         ] {
@@ -224,6 +224,19 @@ struct OutputTests {
         }
         #expect(server.requests.isEmpty)
         #expect(folder.names == ["dangling", "folder", "loop", "socket"])
+    }
+
+    @Test("says what to do where a folder has the name that the server chooses")
+    func folderOfThatName() async throws {
+        try FileManager.default.createDirectory(at: folder.file("film.bin"), withIntermediateDirectories: false)
+        let (code, lines) = try await PurlProcess.run(["get", url.absoluteString], in: folder)
+        #expect(code == 1)
+        #expect(
+            lines == [
+                "purl: “film.bin” is a folder. Choose a name in it, “-o film.bin/NAME”, or another one with -o."
+            ])
+        #expect(
+            try await PurlProcess.run(["get", url.absoluteString, "-o", "film.bin/NAME"], in: folder).exitCode == 0)
     }
 
     @Test("takes no link, FIFO or device for a free name when the server chooses it")

@@ -59,7 +59,7 @@ struct RetryTests {
         let url = server.route("/film.bin", Self.busy("0"))
         let (code, lines) = try await get(url, "--retry", "1")
         #expect(code == 22)
-        #expect(lines.last == "purl: The server answered 503 (Service Unavailable).")
+        #expect(lines.last == "purl: \(url.absoluteString): The server answered 503 (Service Unavailable).")
         #expect(server.requests.count == 2)
         #expect(folder.names.isEmpty)
     }

@@ -71,7 +71,7 @@ struct Destination: Equatable, Sendable {
         } else if let name = earlier.name(for: request.urls) {
             self.init(file: folder.appendingPathComponent(name), choice: .earlierAttempt, name: name)
         } else {
-            let offered = FileName.offered(by: request.url)
+            let offered = FileName.offered(by: request.url) ?? FileName.unnamed
             let name = FileName.safe(offered)
             self.init(
                 file: folder.appendingPathComponent(name), choice: .url, name: name,
@@ -152,6 +152,7 @@ struct Destination: Equatable, Sendable {
     func checkNothingIsReplaced(byBytes length: Int64? = nil) throws(CommandFailure) {
         guard !mayReplace, FileEntry(at: file) != .missing else { return }
         if length == 0, PartFiles.length(of: file) == 0 { return }
+        guard FileEntry(at: file, followingLinks: true) != .folder else { throw .isFolder(name) }
         throw CommandFailure("“\(name)” exists already. Choose a name with -o, or “-o \(name)” to replace it.")
     }
 
@@ -261,10 +262,21 @@ struct EarlierAttempts {
 
 /// Rules for the names of files.
 enum FileName {
-    /// The name that the URL suggests.
-    static func offered(by url: URL) -> String {
-        let response = URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
-        return response.suggestedFilename ?? ""
+    /// The name of a file for which neither the URL nor the server has one.
+    static let unnamed = "index.html"
+
+    /// The name in the URL; `nil` when its path ends with “/”, or is empty.
+    static func offered(by url: URL) -> String? {
+        let path = url.path(percentEncoded: true)
+        guard !path.isEmpty, !path.hasSuffix("/") else { return nil }
+        return URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil).suggestedFilename
+    }
+
+    /// The name that the server gives: in `Content-Disposition`, or in the URL that it redirects to.
+    static func offered(by response: HTTPURLResponse) -> String? {
+        let field = response.value(forHTTPHeaderField: "Content-Disposition")
+        guard field.flatMap(ContentDisposition.init)?.filename == nil else { return response.suggestedFilename }
+        return response.url.flatMap(offered)
     }
 
     /// The name to use for a suggestion: safe, not one of a partial file, and short enough for the suffixes of those.

@@ -155,7 +155,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
         guard meaning.isTheFile else { return .cancel }
         do throws(CommandFailure) {
             let destination = try finalDestination(
-                response.suggestedFilename, length: task.countOfBytesExpectedToReceive)
+                FileName.offered(by: response), length: task.countOfBytesExpectedToReceive)
             onAccept(task, destination, meaning)
             return .allow
         } catch {

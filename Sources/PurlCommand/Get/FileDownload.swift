@@ -63,7 +63,7 @@ struct FileDownload: Sendable {
             // Where the server may choose another name, its response decides.
             if destination.choice != .url { _ = try checksum(of: destination) }
             if let bytes = await lengthOfCompleteFile(destination) {
-                messages.info("\(destination.name): already complete (\(ByteText.count(bytes)))")
+                messages.info("\(destination.name): already complete\(checked) (\(ByteText.count(bytes)))")
                 return (.complete(bytes: bytes, new: 0), destination)
             }
             return try await runAttempts(to: destination)
@@ -86,6 +86,9 @@ struct FileDownload: Sendable {
     }
 
     private var expectsChecksum: Bool { request.checksum != nil || context.checksums != nil }
+
+    /// What follows “complete” of a file whose checksum is right.
+    private var checked: String { expectsChecksum ? " and checked" : "" }
 
     /// The checksum that the file must have; `nil` if there is none. Throws when the list of `--check` does not have it.
     private func checksum(of destination: Destination) throws(CommandFailure) -> Checksum? {
@@ -124,7 +127,7 @@ struct FileDownload: Sendable {
             if mayRetry, let delay = retries.delay(after: result, report, bytes: bytes) {
                 // Bytes that this command has received are resumed even with --no-resume.
                 if await wait(delay, because: result.sentence, destination, retries) { continue }
-                return (conclude(.interrupted, destination, stream), destination)
+                return (conclude(.interrupted, mirrors.origin, destination, stream), destination)
             }
             if mayRetry, result.isOfServer, mirrors.moveOn() {
                 announceMirror(mirrors.origin, after: result.sentence)
@@ -133,10 +136,13 @@ struct FileDownload: Sendable {
                 continue
             }
             if case .upToDate = result { return (concludeUpToDate(destination), destination) }
-            guard case .complete = result else { return (conclude(result, destination, stream), destination) }
+            guard case .complete = result else {
+                return (conclude(result, mirrors.origin, destination, stream), destination)
+            }
+            let elapsed = start.duration(to: .now)
             switch try await verify(destination, stream) {
             case .right: break
-            case .interrupted: return (conclude(.interrupted, destination, stream), destination)
+            case .interrupted: return (conclude(.interrupted, mirrors.origin, destination, stream), destination)
             case .wrong(let sentence):
                 guard case .file(let sink) = output, mirrors.moveOn(afterMismatchOf: report.meaning) else {
                     try destination.parts?.remove()
@@ -151,7 +157,7 @@ struct FileDownload: Sendable {
                 // The checksum is right: the file is this server's, too.
                 try? sink.adopt(mirrors.origin)
             }
-            return (try finish(report, elapsed: start.duration(to: .now)), destination)
+            return (try finish(report, elapsed: elapsed), destination)
         }
     }
 
@@ -312,10 +318,10 @@ struct FileDownload: Sendable {
         }
         let whole = report.received
         guard let new = report.meaning?.newBytes(of: whole) else {
-            messages.info("\(destination.name): already complete (\(ByteText.count(whole)))")
+            messages.info("\(destination.name): already complete\(checked) (\(ByteText.count(whole)))")
             return .complete(bytes: whole, new: 0)
         }
-        messages.info("\(destination.name): complete, \(BatchText.amount(whole, new: new, in: elapsed))")
+        messages.info("\(destination.name): complete\(checked), \(BatchText.amount(whole, new: new, in: elapsed))")
         return .complete(bytes: whole, new: new)
     }
 
@@ -366,13 +372,16 @@ struct FileDownload: Sendable {
     }
 
     /// Prints how the download ended, and whether the next command can resume it.
+    ///
+    /// - Parameter url: The URL that was requested last.
     private func conclude(
-        _ result: AttemptResult, _ destination: Destination, _ stream: StreamSink?
+        _ result: AttemptResult, _ url: URL, _ destination: Destination, _ stream: StreamSink?
     ) -> DownloadOutcome {
         switch result {
         case .interrupted where context.isOneOfMany: break
         case .interrupted: messages.info("\(destination.name): interrupted")
-        case .complete, .upToDate, .refused, .httpError, .notTheFile, .failed: messages.error(result.sentence)
+        case .httpError, .notTheFile: messages.error(result.sentence, of: url)
+        case .complete, .upToDate, .refused, .failed: messages.error(result.sentence)
         }
         if let parts = destination.parts {
             removeUselessParts(parts)

@@ -38,7 +38,7 @@ enum OutputPath: Equatable, Sendable {
             self = .linkedFile(target)
         case .device, .pipe:
             self = .stream(.path(url))
-        case .folder: throw CommandFailure("“\(name)” is a folder.")
+        case .folder: throw .isFolder(name)
         case .socket: throw CommandFailure("“\(name)” is a socket, to which no file can be saved.")
         case .missing, .link:
             let target = (try? FileManager.default.destinationOfSymbolicLink(atPath: url.path)) ?? ""
@@ -67,6 +67,14 @@ enum OutputPath: Equatable, Sendable {
             path = URL(fileURLWithPath: target, relativeTo: folder).standardizedFileURL.path
         }
         return nil
+    }
+}
+
+extension CommandFailure {
+    /// The name of a file is that of a folder.
+    static func isFolder(_ name: String) -> CommandFailure {
+        let folder = name.hasSuffix("/") ? name : name + "/"
+        return CommandFailure("“\(name)” is a folder. Choose a name in it, “-o \(folder)NAME”, or another one with -o.")
     }
 }
 

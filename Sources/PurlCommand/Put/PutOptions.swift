@@ -66,7 +66,8 @@ extension PutOptions {
             .limitRate(\.limit, "send at most RATE bytes a second"),
             .header(\.headers, of: "every request"),
         ] + OptionRow.proxies(\.proxy) + [
-            .flag("--no-resume", \.resumes, false, "start over, and keep no record; one of another URL or METHOD stays"),
+            .flag(
+                "--no-resume", \.resumes, false, "start over, and keep no record; one of another URL or METHOD stays"),
             .trace(\.trace, "record what happens, as purl get does: --trace upload.svg"),
             .quiet(\.verbosity, "print errors and the response's body only"),
             .verbose(\.verbosity),

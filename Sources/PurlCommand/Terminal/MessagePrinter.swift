@@ -15,8 +15,10 @@ struct MessagePrinter: Sendable {
     }
 
     /// Prints an error.
-    func error(_ sentence: String) {
-        console.print("purl: " + (subject.map { "\($0): " } ?? "") + sentence)
+    ///
+    /// - Parameter url: What it is about, where there is no subject.
+    func error(_ sentence: String, of url: URL? = nil) {
+        console.print("purl: " + ((subject ?? url?.shownText).map { "\($0): " } ?? "") + sentence)
     }
 }
 
