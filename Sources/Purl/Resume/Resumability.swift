@@ -113,17 +113,15 @@ enum Resumability {
     }
 
     /// Whether a whole response has the strong tag of the point, so that the bytes there are can be continued by a server
-    /// that has ranges.
+    /// that has ranges. One without a length is used as it comes: a server that does not know how long the resource is has
+    /// no ranges of it.
     private static func isUnchanged(
         _ head: ResponseHead, _ framing: BodyFraming, since point: ResumePoint
     ) -> Bool {
-        guard EntityTag(point.validator) != nil, confirms(head, point), !isCoded(head), !refusesRanges(head) else {
-            return false
-        }
-        if case .length(let length) = framing {
-            return length > point.offset && (point.total == nil || point.total == length)
-        }
-        return true
+        guard case .length(let length) = framing, EntityTag(point.validator) != nil, confirms(head, point),
+            !isCoded(head), !refusesRanges(head)
+        else { return false }
+        return length > point.offset && (point.total == nil || point.total == length)
     }
 
     /// RFC 9110 §15.3.7: only a `Content-Range` that starts at the point, in a response with the same validator, from a

@@ -20,12 +20,12 @@ extension URLError {
     /// An error whose description is Foundation's sentence for the code.
     ///
     /// - Parameters:
-    ///   - reason: What happened, as a sentence: the error's `localizedFailureReason`.
+    ///   - reason: What happened, as a sentence: the error's `localizedFailureReason`, as one line of at most 1,000 characters.
     ///   - userInfo: What else the error carries.
     package init(_ code: Code, reason: String, userInfo: [String: Any] = [:]) {
         var info = userInfo
         info[NSLocalizedDescriptionKey] = code.sentence
-        info[NSLocalizedFailureReasonErrorKey] = reason
+        info[NSLocalizedFailureReasonErrorKey] = reason.asReason
         self.init(code, userInfo: info)
     }
 
@@ -75,5 +75,29 @@ extension URLError {
     /// Why a background task was cancelled; `nil` for every other error, and when the program cancelled it.
     public var backgroundTaskCancelledReason: BackgroundTaskCancelledReason? {
         (userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int).flatMap(BackgroundTaskCancelledReason.init)
+    }
+}
+
+extension String {
+    /// The text as one line of at most 1,000 characters: a reason may quote what others have sent.
+    var asReason: String {
+        let limit = 1_000
+        // A character may consist of any number of scalars.
+        guard utf8.count > limit || unicodeScalars.contains(where: \.breaksLine) else { return self }
+        var line = UnicodeScalarView(unicodeScalars.prefix(limit).map { $0.breaksLine ? " " : $0 })
+        if unicodeScalars.dropFirst(limit).first != nil {
+            line.removeLast()
+            line.append("…")
+        }
+        return String(line)
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var breaksLine: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 }

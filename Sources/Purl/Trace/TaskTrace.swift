@@ -121,7 +121,7 @@ final class TaskTrace: DialWatcher, Sendable {
                     TransferTrace.Security(
                         version: agreed.version.name, cipherSuite: agreed.cipherSuite.map { "\($0)" },
                         applicationProtocol: agreed.applicationProtocol, isResumed: agreed.isResumed)))
-        case .failure(let failure): record(other: .handshakeFailed(reason: failure.explanation.sentence))
+        case .failure(let failure): record(other: .handshakeFailed(reason: failure.explanation.sentence.asReason))
         }
     }
 

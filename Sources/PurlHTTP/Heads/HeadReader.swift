@@ -32,6 +32,8 @@ struct HeadReader<Start: StartLine>: Sendable {
                 return (finished, section)
             }
         }
+        // What cannot become a start line is not waited for: its end may never come.
+        if start == nil, !lines.heldLine(mayBeginWith: Start.opening) { throw .malformedStartLine }
         return nil
     }
 
@@ -52,6 +54,9 @@ struct HeadReader<Start: StartLine>: Sendable {
 
 /// The first line of a head.
 protocol StartLine: Sendable {
+    /// What every such line begins with; empty where that differs.
+    static var opening: [UInt8] { get }
+
     /// Reads the line that lies in `range` of `bytes`, its end not included.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(ParseError)
 }

@@ -26,6 +26,11 @@ struct LineReader: Sendable {
     /// Whether the beginning of a line is held.
     private var hasPartialLine: Bool { !held.isEmpty }
 
+    /// Whether the line whose beginning is held, if any, can begin with `opening`, or be an empty one.
+    func heldLine(mayBeginWith opening: [UInt8]) -> Bool {
+        held == [.carriageReturn] || zip(held, opening).allSatisfy { $0 == $1 }
+    }
+
     /// Starts over for the next section.
     mutating func reset() {
         allowance = limit

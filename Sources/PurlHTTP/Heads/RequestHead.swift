@@ -54,6 +54,8 @@ package struct RequestHeadParser: Sendable {
 
 /// The first line of a request: `GET /path HTTP/1.1` (RFC 9112 §3). Exactly one blank separates the parts.
 struct RequestLine: StartLine {
+    static let opening: [UInt8] = []
+
     let method: RequestMethod
     let target: String
     let version: HTTPVersion

@@ -61,6 +61,8 @@ package struct ResponseHeadParser: Sendable {
 
 /// The first line of a response: `HTTP/1.1 200 OK` (RFC 9112 §4).
 struct StatusLine: StartLine {
+    static let opening: [UInt8] = [0x48, 0x54, 0x54, 0x50, 0x2F]
+
     let version: HTTPVersion
     let status: Int
     let reason: String

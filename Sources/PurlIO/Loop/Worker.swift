@@ -35,7 +35,7 @@ package final class Worker: Sendable {
     init(startThread: @escaping StartThread = { NativeThread.start($0, stackSize: $1, $2) }) {
         files = LaneThreads("purl-files", maximum: 8, stackSize: 2 << 20, startThread)
         synchronization = LaneThreads("purl-sync", maximum: 4, stackSize: 2 << 20, startThread)
-        names = LaneThreads("purl-names", maximum: 128, stackSize: 2 << 20, startThread)
+        names = LaneThreads("purl-names", maximum: 512, stackSize: 2 << 20, startThread)
         userCode = LaneThreads("purl-user", maximum: 64, stackSize: 8 << 20, startThread)
     }
 

@@ -9,8 +9,13 @@
     private let loop: EventLoop
     private let attemptDelay: Duration
     private let sockets: SocketOptions
+    /// How long a look-up may take. The system gives up a server that does not answer after five seconds, and asks three
+    /// of them, twice.
+    private let lookupLimit: Duration
     /// The look-up, where it can be cancelled.
     private var lookup: Task<Void, Never>?
+    /// Gives up the look-up; `nil` when none is under way.
+    private var lookupDeadline: LoopTimer?
     /// `nil` when the dial is over.
     private var completion: (@NetworkActor (Result<any LoopTransport, DialError>) -> Void)?
     private var untried: ArraySlice<SocketAddress> = []
@@ -26,12 +31,13 @@
     /// - Parameter sockets: What becomes of each socket before it connects.
     package init(
         to endpoint: Endpoint, resolver: any Resolver = SystemResolver.shared,
-        attemptDelay: Duration = .milliseconds(250), sockets: SocketOptions = SocketOptions(),
-        loop: EventLoop = .shared,
+        attemptDelay: Duration = .milliseconds(250), lookupLimit: Duration = .seconds(30),
+        sockets: SocketOptions = SocketOptions(), loop: EventLoop = .shared,
         completion: @escaping @NetworkActor (Result<any LoopTransport, DialError>) -> Void
     ) {
         self.loop = loop
         self.attemptDelay = attemptDelay
+        self.lookupLimit = lookupLimit
         self.sockets = sockets
         self.completion = completion
         loop.schedule(after: .zero) { self.begin(endpoint, resolver) }
@@ -45,6 +51,7 @@
     ) {
         self.loop = loop
         attemptDelay = .zero
+        lookupLimit = .zero
         sockets = SocketOptions()
         self.completion = completion
         loop.schedule(after: .zero) {
@@ -78,6 +85,7 @@
                 connect(to: [address])
             } else {
                 observer?(.lookUp(host: host))
+                lookupDeadline = loop.schedule(after: lookupLimit) { self.giveUpLookup(of: host) }
                 lookup = resolver.resolve(host, port: port) { result in
                     NetworkActor.post { self.resolved(host, result) }
                 }
@@ -85,18 +93,27 @@
         }
     }
 
+    /// The look-up hangs, or waits for others that do.
+    private func giveUpLookup(of host: String) {
+        lookup?.cancel()
+        let seconds = lookupLimit.components.seconds
+        resolved(
+            host,
+            .failure(.failed(host: host, code: EAI_AGAIN, reason: "there was no answer within \(seconds) seconds")))
+    }
+
     private func resolved(_ host: String, _ result: Result<[SocketAddress], ResolveError>) {
-        guard completion != nil else { return }
+        guard completion != nil, lookupDeadline != nil else { return }
         lookup = nil
+        lookupDeadline?.cancel()
+        lookupDeadline = nil
         times.lookupEnd = loop.now
-        observer?(.resolved((try? result.get()) ?? []))
+        let addresses = AddressOrder.interleaved((try? result.get()) ?? [])
+        observer?(.resolved(addresses))
         switch result {
-        case .success(let addresses) where addresses.isEmpty:
-            finish(.failure(.resolve(.noSuchName(host: host))))
-        case .success(let addresses):
-            connect(to: AddressOrder.interleaved(addresses))
-        case .failure(let error):
-            finish(.failure(.resolve(error)))
+        case .success where addresses.isEmpty: finish(.failure(.resolve(.noSuchName(host: host))))
+        case .success: connect(to: addresses)
+        case .failure(let error): finish(.failure(.resolve(error)))
         }
     }
 
@@ -156,6 +173,8 @@
     private func stop() {
         lookup?.cancel()
         lookup = nil
+        lookupDeadline?.cancel()
+        lookupDeadline = nil
         nextAttempt?.cancel()
         nextAttempt = nil
         untried = []
@@ -178,22 +197,26 @@ package struct DialTimes: Sendable, Hashable {
 
 /// The order in which a dial tries addresses.
 enum AddressOrder {
+    /// How many addresses of a name are tried: a resolver, or whoever answers for the name, may give any number.
+    static let limit = 16
+
     /// RFC 8305 §4: the families alternate, beginning with that of the first address; otherwise the order stays.
-    /// Repeated addresses are removed.
+    /// Repeated addresses are removed, and those beyond the limit.
     static func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
         guard let first = addresses.first else { return [] }
         var seen: Set<SocketAddress> = []
-        let unique = addresses.filter { seen.insert($0).inserted }
-        let leading = unique.filter { $0.family == first.family }
-        let following = unique.filter { $0.family != first.family }
+        var leading: [SocketAddress] = []
+        var following: [SocketAddress] = []
+        for address in addresses where seen.insert(address).inserted {
+            if address.family == first.family { leading.append(address) } else { following.append(address) }
+        }
 
         var ordered: [SocketAddress] = []
-        ordered.reserveCapacity(unique.count)
-        for position in 0..<max(leading.count, following.count) {
+        for position in 0..<min(limit, max(leading.count, following.count)) {
             if position < leading.count { ordered.append(leading[position]) }
             if position < following.count { ordered.append(following[position]) }
         }
-        return ordered
+        return [SocketAddress](ordered.prefix(limit))
     }
 }
 

@@ -56,6 +56,10 @@ package final class SystemResolver: Resolver {
     package func resolve(
         _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
     ) -> Task<Void, Never>? {
+        guard !LoopbackName.contains(host) else {
+            then(.success(LoopbackName.addresses(port: port)))
+            return nil
+        }
         let isFirst = completions.withLock { completions in
             let isFirst = completions[host] == nil
             completions[host, default: []].append { result in
@@ -76,6 +80,20 @@ package final class SystemResolver: Resolver {
     private func finish(_ host: String, _ result: Result<[SocketAddress], ResolveError>) {
         let completions = completions.withLock { $0.removeValue(forKey: host) ?? [] }
         for completion in completions { completion(result) }
+    }
+}
+
+/// The names of this machine (RFC 6761 §6.3): `localhost` and those below it, whatever the system's files and servers say.
+enum LoopbackName {
+    static func contains(_ host: String) -> Bool {
+        let name = host.hasSuffix(".") ? host.dropLast() : host[...]
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.last?.lowercased() == "localhost" && labels.allSatisfy { !$0.isEmpty && !$0.utf8.contains(0) }
+    }
+
+    /// Both families, IPv6 first as the system has it (RFC 6724).
+    static func addresses(port: UInt16) -> [SocketAddress] {
+        [.loopback6(port: port), .loopback(port: port)]
     }
 }
 

@@ -43,6 +43,11 @@ package struct SocketAddress: Sendable, Hashable {
         SocketAddress(.ipv4(UInt32(0x7F00_0001).bigEndian, port: port))
     }
 
+    /// `::1` and a port.
+    static func loopback6(port: UInt16) -> SocketAddress {
+        SocketAddress(.ipv6(high: 0, low: UInt64(1).bigEndian, port: port, scope: 0))
+    }
+
     package var family: Family {
         switch storage {
         case .ipv4: .ipv4

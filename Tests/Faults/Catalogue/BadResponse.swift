@@ -74,6 +74,9 @@ extension BadResponse {
         BadResponse("no HTTP at all", "<html><body>hello</body></html>\r\n\r\n"),
         BadResponse("another protocol's greeting", "SSH-2.0-server\r\n\r\n"),
         BadResponse("a TLS alert", "\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}F\r\n\r\n"),
+        BadResponse(
+            "an HTTP/2 frame of settings, which has no line break",
+            "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d"),
         BadResponse("a name that is not HTTP", "HTP/1.1 200 OK\r\n\r\n"),
         BadResponse("HTTP in small letters", "http/1.1 200 OK\r\n\r\n"),
         BadResponse("a blank before it", " HTTP/1.1 200 OK\r\n\r\n"),

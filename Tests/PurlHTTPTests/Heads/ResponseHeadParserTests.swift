@@ -93,6 +93,22 @@ struct ResponseHeadParserTests {
         #expect(responseHeads(["HTTP/1.1 200 OK\r\nbroken line\r\n".bytes]).error == .spaceBeforeColon)
     }
 
+    @Test(
+        "What cannot become a status line is rejected before its line ends",
+        arguments: ["\0\0\u{6}\u{4}", "S", "HTTQ", "\r\nHTML", "\rH", "220 mail"])
+    func rejectsWithoutLineEnd(text: String) {
+        for pieces in everySplit(of: text.bytes) {
+            #expect(responseHeads(pieces) == Outcome(error: .malformedStartLine))
+        }
+    }
+
+    @Test(
+        "What can still become a status line is waited for",
+        arguments: ["", "\r", "\r\n", "\r\n\r", "H", "HTTP/", "HTTP/9"])
+    func waits(text: String) {
+        for pieces in everySplit(of: text.bytes) { #expect(responseHeads(pieces) == Outcome()) }
+    }
+
     @Test("Several heads in a row are read one by one, and no byte after a head is taken")
     func severalHeads() throws {
         let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\n"

@@ -82,6 +82,33 @@ import Testing
         #expect(error == .resolve(.noSuchName(host: "example.test")))
     }
 
+    @Test func aLookUpWithoutAnswerIsGivenUp() async {
+        let resolver = SilentResolver()
+        let result = await withCheckedContinuation { continuation in
+            _ = NetworkDial(to: .host("example.test", port: 80), resolver: resolver, lookupLimit: .zero) {
+                continuation.resume(returning: $0)
+            }
+        }
+        let reason = "there was no answer within 0 seconds"
+        #expect(
+            failure(of: result) == .resolve(.failed(host: "example.test", code: EAI_AGAIN, reason: reason)))
+        #expect(resolver.isCancelled)
+        // An answer that comes later is nobody's.
+        resolver.answer(.success([.loopback(port: 80)]))
+        await NetworkTurn.pass()
+    }
+
+    @Test func ofManyAddressesSixteenAreTriedOfBothFamilies() async throws {
+        let dead = try DeadPort()
+        let port = try #require(dead.address.port)
+        let four = (0..<10_000).map { Loopback.address("127.1.\($0 / 250).\($0 % 250 + 1)", port) }
+        let six = (0..<10_000).map { Loopback.address("fe80::\(String($0 + 1, radix: 16))", port) }
+        let error = await failure(of: dial(.host("example.test", port: 80), ScriptedResolver(.success(four + six))))
+        var tried: [SocketAddress] = []
+        if case .connect(let failures) = error { tried = failures.map(\.address) }
+        #expect(tried == (0..<8).flatMap { [four[$0], six[$0]] })
+    }
+
     @Test func aRefusedAddressGivesWayAtOnce() async throws {
         let dead = try DeadPort()
         let server = try Server()
@@ -254,6 +281,8 @@ struct AddressOrderTests {
         (["::1", "1.1.1.1", "2.2.2.2", "3.3.3.3"], ["::1", "1.1.1.1", "2.2.2.2", "3.3.3.3"]),
         (["::1", "::2", "::3", "1.1.1.1"], ["::1", "1.1.1.1", "::2", "::3"]),
         (["1.1.1.1", "1.1.1.1", "::1", "1.1.1.1"], ["1.1.1.1", "::1"]),
+        ((1...40).map { "1.1.1.\($0)" }, (1...16).map { "1.1.1.\($0)" }),
+        ((1...40).map { "1.1.1.\($0)" } + ["::1"], ["1.1.1.1", "::1"] + (2...15).map { "1.1.1.\($0)" }),
     ])
     func theFamiliesAlternate(answer: [String], tried: [String]) {
         let addresses = answer.map { Loopback.address($0, 80) }

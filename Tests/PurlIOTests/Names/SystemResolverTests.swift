@@ -12,7 +12,19 @@ struct SystemResolverTests {
         #expect(addresses.contains(.loopback(port: 81)) || addresses.contains(Loopback.address("::1", 81)))
     }
 
-    @Test(arguments: ["", "localhost\0.example"])
+    @Test(arguments: ["localhost", "LocalHost", "localhost.", "a.localhost", "a.b.LOCALHOST."])
+    func theNamesOfThisMachineAreItsLoopbackAddressesWithoutALookUp(host: String) async {
+        let resolver = SystemResolver { _ in .success([Loopback.address("192.0.2.1", 0)]) }
+        #expect(await answer(resolver, host, port: 81) == .success([Loopback.address("::1", 81), .loopback(port: 81)]))
+    }
+
+    @Test(arguments: ["localhost.example", "notlocalhost", "local", "a..localhost", ".localhost", "localhost.."])
+    func otherNamesAreLookedUp(host: String) async {
+        let resolver = SystemResolver { _ in .success([Loopback.address("192.0.2.1", 0)]) }
+        #expect(await answer(resolver, host, port: 81) == .success([Loopback.address("192.0.2.1", 81)]))
+    }
+
+    @Test(arguments: ["", "localhost\0.example", "\0.localhost"])
     func textThatCannotBeANameHasNoAddress(host: String) async {
         #expect(await answer(SystemResolver.shared, host, port: 1) == .failure(.noSuchName(host: host)))
     }
@@ -56,10 +68,10 @@ struct SystemResolverTests {
             system.release(1000)
         }
         #expect(Set(system.asked).count == 1000)
-        #expect(system.mostAtOnce <= 128)
+        #expect(system.mostAtOnce <= 512)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [8, 9, 100])
+    @Test(.timeLimit(.minutes(5)), arguments: [8, 9, 500])
     func namesThatHangHoldUpNoOthers(count: Int) async {
         let system = SlowSystem()
         // A worker of its own: other tests' names would wait for the hanging ones, too.

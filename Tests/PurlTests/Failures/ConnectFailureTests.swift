@@ -32,6 +32,16 @@ struct ConnectFailureTests {
         try await LoadForm.dataDelegate.load(url).expectFailure(.cannotFindHost, at: url)
     }
 
+    @Test(
+        "localhost, and names below it, are this machine in both address families",
+        arguments: ["localhost", "x.localhost", "LOCALHOST."], [LoopbackServer.Transport.ipv4, .ipv6])
+    func localhost(host: String, transport: LoopbackServer.Transport) async throws {
+        let server = try LoopbackServer(transport)
+        server.route("/file", .text("hello"))
+        let url = try #require(URL(string: "http://\(host):\(server.port)/file"))
+        try await LoadForm.dataDelegate.load(url).expectSuccess(Data("hello".utf8))
+    }
+
     // TCP cannot connect to a multicast address, so nothing leaves the machine.
     @Test("An address without a route fails with notConnectedToInternet", arguments: LoadForm.allCases)
     func noRoute(form: LoadForm) async throws {

@@ -43,7 +43,7 @@ struct FailureMappingTests {
         Row("nothing was tried", refused(), .cannotConnectToHost),
         Row("no progress", .stalled(seconds: 60), .timedOut),
         Row("all time used", .tookTooLong(seconds: 604_800), .timedOut),
-        Row("closed before the response", .exchange(.closedBeforeResponse(nil)), .networkConnectionLost),
+        Row("closed before the response", .exchange(.closedBeforeResponse(nil, .perhapsRead)), .networkConnectionLost),
         Row(
             "reset in the response",
             .exchange(.closedDuringResponse(SystemError(code: ECONNRESET, operation: "recv"))), .networkConnectionLost),
@@ -110,6 +110,21 @@ struct FailureMappingTests {
         #expect((error as NSError).localizedDescription == sentence)
         #expect((error as NSError).localizedFailureReason == "It went wrong.")
         #expect(error.failureSentence == "It went wrong.")
+    }
+
+    static let reasons: [(text: String, line: String)] = [
+        ("It went wrong.", "It went wrong."),
+        ("Two\r\nlines\u{2028}and\u{0}NUL.", "Two  lines and NUL."),
+        (String(repeating: "x", count: 1_000), String(repeating: "x", count: 1_000)),
+        (String(repeating: "é", count: 1_000), String(repeating: "é", count: 1_000)),
+        (String(repeating: "x", count: 1_001), String(repeating: "x", count: 999) + "…"),
+        ("e" + String(repeating: "\u{301}", count: 5_000), "e" + String(repeating: "\u{301}", count: 998) + "…"),
+    ]
+
+    @Test("A reason is one line of at most 1,000 characters", arguments: reasons)
+    func length(text: String, line: String) {
+        let error = URLError(.badServerResponse, reason: text) as NSError
+        #expect(error.localizedFailureReason == line)
     }
 
     @Test("Every code of the URL loading system has a sentence, except those without one on Apple's systems")

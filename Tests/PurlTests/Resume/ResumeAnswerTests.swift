@@ -53,6 +53,14 @@ struct ResumeAnswerTests {
         (Answer("a weak tag now") { _ in .generated(newer).entityTag("W/\"v1\"") }, newer),
         (Answer("no tag any more") { _ in .generated(newer).acceptRanges(nil) }, newer),
         (Answer("in chunks, without a length") { _ in .generated(newer).entityTag("\"v2\"").chunked() }, newer),
+        (
+            Answer("the same in chunks, without a length") { $0.ignoringRange().chunked() },
+            .init(size: 300_000, seed: 3)
+        ),
+        (
+            Answer("the same until the connection closes") { $0.ignoringRange().untilClose() },
+            .init(size: 300_000, seed: 3)
+        ),
         (Answer("until the connection closes") { _ in .generated(newer).entityTag("\"v2\"").untilClose() }, newer),
         (
             Answer("shorter than what there was") { _ in .generated(size: 70_000, seed: 8).entityTag("\"v2\"") },

@@ -99,6 +99,14 @@ struct ResumabilityTests {
         #expect(judge(200, fields, framing: .length(length), .ifMatch) == .replaces)
     }
 
+    @Test("A 200 without a length is used as it comes", arguments: [BodyFraming.chunked, .untilClose])
+    func wholeWithoutLength(framing: BodyFraming) {
+        for fields in [["ETag": "\"v1\""], ["ETag": "\"v1\"", "Accept-Ranges": "bytes"]] as [HeaderFields] {
+            #expect(judge(200, fields, framing: framing) == .replaces)
+            #expect(judge(200, fields, framing: framing, total: nil) == .replaces)
+        }
+    }
+
     @Test("A 200 with the same date replaces: a date does not vouch for that much")
     func wholeOfDate() {
         #expect(judge(200, ["Last-Modified": Self.date], validator: Self.date) == .replaces)
