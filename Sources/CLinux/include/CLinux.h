@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -34,6 +35,12 @@ static const int CLINUX_MSG_PEEK = MSG_PEEK;
 // Newer than the headers of some C libraries.
 static const int CLINUX_IPPROTO_MPTCP = 262;
 static const int CLINUX_TCP_IS_MPTCP = 43;
+static const int CLINUX_TCP_INFO = 11;
+// The first byte of what TCP_INFO returns, for a connection that is over.
+static const uint8_t CLINUX_TCP_CLOSE = 7;
+static const int CLINUX_SO_PROTOCOL = 38;
+// SIOCOUTQ: the bytes that are not acknowledged.
+static const unsigned long CLINUX_SIOCOUTQ = TIOCOUTQ;
 // Hidden from sources that are not GNU; the same in every Linux C library.
 static const int CLINUX_EAI_NODATA = -5;
 static const int CLINUX_F_SETPIPE_SZ = 1031;

@@ -216,8 +216,10 @@ final class ConnectionPool {
     }
 
     /// A connection that can be used at once, if there is one and no exchange has waited for it.
-    func takeIdle(to hop: NextHop) -> HTTPConnection? {
-        lane(to: hop).schedule.takeIdle({ $0.idleState(at: clock.now) }, close: { $0.close() })
+    ///
+    /// - Parameter method: Whether the request can simply be repeated if the server has just closed the connection.
+    func takeIdle(to hop: NextHop, for method: RequestMethod) -> HTTPConnection? {
+        lane(to: hop).schedule.takeIdle({ $0.idleState(at: clock.now, for: method) }, close: { $0.close() })
     }
 
     /// Asks for a connection. The answer may come before this returns, when one is idle.

@@ -4,7 +4,7 @@ internal import PurlIO
 /// Why an exchange ended before its message did.
 enum ExchangeFailure: Error {
     /// The connection ended before the first byte of a response.
-    case closedBeforeResponse(SystemError?)
+    case closedBeforeResponse(SystemError?, RequestReach)
     /// The connection ended in the middle of the response.
     case closedDuringResponse(SystemError?)
     /// A secure connection ended in the middle of the response, and not in the way TLS asks for.
@@ -30,6 +30,7 @@ enum ExchangeFailure: Error {
 /// awaiting the head ──► receiving the body ──┬──► over
 ///   │      ▲ interim response                │     ▲
 ///   │      └───┘                             └──► sending the rest
+///   ├── closed ──► whether the request arrived ────┤
 ///   ├── 101, or a tunnel is open ──► switched ─────┤
 ///   └── failure, abandoned ────────────────────────┘
 /// ```
@@ -42,6 +43,8 @@ final class Exchange {
         case receivingBody(ResponseHead, BodyFraming)
         /// The response is complete, the request is not.
         case sendingRest(Sequel)
+        /// The stream has ended without a response, and it is not known yet whether the request can have been read.
+        case awaitingReach(LoopTimer)
         /// After this response the connection speaks another protocol.
         case switched(ResponseHead)
         case over
@@ -53,6 +56,9 @@ final class Exchange {
         let idleLimit: Duration?
     }
 
+    /// When it is looked whether a request has reached a closed connection. The second attempt of the system to send it, and
+    /// the reset that is its answer, have their time.
+    private static let reachDelays: [Duration] = [2, 8, 40, 150, 300, 500, 1_000].map { .milliseconds($0) }
     /// How long a body waits for the server to ask for it (RFC 9110 §10.1.1).
     private static let continueLimit = Duration.seconds(1)
 
@@ -68,6 +74,8 @@ final class Exchange {
     // Sending
     private var output: OutgoingMessage
     private var continueTimer: SessionTimer?
+    /// Why the transport took no more.
+    private var sendingError: SystemError?
 
     // Receiving
     private let limits: HeadLimits
@@ -132,6 +140,7 @@ final class Exchange {
             if case .sendingRest = stage { return connectionLost(error, on: connection) }
             // The server may have answered and closed before it read everything (RFC 9112 §9.5): its response is read
             // first. If there is none, reading ends in the same error.
+            sendingError = error
             stopSending()
             connection.updateInterest()
         }
@@ -239,6 +248,7 @@ final class Exchange {
                 case .sendingRest:
                     if offset < bytes.count { receiveSurplus() }
                     return
+                case .awaitingReach: return
                 case .awaitingHead, .receivingBody: break
                 }
                 guard !isPaused else {
@@ -370,11 +380,34 @@ final class Exchange {
         // that is gone is another matter.
         case (_, .sendingRest(let sequel)) where error?.isClosing ?? true: conclude(sequel, on: connection)
         case (.truncated, _) where receivedAnything: fail(.truncated, on: connection)
-        case (.truncated, _): fail(.closedBeforeResponse(nil), on: connection)
-        case (nil, _):
-            fail(receivedAnything ? .closedDuringResponse(error) : .closedBeforeResponse(error), on: connection)
+        case (.truncated, _): endBeforeResponse(nil, on: connection, Self.reachDelays[...])
+        case (nil, _) where receivedAnything: fail(.closedDuringResponse(error), on: connection)
+        case (nil, _): endBeforeResponse(error, on: connection, Self.reachDelays[...])
         }
     }
+
+    /// The connection has ended before a byte of the response: finds out whether the request can have been read, where that
+    /// decides whether it is sent again.
+    private func endBeforeResponse(
+        _ error: SystemError?, on connection: HTTPConnection, _ delays: ArraySlice<Duration>
+    ) {
+        if case .awaitingReach(let timer) = stage { timer.cancel() }
+        stopSending()
+        let reach = RequestReach(
+            bytesSent: output.bytesSent, ending: error == nil ? .endOfStream : .failure,
+            delivery: isResetAlone ? connection.transport.delivery : nil)
+        guard case .onItsWay = reach, connection.isReused, !method.isIdempotent, let delay = delays.first else {
+            return fail(.closedBeforeResponse(error, reach), on: connection)
+        }
+        connection.hold()
+        stage = .awaitingReach(
+            EventLoop.shared.schedule(after: delay) { [weak self, weak connection] in
+                if let connection { self?.endBeforeResponse(error, on: connection, delays.dropFirst()) }
+            })
+    }
+
+    /// Sending has not failed in another way than a reset makes it fail.
+    private var isResetAlone: Bool { sendingError?.isClosing ?? true }
 
     private func fail(_ failure: ExchangeFailure, on connection: HTTPConnection) {
         if case .over = stage { return }
@@ -391,6 +424,7 @@ final class Exchange {
     }
 
     private func stop() {
+        if case .awaitingReach(let timer) = stage { timer.cancel() }
         stopSending()
         stage = .over
     }

@@ -152,9 +152,14 @@ final class HTTPConnection: ResponseSource, TransportHandler {
 
     /// What the idle connection is good for. Anything that has arrived since the last exchange, the end of the stream
     /// included, must never be taken for the response to the next request.
-    func idleState(at now: MonotonicTime) -> IdleState {
+    ///
+    /// A server may close a connection right after its response. What the loop has not seen of that yet is looked for where
+    /// the request could not be repeated.
+    func idleState(at now: MonotonicTime, for method: RequestMethod = .get) -> IdleState {
         guard isOpen else { return .closed }
-        return idleDeadline > now && transport.isQuiet(since: idleTurn) ? .usable : .stale
+        guard idleDeadline > now else { return .stale }
+        let isQuiet = method.isIdempotent ? transport.isQuiet(since: idleTurn) : transport.isQuiet
+        return isQuiet ? .usable : .stale
     }
 
     /// Closes an idle connection.

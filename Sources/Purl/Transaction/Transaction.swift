@@ -80,8 +80,7 @@ final class Transaction: ExchangeClient {
     private var message = Message.request
     /// The body, from when it is ready until it is sent.
     private var body: OutgoingBody?
-    /// A reused connection has just proved dead: the request is sent once more, on a new one.
-    private var isRetry = false
+    private var attempt = UnansweredRequest.Attempt.first
     /// The request's cookies, where they are in a storage of the user's own.
     private var cookiesOfSubclass: String?
 
@@ -364,14 +363,21 @@ final class Transaction: ExchangeClient {
         transfer.deadlines.stopRedialling()
         transfer.deadlines.watchProgress(of: request)
         let hop = route.nextHop(to: target)
-        if !isRetry, let connection = session.pool.takeIdle(to: hop) {
-            return begin(body, on: connection, target)
+        let needsNewConnection: Bool
+        switch attempt {
+        case .first:
+            if let connection = session.pool.takeIdle(to: hop, for: request.method) {
+                return begin(body, on: connection, target)
+            }
+            needsNewConnection = false
+        case .repeated:
+            needsNewConnection = true
         }
         phase = .leasing
         calls.trace?.waits(for: hop)
         let limit = transfer.deadlines.dialLimit(of: request)
         let waiter = session.pool.lease(
-            hop, priority: task.priority, fresh: isRetry, timeLimit: limit, watcher: calls.trace,
+            hop, priority: task.priority, fresh: needsNewConnection, timeLimit: limit, watcher: calls.trace,
             securer: session.tls.map { TaskSecurer(settings: $0, calls: calls) }
         ) { [weak self] result in self?.leased(result, body, target) }
         // The connection may have been provided already.
@@ -386,11 +392,11 @@ final class Transaction: ExchangeClient {
             if case .waiting(let waiter) = phase { calls.currentMetrics?.markFailedDial(waiter.dialTimes) }
             switch error {
             case .dial(let error):
-                calls.trace?.record(other: .dialFailed(reason: error.description))
+                calls.trace?.record(other: .dialFailed(reason: error.description.asReason))
                 noConnection(error)
             case .security(let error):
                 let failure = error as? TLSFailure ?? .session(TLSError(error))
-                calls.trace?.record(other: .dialFailed(reason: failure.explanation.sentence))
+                calls.trace?.record(other: .dialFailed(reason: failure.explanation.sentence.asReason))
                 fail(.tls(failure))
             }
         case .success(let connection):
@@ -652,12 +658,13 @@ final class Transaction: ExchangeClient {
             return proceed(to: next)
         }
         phase = .parked
-        if case .closedBeforeResponse(let error) = failure, source.isReused, !isRetry, request.method.isIdempotent,
-            bodyPreparer.canPrepareAgain, error.map({ [ECONNRESET, EPIPE].contains($0.code) }) ?? true
+        if case .closedBeforeResponse(let error, let reach) = failure,
+            UnansweredRequest(
+                attempt: attempt, method: request.method, connectionWasReused: source.isReused, reach: reach,
+                error: error
+            ).mayBeSentAgain, bodyPreparer.canPrepareAgain
         {
-            // RFC 9112 §9.3.1: the server closed the idle connection just as it was used again. One that has timed out or
-            // has no route any more was not closed: the network is gone, and a new connection would only wait again.
-            isRetry = true
+            attempt = .repeated
             calls.trace?.record(other: .retry(.idleConnectionClosed))
             return proceed()
         }

@@ -343,7 +343,7 @@ enum TransferFailure: Error {
 
     private static func explain(_ failure: ExchangeFailure) -> Explanation {
         switch failure {
-        case .closedBeforeResponse(let error):
+        case .closedBeforeResponse(let error, _):
             (.networkConnectionLost, "The connection was lost before the server responded.", error)
         case .body(let failure): explain(failure)
         case .closedDuringResponse(let error):

@@ -30,6 +30,9 @@
         /// False: sockets use one path here.
         static func isMultipath(_ socket: Int32) -> Bool { false }
 
+        /// What became of the bytes that a connection was given to send: the system does not say so for one that was reset.
+        static func delivery(on socket: Int32) -> DeliveryState? { nil }
+
         /// How many descriptors the process may have.
         static var descriptorLimit: Int {
             var limit = rlimit()

@@ -44,6 +44,31 @@
             return getsockopt(socket, tcpLevel, CLINUX_TCP_IS_MPTCP, &value, &length) == 0 && value != 0
         }
 
+        /// What became of the bytes that a TCP connection was given to send; `nil` for other sockets, and for those that use
+        /// several paths, which have a queue for each.
+        static func delivery(on socket: Int32) -> DeliveryState? {
+            var kind: Int32 = 0
+            var length = socklen_t(MemoryLayout<Int32>.size)
+            guard getsockopt(socket, socketLevel, CLINUX_SO_PROTOCOL, &kind, &length) == 0, kind == tcpLevel else {
+                return nil
+            }
+            var state: UInt8 = 0
+            length = 1
+            guard getsockopt(socket, tcpLevel, CLINUX_TCP_INFO, &state, &length) == 0 else { return nil }
+            var queued: Int32 = 0
+            guard ioctl(socket, UInt(CLINUX_SIOCOUTQ), &queued) == 0 else { return nil }
+            var error: Int32 = 0
+            length = socklen_t(MemoryLayout<Int32>.size)
+            guard getsockopt(socket, socketLevel, SO_ERROR, &error, &length) == 0 else { return nil }
+            let end: DeliveryState.End =
+                switch (state == CLINUX_TCP_CLOSE, error) {
+                case (false, 0): .open
+                case (true, 0), (true, EPIPE), (true, ECONNRESET): .reset
+                default: .failed
+                }
+            return DeliveryState(unacknowledged: Int(queued), end: end)
+        }
+
         /// How many descriptors the process may have.
         static var descriptorLimit: Int {
             var limit = rlimit()

@@ -53,6 +53,9 @@
     /// Moves at most `count` bytes that have arrived into a pipe, without a part for this process.
     func receive(_ count: Int, intoPipe descriptor: Int32) throws(SystemError) -> TransportMove
 
+    /// What became of the bytes that the transport has taken; `nil` where nothing reports it.
+    var delivery: DeliveryState? { get }
+
     /// Ends this side's stream once what was sent has gone out. Receiving continues.
     func shutdownWrite()
 
@@ -72,7 +75,30 @@
     func transportIsWritable(_ transport: any LoopTransport)
 }
 
+/// What became of the bytes that a connection was given to send.
+package struct DeliveryState: Sendable, Hashable {
+    /// Whether the system still sends them.
+    package enum End: Sendable, Hashable {
+        case open
+        /// The other side's system has reset the connection.
+        case reset
+        /// This system has given up.
+        case failed
+    }
+
+    /// How many bytes the other side's system has not acknowledged: the last ones that were sent.
+    package let unacknowledged: Int
+    package let end: End
+
+    package init(unacknowledged: Int, end: End) {
+        self.unacknowledged = unacknowledged
+        self.end = end
+    }
+}
+
 extension LoopTransport {
+    package var delivery: DeliveryState? { nil }
+
     package func fail(whenUnacknowledgedFor limit: Duration) {}
 
     package var plainSocket: StreamSocket? { nil }

@@ -185,6 +185,8 @@
         channel.descriptor.setUnacknowledgedLimit(UnacknowledgedLimit(limit))
     }
 
+    package var delivery: DeliveryState? { isOpen ? Platform.delivery(on: channel.descriptor.rawValue) : nil }
+
     package func shutdownWrite() {
         _ = shutdown(channel.descriptor.rawValue, Platform.shutdownWrite)
     }

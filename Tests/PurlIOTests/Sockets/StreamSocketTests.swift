@@ -6,6 +6,56 @@ import Testing
 @NetworkActor struct StreamSocketTests {
     private let loop = PollerKind.native.makeLoop()
 
+    /// What the server does before and after the client sends, and what is known then.
+    enum Fate: CaseIterable {
+        case closedBefore, closedAfterReading, resetAfterReading, closedUnread
+
+        var state: DeliveryState {
+            switch self {
+            case .closedBefore: DeliveryState(unacknowledged: 5, end: .reset)
+            case .closedAfterReading: DeliveryState(unacknowledged: 0, end: .open)
+            // A system ignores what a reset acknowledges: they look the same.
+            case .resetAfterReading, .closedUnread: DeliveryState(unacknowledged: 5, end: .reset)
+            }
+        }
+    }
+
+    @Test(arguments: Fate.allCases, [SocketAddress.Family.ipv4, .ipv6])
+    func aConnectionKnowsWhatWasAcknowledged(fate: Fate, family: SocketAddress.Family) throws {
+        let loop = PollerKind.native.makeLoop()
+        let (client, server) = try TCP.connect(family, on: loop)
+        // As after a first request and its response: acknowledgements are late from then on.
+        try exchange(client, server)
+        #expect(client.delivery == DeliveryState(unacknowledged: 0, end: .open))
+        if fate == .closedBefore { server.close() }
+        #expect(try client.send([1, 2, 3, 4, 5], 0..<5) == 5)
+        switch fate {
+        case .closedBefore: break
+        case .closedAfterReading, .resetAfterReading:
+            #expect(try server.receive()?.count == 5)
+            fate == .closedAfterReading ? server.close() : server.reset()
+        case .closedUnread: server.close()
+        }
+        #expect(client.delivery == fate.state)
+        #expect(client.delivery == fate.state)
+        client.close()
+        #expect(client.delivery == nil)
+    }
+
+    private func exchange(_ client: StreamSocket, _ server: StreamSocket) throws {
+        for (one, other) in [(client, server), (server, client)] {
+            #expect(try one.send([7, 7, 7], 0..<3) == 3)
+            #expect(try other.receive()?.count == 3)
+        }
+    }
+
+    @Test func aLocalSocketDoesNotKnowWhatWasAcknowledged() throws {
+        let (near, far) = try StreamSocket.pair()
+        #expect(near.delivery == nil)
+        near.close()
+        far.close()
+    }
+
     @Test func theLastOwnerClosesIt() throws {
         let (near, far) = try StreamSocket.pair(loop: loop)
         near.interest = .read

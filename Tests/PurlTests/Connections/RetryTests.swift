@@ -60,6 +60,22 @@ struct RetryTests {
         session.finishTasksAndInvalidate()
     }
 
+    @Test(
+        "A request of which nothing could be sent is sent on a new connection, whatever its method and the transport",
+        arguments: ["GET", "PUT", "POST", "PATCH"])
+    func nothingSent(method: String) async throws {
+        let sandbox = try Sandbox()
+        let connector = ClosedWhenReused()
+        let session = sandbox.session { $0.connector = connector }
+        let url = try #require(URL(string: "http://server.test/"))
+        for _ in 0..<3 {
+            let (body, _) = try await session.data(for: request(url, method))
+            #expect(body == Data("hello".utf8))
+        }
+        #expect(connector.connections == 3)
+        session.finishTasksAndInvalidate()
+    }
+
     @Test("A request is retried once, not twice", arguments: Closing.allCases)
     func once(closing: Closing) async throws {
         let server = try LoopbackServer()
@@ -183,5 +199,71 @@ struct RetryTests {
         await witness.completion()
         #expect(witness.events == [.response(200), .data(5), .completed(nil)])
         session.invalidateAndCancel()
+    }
+}
+
+/// Connections in memory that answer one request, and are found closed when the next one is sent.
+private final class ClosedWhenReused: Connector {
+    private let count = Mutex(0)
+
+    var connections: Int { count.withLock { $0 } }
+
+    func connect(_ request: ConnectionRequest) async throws -> ConnectedTransport {
+        count.withLock { $0 += 1 }
+        return .transport(Connection())
+    }
+
+    private final class Connection: Transport {
+        private enum Stage {
+            case awaitingRequest(TransportSignal?)
+            case response([UInt8], TransportSignal?)
+            case idle(TransportSignal?)
+            case closed
+        }
+
+        private let stage = Mutex(Stage.awaitingRequest(nil))
+
+        func start(_ signal: TransportSignal) {
+            stage.withLock { $0 = .awaitingRequest(signal) }
+        }
+
+        func write(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+            try stage.withLock { stage in
+                switch stage {
+                case .awaitingRequest(let signal):
+                    let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+                    stage = .response([UInt8](response.utf8), signal)
+                    signal?.raise(.read)
+                    return bytes.count
+                case .response: return bytes.count
+                case .idle(let signal):
+                    stage = .closed
+                    signal?.raise(.read)
+                    throw POSIXError(.EPIPE)
+                case .closed: throw POSIXError(.EPIPE)
+                }
+            }
+        }
+
+        func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) throws -> Int {
+            _ = try write(first)
+            return first.count + second.count
+        }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
+            stage.withLock { stage in
+                switch stage {
+                case .awaitingRequest, .idle: return nil
+                case .response(let bytes, let signal):
+                    buffer.copyBytes(from: bytes)
+                    stage = .idle(signal)
+                    return bytes.count
+                case .closed: return 0
+                }
+            }
+        }
+
+        func finishWriting() {}
+        func close() {}
     }
 }

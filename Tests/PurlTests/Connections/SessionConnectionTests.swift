@@ -213,7 +213,7 @@ struct ClosedConnectionTests {
     /// The idle connection to a URL's origin, which stays in the pool.
     @NetworkActor
     private static func trace(_ url: URL, in session: URLSession) throws -> Trace {
-        let connection = session.pool.takeIdle(to: .server(try TargetURI(url).origin))
+        let connection = session.pool.takeIdle(to: .server(try TargetURI(url).origin), for: .get)
         if let connection { session.pool.release(connection, mayStay: true) }
         return Trace(connection)
     }

@@ -1,0 +1,33 @@
+internal import PurlHTTP
+internal import PurlIO
+
+/// A request whose connection ended before the first byte of a response, and whether it is sent once more on a new one.
+///
+/// RFC 9112 §9.3.1: the server has closed an idle connection just as it was used again. RFC 9110 §9.2.2: a request whose
+/// method is not idempotent may be repeated only if the server cannot have acted on the first one.
+struct UnansweredRequest {
+    /// How often the request has been sent.
+    enum Attempt: Sendable {
+        case first
+        /// A reused connection has proved dead: this is the attempt on a new one.
+        case repeated
+    }
+
+    var attempt: Attempt
+    var method: RequestMethod
+    var connectionWasReused: Bool
+    var reach: RequestReach
+    /// What receiving failed with; `nil` for the end of the stream.
+    var error: SystemError?
+
+    var mayBeSentAgain: Bool {
+        guard case .first = attempt, connectionWasReused else { return false }
+        // A connection that has timed out or has no route any more was not closed: the network is gone, and a new one would
+        // only wait again.
+        if let error, ![ECONNRESET, EPIPE].contains(error.code) { return false }
+        return switch reach {
+        case .unread: true
+        case .perhapsRead, .onItsWay: method.isIdempotent
+        }
+    }
+}
