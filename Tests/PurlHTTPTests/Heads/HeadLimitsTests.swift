@@ -16,7 +16,7 @@ struct HeadLimitsTests {
 
     static let endless: [(start: String, again: String)] = [
         ("", "\r\n"),
-        ("", "x"),
+        ("HTTP/", "x"),
         ("HTTP/1.1 200 ", "x"),
         ("HTTP/1.1 200 OK\r\n", "x"),
         ("HTTP/1.1 200 OK\r\nA: ", "x"),

@@ -10,7 +10,6 @@ final class HastyServer: Sendable {
 
     private struct State {
         var bodies: [String] = []
-        var connections = 0
     }
 
     init() throws {
@@ -45,12 +44,10 @@ final class HastyServer: Sendable {
 
     /// The bodies of the requests, in the order in which they came.
     var bodies: [String] { state.withLock { $0.bodies } }
-    var connections: Int { state.withLock { $0.connections } }
 
     private func serve(_ connection: Int32) {
         var request = ""
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        state.withLock { $0.connections += 1 }
         while true {
             let parts = request.split(separator: "\r\n\r\n", maxSplits: 1)
             if let head = parts.first, request.contains("\r\n\r\n") {
