@@ -24,7 +24,7 @@ struct UnansweredRequest {
         guard case .first = attempt, connectionWasReused else { return false }
         // A connection that has timed out or has no route any more was not closed: the network is gone, and a new one would
         // only wait again.
-        if let error, ![ECONNRESET, EPIPE].contains(error.code) { return false }
+        if let error, !error.isClosing { return false }
         return switch reach {
         case .unread: true
         case .perhapsRead, .onItsWay: method.isIdempotent
