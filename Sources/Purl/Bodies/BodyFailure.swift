@@ -1,7 +1,7 @@
-internal import PurlIO
+package import PurlIO
 
 /// Why a request's body could not be sent to its end, for reasons on this side of the connection.
-enum BodyFailure: Error {
+package enum BodyFailure: Error {
     /// The URL of an upload's file, in this text, is not a file URL.
     case notAFile(String)
     /// The file at this path could not be opened or read.

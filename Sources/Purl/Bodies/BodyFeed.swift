@@ -1,11 +1,11 @@
-internal import PurlIO
+package import PurlIO
 
 /// Brings a body to its connection, read away from the network thread.
 ///
 /// While one piece goes out the next is read, and no more: so a slow server slows the reading, and two pieces are all
 /// the memory it takes.
 @NetworkActor
-final class BodyFeed {
+package final class BodyFeed {
     /// What there is now.
     enum Supply {
         case piece(BodyPiece)
@@ -29,7 +29,7 @@ final class BodyFeed {
     private var onSupply: (() -> Void)?
 
     /// - Parameter willBegin: Called before the first read, at once when that is asked for.
-    init(_ reader: any BodyReader, willBegin: @escaping () -> Void = {}) {
+    package init(_ reader: any BodyReader, willBegin: @escaping () -> Void = {}) {
         self.reader = reader
         self.willBegin = willBegin
     }
@@ -65,7 +65,7 @@ final class BodyFeed {
     }
 
     /// Lets go of the file, the stream or the sequence.
-    func close() {
+    package func close() {
         switch state {
         case .over: return
         case .untouched, .reading, .ready, .failed: break

@@ -4,7 +4,7 @@ internal import PurlIO
 import Synchronization
 
 /// Reads a body piece by piece, without holding up its caller.
-protocol BodyReader: Sendable {
+package protocol BodyReader: Sendable {
     typealias Completion = @Sendable (Result<BodyPiece, BodyFailure>) -> Void
 
     /// Reads the next piece, then calls `completion` on any thread. Not to be called again before that, nor after the
@@ -16,25 +16,25 @@ protocol BodyReader: Sendable {
 }
 
 /// Reads a source whose calls block, on a queue of its own.
-final class QueueReader: BodyReader {
+package final class QueueReader: BodyReader {
     private let source: any BodySource
     private let queue = DispatchQueue(label: "Purl.BodyFeed")
 
-    init(_ source: any BodySource) { self.source = source }
+    package init(_ source: any BodySource) { self.source = source }
 
-    func readNext(then completion: @escaping Completion) {
+    package func readNext(then completion: @escaping Completion) {
         queue.async { [source] in
             completion(Result { () throws(BodyFailure) in try source.next() })
         }
     }
 
-    func close() {
+    package func close() {
         queue.async { [source] in source.close() }
     }
 }
 
 /// Reads a body piece by piece. The calls block; they are made on one queue, one at a time.
-protocol BodySource: Sendable {
+package protocol BodySource: Sendable {
     /// The next piece. After the last one, or a failure, it is not called any more.
     func next() throws(BodyFailure) -> BodyPiece
 
@@ -43,23 +43,34 @@ protocol BodySource: Sendable {
 }
 
 /// A part of a body as it goes over the wire: bytes, or a place in a file that the system is to send.
-struct BodyPiece: Sendable {
+package struct BodyPiece: Sendable {
     /// How many bytes of a body a piece holds at most.
-    static let limit = 256 << 10
+    package static let limit = 256 << 10
 
-    var wire: [UInt8] = []
+    package var wire: [UInt8] = []
     /// In place of `wire`.
     var region: FileRegion?
     /// Where in `wire` the body's own bytes are. The rest is the chunked coding's.
-    var content = 0..<0
+    package var content = 0..<0
     /// The body ends here.
-    var isLast = false
+    package var isLast = false
+
+    package init(wire: [UInt8] = [], content: Range<Int> = 0..<0, isLast: Bool = false) {
+        self.wire = wire
+        self.content = content
+        self.isLast = isLast
+    }
+
+    init(region: FileRegion, isLast: Bool) {
+        self.init(content: 0..<region.count, isLast: isLast)
+        self.region = region
+    }
 
     /// How many bytes go over the wire.
-    var length: Int { region?.count ?? wire.count }
+    package var length: Int { region?.count ?? wire.count }
 
     /// Some bytes as one chunk (RFC 9112 §7.1).
-    static func chunk(_ bytes: [UInt8]) -> BodyPiece {
+    package static func chunk(_ bytes: [UInt8]) -> BodyPiece {
         var piece = BodyPiece()
         ChunkEncoder.appendChunk(bytes.span.bytes, to: &piece.wire)
         let end = piece.wire.count - 2
@@ -68,7 +79,7 @@ struct BodyPiece: Sendable {
     }
 
     /// The chunk that ends a chunked body.
-    static var lastChunk: BodyPiece { BodyPiece(wire: Array("0\r\n\r\n".utf8), isLast: true) }
+    package static var lastChunk: BodyPiece { BodyPiece(wire: Array("0\r\n\r\n".utf8), isLast: true) }
 
     /// How many of the body's bytes are among the first `count` of the piece.
     func contentBytes(in count: Int) -> Int {
@@ -77,7 +88,7 @@ struct BodyPiece: Sendable {
 }
 
 /// Names a file's bytes, as many as were announced, to be sent by the system.
-final class FileSource: BodySource {
+package final class FileSource: BodySource {
     private struct State {
         var opened: OpenUpload?
         var offset: Int64 = 0
@@ -86,9 +97,9 @@ final class FileSource: BodySource {
     private let upload: UploadFile
     private let state = Mutex(State())
 
-    init(_ upload: UploadFile) { self.upload = upload }
+    package init(_ upload: UploadFile) { self.upload = upload }
 
-    func next() throws(BodyFailure) -> BodyPiece {
+    package func next() throws(BodyFailure) -> BodyPiece {
         try state.withLock { state throws(BodyFailure) in
             let opened = if let opened = state.opened { opened } else { try upload.open() }
             state.opened = opened
@@ -99,11 +110,11 @@ final class FileSource: BodySource {
             state.offset += Int64(count)
             let isLast = state.offset == upload.length
             if isLast { state.opened = nil }
-            return BodyPiece(region: region, content: 0..<count, isLast: isLast)
+            return BodyPiece(region: region, isLast: isLast)
         }
     }
 
-    func close() {
+    package func close() {
         state.withLock { $0.opened = nil }
     }
 }

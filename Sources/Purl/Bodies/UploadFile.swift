@@ -1,20 +1,20 @@
-internal import PurlHTTP
+package import PurlHTTP
 internal import PurlIO
 
 /// A file, or a part of one, that is to be sent, and what the file was when the request was made ready.
-struct UploadFile: Sendable {
-    let path: String
+package struct UploadFile: Sendable {
+    package let path: String
     /// Where in the file the part begins.
-    let offset: Int64
+    package let offset: Int64
     /// How many bytes are to be sent.
-    let length: Int64
+    package let length: Int64
     /// What the file was.
-    let state: SentFile
+    package let state: SentFile
     /// Whether it is the continuation of what was sent before, so that a change of the file counts even if it keeps its length.
     private let continues: Bool
 
     /// Looks at the file without keeping it open: many uploads may wait for a connection. Blocks.
-    init(at path: String) throws(BodyFailure) {
+    package init(at path: String) throws(BodyFailure) {
         let state = try OpenUpload(at: path).state()
         self.init(path: path, offset: 0, length: state.length, state: state, continues: false)
     }
@@ -22,7 +22,7 @@ struct UploadFile: Sendable {
     /// Looks at the file of which other parts have been sent. Blocks.
     ///
     /// - Parameter sent: What the file was then.
-    init(_ part: UploadPart, ofFileAt path: String, sent: SentFile) throws(BodyFailure) {
+    package init(_ part: UploadPart, ofFileAt path: String, sent: SentFile) throws(BodyFailure) {
         if let change = try sent.change(to: OpenUpload(at: path)) { throw .fileReplaced(path, change) }
         self.init(
             path: path, offset: part.offset, length: (part.end ?? sent.length) - part.offset, state: sent,
@@ -49,12 +49,12 @@ struct UploadFile: Sendable {
 }
 
 /// In what a file differs from the one whose beginning was sent.
-enum FileChange: Sendable, Equatable, CustomStringConvertible {
+package enum FileChange: Sendable, Equatable, CustomStringConvertible {
     case length(Int64, now: Int64)
     case modificationTime
     case content
 
-    var description: String {
+    package var description: String {
         switch self {
         case .length(let length, let now): "it had \(length) bytes, and has \(now)"
         case .modificationTime: "it has been written to"
@@ -64,16 +64,16 @@ enum FileChange: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// What a file was when its beginning was sent.
-struct SentFile: Codable, Sendable, Equatable {
-    let length: Int64
+package struct SentFile: Codable, Sendable, Equatable {
+    package let length: Int64
     /// When it was last written to, since 1970.
     let modifiedSeconds: Int64
     let modifiedNanoseconds: Int64
     /// How many bytes were sent, and the SHA-256 of the last 64 KiB of them; absent while the process that sent them runs.
-    private(set) var tail: DigestedBytes?
+    package private(set) var tail: DigestedBytes?
 
     /// The same with a digest of what was sent last; without one when the file is no longer what was sent. Blocks.
-    func digested(upTo sent: Int64, at path: String) -> SentFile {
+    package func digested(upTo sent: Int64, at path: String) -> SentFile {
         guard sent <= length, let digest = try? digestOfUnchanged(upTo: sent, at: path) else { return self }
         var digested = self
         digested.tail = DigestedBytes(count: sent, tailDigest: digest)
@@ -100,7 +100,7 @@ struct SentFile: Codable, Sendable, Equatable {
     }
 
     /// Whether data from elsewhere could have been written here.
-    var isSound: Bool {
+    package var isSound: Bool {
         guard length >= 0, length <= Int64.max / 2, 0..<1_000_000_000 ~= modifiedNanoseconds else { return false }
         guard let tail else { return true }
         return 0...length ~= tail.count && tail.tailDigest.utf8.count == 64 && tail.tailDigest.allSatisfy(\.isHexDigit)

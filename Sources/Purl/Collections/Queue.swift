@@ -1,21 +1,23 @@
 /// First in, first out, in constant time.
-struct Queue<Element> {
+package struct Queue<Element> {
     private var elements: [Element?] = []
     private var head = 0
 
-    var isEmpty: Bool { head == elements.count }
-    var first: Element? { head < elements.count ? elements[head] : nil }
-    var count: Int { elements.count - head }
+    package init() {}
+
+    package var isEmpty: Bool { head == elements.count }
+    package var first: Element? { head < elements.count ? elements[head] : nil }
+    package var count: Int { elements.count - head }
 
     /// The element with `position` others before it; `nil` when the queue is shorter.
-    subscript(position: Int) -> Element? {
+    package subscript(position: Int) -> Element? {
         position >= 0 && position < count ? elements[head + position] : nil
     }
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    package mutating func append(_ element: Element) { elements.append(element) }
 
     /// Removes the first element of a queue that is not empty.
-    mutating func removeFirst() {
+    package mutating func removeFirst() {
         elements[head] = nil
         head += 1
         if head > 64, head * 2 > elements.count {

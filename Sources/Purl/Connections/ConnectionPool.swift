@@ -1,8 +1,8 @@
-internal import PurlHTTP
-internal import PurlIO
+package import PurlHTTP
+package import PurlIO
 
 /// The next hop of a request: its server, or a proxy.
-enum NextHop: Hashable, Sendable {
+package enum NextHop: Hashable, Sendable {
     case server(Origin)
     /// The connections to it are shared by all servers behind it.
     case proxy(Endpoint)
@@ -11,7 +11,7 @@ enum NextHop: Hashable, Sendable {
     /// The server, over connections that a SOCKS proxy makes.
     indirect case socks(SOCKSProxy, Origin)
 
-    var endpoint: Endpoint {
+    package var endpoint: Endpoint {
         switch self {
         case .server(let origin): origin.endpoint
         case .proxy(let endpoint), .tunnel(_, let endpoint): endpoint
@@ -20,7 +20,7 @@ enum NextHop: Hashable, Sendable {
     }
 
     /// The server; `nil` where there may be many.
-    var origin: Origin? {
+    package var origin: Origin? {
         switch self {
         case .server(let origin), .tunnel(let origin, _), .socks(_, let origin): origin
         case .proxy: nil
@@ -36,7 +36,7 @@ enum NextHop: Hashable, Sendable {
     }
 
     /// What is spoken to the hop, for a connector.
-    var scheme: String {
+    package var scheme: String {
         switch self {
         case .server(let origin), .socks(_, let origin): origin.scheme
         case .proxy, .tunnel: "http"
@@ -55,7 +55,7 @@ enum NextHop: Hashable, Sendable {
 }
 
 /// Why there is no connection.
-enum ConnectionFailure: Error {
+package enum ConnectionFailure: Error {
     case dial(DialError)
     /// It could not be made secure, or its server is not trusted.
     case security(any Error)
@@ -66,15 +66,15 @@ enum ConnectionFailure: Error {
 /// Each hop has a lane, whose ``ConnectionSchedule`` knows its idle connections and the exchanges that wait for one, and
 /// decides who gets which. The pool does what is decided: it dials, closes, and answers those who wait.
 @NetworkActor
-final class ConnectionPool {
+package final class ConnectionPool {
     /// A wait for a connection. It gets exactly one answer, unless it is cancelled first.
     @NetworkActor
-    final class Waiter: ConnectionWaiter {
+    package final class Waiter: ConnectionWaiter {
         /// When dialling began for it; `nil` while it waits for a place.
-        private(set) var dialStart: MonotonicTime?
+        package private(set) var dialStart: MonotonicTime?
         /// How far dialling has come; at its end.
-        private(set) var dialTimes: DialTimes?
-        private(set) var priority: Float
+        package private(set) var dialTimes: DialTimes?
+        package private(set) var priority: Float
         let needsNewConnection: Bool
         /// How long the request waits for a connection once dialling has begun; `nil` for no limit.
         fileprivate let timeLimit: Duration?
@@ -105,17 +105,17 @@ final class ConnectionPool {
         var isWaiting: Bool { answer != nil && dial == nil && securing == nil }
 
         /// The server is not waited for, but the delegate, which has been asked whether to trust it.
-        var awaitsDelegate: Bool { securing?.isAsking == true }
+        package var awaitsDelegate: Bool { securing?.isAsking == true }
 
         /// Waits from now on among those of another priority, behind those who have waited there.
-        func move(to priority: Float) {
+        package func move(to priority: Float) {
             guard priority != self.priority, isWaiting, pool?.phase == .open else { return }
             self.priority = priority
             lane.schedule.append(self)
         }
 
         /// Gives up the place in the queue, or the dialling that had begun.
-        func cancel() {
+        package func cancel() {
             guard answer != nil else { return }
             answer = nil
             if let dial {
@@ -170,8 +170,8 @@ final class ConnectionPool {
 
     /// The connections to one hop. Connections and waiters know theirs, so that a request looks it up once.
     @NetworkActor
-    final class Lane {
-        let hop: NextHop
+    package final class Lane {
+        package let hop: NextHop
         /// New connections lead to a proxy, which is asked for a tunnel.
         let isTunnel: Bool
         fileprivate var schedule: ConnectionSchedule<Waiter, HTTPConnection>
@@ -192,8 +192,8 @@ final class ConnectionPool {
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field allows less.
     private static let idleLimit: Duration = .seconds(60)
 
-    let settings: PoolSettings
-    var clock: SessionClock { settings.clock }
+    package let settings: PoolSettings
+    package var clock: SessionClock { settings.clock }
 
     fileprivate private(set) var phase = Phase.open
     private var lanes: [NextHop: Lane] = [:]
@@ -204,12 +204,12 @@ final class ConnectionPool {
     private var generation = 0
     private var sweep: SessionTimer?
 
-    nonisolated init(_ settings: PoolSettings) {
+    package nonisolated init(_ settings: PoolSettings) {
         self.settings = settings
     }
 
     /// The target URI of a request's URL, which is likely to begin like the last one's.
-    func target(of url: String) throws(TargetURI.Refusal) -> TargetURI {
+    package func target(of url: String) throws(TargetURI.Refusal) -> TargetURI {
         let target = try TargetURI(url, like: latestTarget)
         latestTarget = target
         return target
@@ -218,7 +218,7 @@ final class ConnectionPool {
     /// A connection that can be used at once, if there is one and no exchange has waited for it.
     ///
     /// - Parameter method: Whether the request can simply be repeated if the server has just closed the connection.
-    func takeIdle(to hop: NextHop, for method: RequestMethod) -> HTTPConnection? {
+    package func takeIdle(to hop: NextHop, for method: RequestMethod) -> HTTPConnection? {
         lane(to: hop).schedule.takeIdle({ $0.idleState(at: clock.now, for: method) }, close: { $0.close() })
     }
 
@@ -231,7 +231,7 @@ final class ConnectionPool {
     ///   - timeLimit: How long the request waits for a connection once dialling has begun; `nil` for no limit.
     ///   - watcher: Watches a new connection being made.
     ///   - securer: Makes a new connection secure; needed where the hop is a secure server.
-    func lease(
+    package func lease(
         _ hop: NextHop, priority: Float, fresh: Bool, timeLimit: Duration?, watcher: (any DialWatcher)?,
         securer: (any ConnectionSecurer)?, answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
     ) -> Waiter {
@@ -248,7 +248,7 @@ final class ConnectionPool {
     /// Takes a connection back after its exchange.
     ///
     /// - Parameter mayStay: The message exchange leaves it usable (RFC 9112 §9.3).
-    func release(_ connection: HTTPConnection, mayStay: Bool) {
+    package func release(_ connection: HTTPConnection, mayStay: Bool) {
         let lane = connection.lane
         guard mayStay, connection.isOpen, connection.generation == generation else {
             connection.close()
@@ -267,7 +267,7 @@ final class ConnectionPool {
     }
 
     /// A connection over a transport that is connected to a hop through a tunnel.
-    func adopt(_ transport: any LoopTransport, as hop: NextHop) -> HTTPConnection {
+    package func adopt(_ transport: any LoopTransport, as hop: NextHop) -> HTTPConnection {
         let lane = lane(to: hop)
         lane.schedule.addOpen()
         return HTTPConnection(transport, lane: lane, pool: self, generation: generation)
@@ -280,13 +280,13 @@ final class ConnectionPool {
     }
 
     /// Uses no connection again that exists now; those in use end with their exchange.
-    func retireConnections() {
+    package func retireConnections() {
         generation += 1
         for lane in lanes.values { closeIdle(of: lane) }
     }
 
     /// Closes what is idle, and gives no exchange a connection any more: those that wait have to be cancelled.
-    func close() {
+    package func close() {
         phase = .closed
         retireConnections()
         for lane in lanes.values { serve(lane) }

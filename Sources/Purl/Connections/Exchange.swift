@@ -1,8 +1,8 @@
-internal import PurlHTTP
-internal import PurlIO
+package import PurlHTTP
+package import PurlIO
 
 /// Why an exchange ended before its message did.
-enum ExchangeFailure: Error {
+package enum ExchangeFailure: Error {
     /// The connection ended before the first byte of a response.
     case closedBeforeResponse(SystemError?, RequestReach)
     /// The connection ended in the middle of the response.

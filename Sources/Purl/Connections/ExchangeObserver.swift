@@ -1,9 +1,9 @@
-internal import PurlHTTP
-internal import PurlIO
+package import PurlHTTP
+package import PurlIO
 
 /// Watches an exchange, without a say in it: metrics count what it does, traces record it.
 @NetworkActor
-protocol ExchangeObserver: AnyObject {
+package protocol ExchangeObserver: AnyObject {
     /// The transport was asked to take more of the request.
     ///
     /// - Parameters:
@@ -29,16 +29,16 @@ protocol ExchangeObserver: AnyObject {
 }
 
 /// How much of a request has gone out.
-struct SentBytes {
-    let head: Int
+package struct SentBytes {
+    package let head: Int
     /// After the head, chunk framing included.
-    let body: Int64
+    package let body: Int64
     /// All of the request has.
-    let isComplete: Bool
+    package let isComplete: Bool
 }
 
 /// How an exchange has ended.
-enum ExchangeEnd {
+package enum ExchangeEnd {
     /// The response is complete.
     ///
     /// - Parameter connectionStays: Another exchange may follow on the connection.
@@ -54,7 +54,7 @@ enum ExchangeEnd {
 
 /// Two observers in place of one.
 @NetworkActor
-final class ObserverPair: ExchangeObserver {
+package final class ObserverPair: ExchangeObserver {
     private let first: any ExchangeObserver
     private let second: any ExchangeObserver
 
@@ -64,43 +64,45 @@ final class ObserverPair: ExchangeObserver {
     }
 
     /// Those that there are.
-    static func of(_ first: (any ExchangeObserver)?, _ second: (any ExchangeObserver)?) -> (any ExchangeObserver)? {
+    package static func of(_ first: (any ExchangeObserver)?, _ second: (any ExchangeObserver)?) -> (
+        any ExchangeObserver
+    )? {
         guard let first else { return second }
         guard let second else { return first }
         return ObserverPair(first, second)
     }
 
-    func exchangeDidSend(_ sent: SentBytes, content: Int) {
+    package func exchangeDidSend(_ sent: SentBytes, content: Int) {
         first.exchangeDidSend(sent, content: content)
         second.exchangeDidSend(sent, content: content)
     }
 
-    func exchangeDidReceiveHead(bytes: Int) {
+    package func exchangeDidReceiveHead(bytes: Int) {
         first.exchangeDidReceiveHead(bytes: bytes)
         second.exchangeDidReceiveHead(bytes: bytes)
     }
 
-    func exchangeDidReceive(_ head: ResponseHead) {
+    package func exchangeDidReceive(_ head: ResponseHead) {
         first.exchangeDidReceive(head)
         second.exchangeDidReceive(head)
     }
 
-    func exchangeWillReceiveAnotherResponse() {
+    package func exchangeWillReceiveAnotherResponse() {
         first.exchangeWillReceiveAnotherResponse()
         second.exchangeWillReceiveAnotherResponse()
     }
 
-    func exchangeDidReceiveBody(bytes count: Int, content: UnsafeRawBufferPointer) {
+    package func exchangeDidReceiveBody(bytes count: Int, content: UnsafeRawBufferPointer) {
         first.exchangeDidReceiveBody(bytes: count, content: content)
         second.exchangeDidReceiveBody(bytes: count, content: content)
     }
 
-    func exchangeDidMoveBody(bytes: Int) {
+    package func exchangeDidMoveBody(bytes: Int) {
         first.exchangeDidMoveBody(bytes: bytes)
         second.exchangeDidMoveBody(bytes: bytes)
     }
 
-    func exchangeDidEnd(_ end: ExchangeEnd) {
+    package func exchangeDidEnd(_ end: ExchangeEnd) {
         first.exchangeDidEnd(end)
         second.exchangeDidEnd(end)
     }

@@ -1,44 +1,44 @@
-internal import PurlHTTP
-internal import PurlIO
+package import PurlHTTP
+package import PurlIO
 
 /// One connection to a server or a proxy, which carries one exchange after another (RFC 9112 §9.3).
 ///
 /// It owns the transport and knows what the pool has to know of an idle connection. To the client of its exchange it is
 /// the source of the response. It knows nothing of tasks, files or delegates.
 @NetworkActor
-final class HTTPConnection: ResponseSource, TransportHandler {
-    let lane: ConnectionPool.Lane
+package final class HTTPConnection: ResponseSource, TransportHandler {
+    package let lane: ConnectionPool.Lane
     let generation: Int
     /// Unique in the process; traces tell connections apart by it.
-    let number: UInt64
+    package let number: UInt64
     /// How the connection was dialled; `nil` for one through a tunnel.
-    let dialTimes: DialTimes?
+    package let dialTimes: DialTimes?
     /// An earlier exchange used this connection.
-    private(set) var isReused = false
+    package private(set) var isReused = false
     /// When an idle connection is given up.
     private(set) var idleDeadline = EventLoop.shared.now
     /// What the server's `Keep-Alive` field allows.
     private(set) var idleLimit: Duration?
     /// Both ends, which cost a system call each, for the task metrics.
-    private(set) lazy var ends = (local: transport.localAddress, remote: transport.peerAddress)
+    package private(set) lazy var ends = (local: transport.localAddress, remote: transport.peerAddress)
     private lazy var factsOfFirstUse = ConnectionFacts(self)
     private lazy var factsOfReuse = ConnectionFacts(self)
     /// Whether it may use several paths, which costs a system call, for the task metrics.
-    private(set) lazy var isMultipath = transport.plainSocket?.isMultipath ?? false
+    package private(set) lazy var isMultipath = transport.plainSocket?.isMultipath ?? false
 
     /// What makes a secure connection secure; `nil` for any other.
-    private(set) var securityLayer: (any SecurityLayer)?
+    package private(set) var securityLayer: (any SecurityLayer)?
     /// The connection leads to a proxy, which has to be asked for a tunnel first.
-    private(set) var needsTunnel: Bool
+    package private(set) var needsTunnel: Bool
 
-    private(set) var paced: PacedTransport
+    package private(set) var paced: PacedTransport
     private static var lastNumber: UInt64 = 0
     private unowned let pool: ConnectionPool
     private var exchange: Exchange?
     /// The turn of the loop in which it became idle.
     private var idleTurn: UInt64 = 0
 
-    init(
+    package init(
         _ transport: any LoopTransport, lane: ConnectionPool.Lane, pool: ConnectionPool, generation: Int,
         dialTimes: DialTimes? = nil, securityLayer: (any SecurityLayer)? = nil
     ) {
@@ -64,13 +64,13 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     }
 
     /// The transport itself; ``paced`` counts what the session limits.
-    var transport: any LoopTransport { paced.transport }
-    var clock: SessionClock { pool.clock }
-    var headLimits: HeadLimits { pool.settings.headLimits }
-    var isOpen: Bool { transport.isOpen }
+    package var transport: any LoopTransport { paced.transport }
+    package var clock: SessionClock { pool.clock }
+    package var headLimits: HeadLimits { pool.settings.headLimits }
+    package var isOpen: Bool { transport.isOpen }
 
     /// The other end is a proxy, or is reached through one.
-    var leadsToProxy: Bool {
+    package var leadsToProxy: Bool {
         switch lane.hop {
         case .proxy, .tunnel, .socks: true
         case .server: false
@@ -78,15 +78,15 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     }
 
     /// What can be told of it to those who watch.
-    var facts: ConnectionFacts { isReused ? factsOfReuse : factsOfFirstUse }
+    package var facts: ConnectionFacts { isReused ? factsOfReuse : factsOfFirstUse }
 
     /// The connection is about to carry an exchange, and is no longer watched as an idle one is: the delegate is asked first.
-    func hold() {
+    package func hold() {
         transport.interest = []
     }
 
     /// The server behind the tunnel has been reached, and the connection is secure from now on.
-    func becomeSecure(_ layer: any SecurityLayer) {
+    package func becomeSecure(_ layer: any SecurityLayer) {
         paced = PacedTransport(layer.transport)
         securityLayer = layer
         needsTunnel = false
@@ -103,7 +103,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     ///     that, though not for ever.
     ///   - observer: Watches how it goes.
     ///   - mayUpgrade: 101, and success of a CONNECT, take the connection out of the pool for the client.
-    func start(
+    package func start(
         _ head: RequestHead, encoded bytes: [UInt8], content: OutgoingContent, observer: (any ExchangeObserver)? = nil,
         mayUpgrade: Bool = false, client: any ExchangeClient
     ) {
@@ -113,30 +113,30 @@ final class HTTPConnection: ResponseSource, TransportHandler {
         flush()
     }
 
-    var isRemote: Bool { true }
+    package var isRemote: Bool { true }
 
-    var mayBeIdle: Bool { exchange?.awaitsContent == true || paced.awaitsTurn }
+    package var mayBeIdle: Bool { exchange?.awaitsContent == true || paced.awaitsTurn }
 
     /// Sending stops with reading.
-    var isPaused: Bool {
+    package var isPaused: Bool {
         get { exchange?.isPaused ?? false }
         set { exchange?.setPaused(newValue, on: self) }
     }
 
     /// Moves the rest of the content into `pipe`, where it can be moved; see ``Exchange/moveContent(into:)``.
-    func moveContent(into pipe: ContentPipe) {
+    package func moveContent(into pipe: ContentPipe) {
         exchange?.moveContent(into: pipe)
     }
 
     /// The connection is not used again.
-    func abandon() {
+    package func abandon() {
         guard let exchange else { return }
         exchange.abandon()
         self.exchange = nil
         pool.release(self, mayStay: false)
     }
 
-    func surrender() -> (transport: any LoopTransport, surplus: [UInt8])? {
+    package func surrender() -> (transport: any LoopTransport, surplus: [UInt8])? {
         let surplus = exchange?.surrender() ?? []
         leavePool()
         return (transport, surplus)
@@ -163,7 +163,7 @@ final class HTTPConnection: ResponseSource, TransportHandler {
     }
 
     /// Closes an idle connection.
-    func close() {
+    package func close() {
         transport.handler = nil
         transport.close()
     }
@@ -210,18 +210,18 @@ final class HTTPConnection: ResponseSource, TransportHandler {
         allowance > 0 ? exchange.send(atMost: allowance, on: self) : updateInterest()
     }
 
-    func updateInterest() {
+    package func updateInterest() {
         let isFlowing = exchange?.isPaused != true
         paced.watch(reading: isFlowing, writing: isFlowing && exchange?.awaitsTransport == true)
     }
 
     // MARK: TransportHandler
 
-    func transportIsWritable(_ transport: any LoopTransport) {
+    package func transportIsWritable(_ transport: any LoopTransport) {
         flush()
     }
 
-    func transportIsReadable(_ transport: any LoopTransport) {
+    package func transportIsReadable(_ transport: any LoopTransport) {
         let allowance = exchange == nil ? .max : paced.receivingAllowance()
         allowance > 0 ? receive(atMost: allowance) : updateInterest()
     }

@@ -1,4 +1,4 @@
-internal import PurlIO
+package import PurlIO
 
 /// A transport whose conversation is over, until its last bytes have reached the other side.
 ///
@@ -6,7 +6,7 @@ internal import PurlIO
 /// may lose what it has not read yet. So the stream is ended, what comes is discarded, and the transport is closed when
 /// the other side has ended its stream, too (RFC 6455 §7.1.1), or after two seconds.
 @NetworkActor
-final class LingeringTransport: TransportHandler {
+package final class LingeringTransport: TransportHandler {
     private static let limit = Duration.seconds(2)
 
     private let transport: any LoopTransport
@@ -14,7 +14,7 @@ final class LingeringTransport: TransportHandler {
     private var timer: LoopTimer?
 
     /// Takes over a transport, with bytes that are still to be sent.
-    static func keep(_ transport: any LoopTransport, sending rest: [UInt8]) {
+    package static func keep(_ transport: any LoopTransport, sending rest: [UInt8]) {
         let lingering = LingeringTransport(transport, rest)
         // Until then the timer keeps it.
         lingering.timer = EventLoop.shared.schedule(after: limit) { lingering.close() }
@@ -50,7 +50,7 @@ final class LingeringTransport: TransportHandler {
         }
     }
 
-    func transportIsReadable(_ transport: any LoopTransport) {
+    package func transportIsReadable(_ transport: any LoopTransport) {
         do throws(SystemError) {
             guard let bytes = try transport.receive() else { return }
             if bytes.isEmpty { close() }
@@ -59,7 +59,7 @@ final class LingeringTransport: TransportHandler {
         }
     }
 
-    func transportIsWritable(_ transport: any LoopTransport) {
+    package func transportIsWritable(_ transport: any LoopTransport) {
         send()
     }
 }

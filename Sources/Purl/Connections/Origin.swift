@@ -1,17 +1,17 @@
 internal import PurlHTTP
-internal import PurlIO
+package import PurlIO
 
 /// A URL's scheme, host and port: what one server answers for (RFC 9110 §4.3.1).
-struct Origin: Hashable, Sendable {
+package struct Origin: Hashable, Sendable {
     /// In small letters.
-    let scheme: String
+    package let scheme: String
     /// With the scheme's port where the URL has none; the host in small letters, the path of a local socket as it is.
-    let endpoint: Endpoint
+    package let endpoint: Endpoint
 
     /// It is reached over TLS. Asked several times a request, and so kept.
-    let isSecure: Bool
+    package let isSecure: Bool
 
-    init(scheme: String, endpoint: Endpoint) {
+    package init(scheme: String, endpoint: Endpoint) {
         self.scheme = scheme
         isSecure = Self.isSecure(scheme)
         self.endpoint = endpoint
@@ -20,7 +20,7 @@ struct Origin: Hashable, Sendable {
     /// The origin of a URL of any scheme, from its text. Where it has no authority, the host is empty.
     ///
     /// - Returns: `nil` when the URL has no scheme, or its authority cannot be read.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard let parts = URLParts(text) else { return nil }
         scheme = parts.scheme
         isSecure = Self.isSecure(scheme)
@@ -34,16 +34,16 @@ struct Origin: Hashable, Sendable {
         }
     }
 
-    var isWebSocket: Bool { scheme == "ws" || scheme == "wss" }
-    var isStream: Bool { scheme == Self.streamScheme }
+    package var isWebSocket: Bool { scheme == "ws" || scheme == "wss" }
+    package var isStream: Bool { scheme == Self.streamScheme }
 
     private static func isSecure(_ scheme: String) -> Bool { scheme == "https" || scheme == "wss" }
 
     /// HTTP over a socket of this machine, whose percent-encoded path is the URL's host.
-    static let localScheme = "http+unix"
+    package static let localScheme = "http+unix"
 
     /// A stream task's server, which is a host and a port. No URL of this scheme is ever loaded.
-    static let streamScheme = "tcp"
+    package static let streamScheme = "tcp"
 
     /// The ports of schemes that have one of their own.
     static let defaultPorts: [String: UInt16] = ["http": 80, "ws": 80, "https": 443, "wss": 443]
@@ -51,17 +51,17 @@ struct Origin: Hashable, Sendable {
 
 /// The parts of a URL's text (RFC 3986 §3), by their positions. The text is ASCII, and is read once a request: bytes are
 /// taken apart, not characters.
-struct URLParts {
+package struct URLParts {
     private let text: String
     /// In small letters.
-    let scheme: String
+    package let scheme: String
     /// The host and the port, without a user; `nil` when no "//" follows the scheme.
     private let authority: Range<Int>?
     /// From the authority's end to the fragment.
     private let pathAndQuery: Range<Int>
 
     /// - Returns: `nil` when the text has no scheme.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let bytes = text.utf8.span
         guard let schemeEnd = bytes.position(of: ":", in: 0..<bytes.count) else { return nil }
         self.text = text
@@ -82,13 +82,13 @@ struct URLParts {
         pathAndQuery = authorityEnd..<end
     }
 
-    var hasAuthority: Bool { authority != nil }
+    package var hasAuthority: Bool { authority != nil }
 
     /// The text up to the path, as it was written.
-    var beginning: String { Self.part(text, 0..<pathAndQuery.lowerBound) }
+    package var beginning: String { Self.part(text, 0..<pathAndQuery.lowerBound) }
 
     /// Path and query, percent-encoded; at least a slash (RFC 9112 §3.2.1).
-    var originForm: String {
+    package var originForm: String {
         let part = Self.part(text, pathAndQuery)
         return part.utf8.first == UInt8(ascii: "/") ? part : "/" + part
     }
@@ -103,7 +103,7 @@ struct URLParts {
     }
 
     /// The host, decoded and without brackets, and the port, if the URL has one; `nil` when they cannot be read.
-    var hostAndPort: (host: String, port: UInt16?)? {
+    package var hostAndPort: (host: String, port: UInt16?)? {
         guard let authority else { return ("", nil) }
         let bytes = text.utf8.span
         var host = authority
@@ -130,7 +130,7 @@ struct URLParts {
 
     /// The path and query of a text that begins like another URL, up to that URL's path; `nil` when it does not, or
     /// has no path.
-    static func originForm(of text: String, after beginning: String) -> String? {
+    package static func originForm(of text: String, after beginning: String) -> String? {
         let bytes = text.utf8.span
         guard let path = bytes.pathStart(after: beginning.utf8.span) else { return nil }
         return part(text, path..<(bytes.position(of: "#", in: path..<bytes.count) ?? bytes.count))

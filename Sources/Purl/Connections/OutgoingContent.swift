@@ -1,15 +1,15 @@
-internal import PurlIO
+package import PurlIO
 
 /// What follows the head of a request on a connection.
 @NetworkActor
-enum OutgoingContent {
+package enum OutgoingContent {
     case none
     case whole(any StoredContent)
     /// - Parameter length: `nil` when it is not known; the feed's pieces are chunks then.
     case fed(BodyFeed, length: Int64?)
 
     /// The length in bytes; `nil` when it is not known.
-    var length: Int64? {
+    package var length: Int64? {
         switch self {
         case .none: 0
         case .whole(let content): Int64(content.count)
@@ -19,7 +19,7 @@ enum OutgoingContent {
 }
 
 /// Content that is in memory, in one piece.
-protocol StoredContent: Sendable {
+package protocol StoredContent: Sendable {
     var count: Int { get }
 
     /// Calls `body` with the bytes, which are valid during the call.

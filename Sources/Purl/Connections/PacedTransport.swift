@@ -1,9 +1,14 @@
-internal import PurlIO
+package import PurlIO
 
 /// A session's limits on the bytes of all its connections; `nil` where it has none.
-struct RateLimits: Sendable {
-    var receiving: RateLimit?
-    var sending: RateLimit?
+package struct RateLimits: Sendable {
+    package var receiving: RateLimit?
+    package var sending: RateLimit?
+
+    package init(receiving: RateLimit? = nil, sending: RateLimit? = nil) {
+        self.receiving = receiving
+        self.sending = sending
+    }
 }
 
 /// A transport whose bytes are counted against the session's limits.
@@ -11,12 +16,12 @@ struct RateLimits: Sendable {
 /// Its owner asks for an allowance, moves no more bytes than that, and has them counted. Without an allowance the
 /// transport is not watched in that direction; the owner is called when its turn has come.
 @NetworkActor
-struct PacedTransport {
-    let transport: any LoopTransport
+package struct PacedTransport {
+    package let transport: any LoopTransport
     private var receiving: RateLimitMember?
     private var sending: RateLimitMember?
 
-    init(_ transport: any LoopTransport) {
+    package init(_ transport: any LoopTransport) {
         self.transport = transport
     }
 
@@ -25,7 +30,7 @@ struct PacedTransport {
     /// - Parameters:
     ///   - onReceivingTurn: Called with an allowance after a wait for one.
     ///   - onSendingTurn: The same for sending.
-    mutating func setLimits(
+    package mutating func setLimits(
         _ limits: RateLimits, onReceivingTurn: @escaping (Int) -> Void, onSendingTurn: @escaping (Int) -> Void
     ) {
         receiving = limits.receiving.map { RateLimitMember(of: $0, onTurn: onReceivingTurn) }
@@ -36,7 +41,7 @@ struct PacedTransport {
     var awaitsTurn: Bool { receiving?.isQueued == true || sending?.isQueued == true }
 
     /// Has the owner's handler called for what the owner wants and the limits allow.
-    func watch(reading: Bool, writing: Bool) {
+    package func watch(reading: Bool, writing: Bool) {
         guard transport.isOpen else { return }
         var interest: TransportInterest = []
         if reading, receiving?.isQueued != true { interest.insert(.read) }
@@ -47,10 +52,10 @@ struct PacedTransport {
     // MARK: Receiving
 
     /// How many bytes may be received now. When there are none, the turn comes later.
-    func receivingAllowance() -> Int { receiving?.ask() ?? .max }
+    package func receivingAllowance() -> Int { receiving?.ask() ?? .max }
 
     /// Bytes that have arrived, as ``LoopTransport/receive(atMost:)`` takes them, and counts them.
-    func receive(atMost limit: Int) throws(SystemError) -> UnsafeRawBufferPointer? {
+    package func receive(atMost limit: Int) throws(SystemError) -> UnsafeRawBufferPointer? {
         let bytes = try transport.receive(atMost: limit)
         if let receiving, let bytes { receiving.take(bytes.count) }
         return bytes
@@ -62,17 +67,17 @@ struct PacedTransport {
     }
 
     /// Queues for the next turn when this one is used up: the transport need not report first that there is more.
-    func queueToReceive() {
+    package func queueToReceive() {
         if let receiving, receiving.hasUsedTurn { _ = receiving.ask() }
     }
 
     // MARK: Sending
 
     /// How many bytes may be sent now. When there are none, the turn comes later.
-    func sendingAllowance() -> Int { sending?.ask() ?? .max }
+    package func sendingAllowance() -> Int { sending?.ask() ?? .max }
 
     /// That many bytes were sent.
-    func countSent(_ count: Int) {
+    package func countSent(_ count: Int) {
         sending?.take(count)
     }
 

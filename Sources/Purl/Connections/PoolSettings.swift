@@ -1,19 +1,32 @@
-internal import PurlHTTP
-internal import PurlIO
+package import PurlHTTP
+package import PurlIO
 
 /// What a session has decided about its connections.
-struct PoolSettings: Sendable {
+package struct PoolSettings: Sendable {
     /// How many connections to one hop may be open; less than 1 counts as 1.
-    var connectionsPerHost = 6
-    var clock = SessionClock.system
+    package let connectionsPerHost: Int
+    package let clock: SessionClock
     /// What a response's head may be.
-    var headLimits = HeadLimits()
+    package let headLimits: HeadLimits
     /// How long a connection may leave what it is sent unacknowledged; `nil` for the system's own limit.
-    var unacknowledgedLimit: Duration?
+    package let unacknowledgedLimit: Duration?
     /// What all connections together may receive in a second, and send.
-    var rates = RateLimits()
+    package let rates: RateLimits
     /// What makes the connections.
-    var dialler: any Dialler
+    package let dialler: any Dialler
     /// Whether a dial failed because the process, or the system, has as many descriptors open as it may.
-    var isShortage: @Sendable (DialError) -> Bool
+    package let isShortage: @Sendable (DialError) -> Bool
+
+    package init(
+        connectionsPerHost: Int, clock: SessionClock, headLimits: HeadLimits, unacknowledgedLimit: Duration?,
+        rates: RateLimits, dialler: any Dialler, isShortage: @escaping @Sendable (DialError) -> Bool
+    ) {
+        self.connectionsPerHost = connectionsPerHost
+        self.clock = clock
+        self.headLimits = headLimits
+        self.unacknowledgedLimit = unacknowledgedLimit
+        self.rates = rates
+        self.dialler = dialler
+        self.isShortage = isShortage
+    }
 }

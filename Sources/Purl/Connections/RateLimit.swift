@@ -1,8 +1,8 @@
-internal import PurlIO
+package import PurlIO
 
 /// The time by which bytes are counted out.
 @NetworkActor
-protocol RateClock: Sendable {
+package protocol RateClock: Sendable {
     var now: MonotonicTime { get }
 
     /// Runs the action once, that long from now, and never within this call.
@@ -10,7 +10,7 @@ protocol RateClock: Sendable {
 }
 
 extension SessionClock: RateClock {
-    func wake(after delay: Duration, _ action: @escaping @NetworkActor () -> Void) {
+    package func wake(after delay: Duration, _ action: @escaping @NetworkActor () -> Void) {
         _ = schedule(after: delay, action)
     }
 }
@@ -21,7 +21,7 @@ extension SessionClock: RateClock {
 /// a turn is a portion, and for another the connection queues again. So each gets as much as the others, however fast
 /// its server is.
 @NetworkActor
-final class RateLimit {
+package final class RateLimit {
     /// Made at the first question: sessions are made on any thread.
     private var bucket: TokenBucket?
     private var queue = Queue<RateLimitMember>()
@@ -30,7 +30,7 @@ final class RateLimit {
     private let clock: any RateClock
 
     /// - Parameter rate: Bytes a second.
-    nonisolated init(rate: Int, clock: any RateClock) {
+    package nonisolated init(rate: Int, clock: any RateClock) {
         self.rate = rate
         self.clock = clock
     }

@@ -1,9 +1,9 @@
-internal import PurlHTTP
-internal import PurlIO
+package import PurlHTTP
+package import PurlIO
 
 /// Where a response comes from: a connection, or this process itself.
 @NetworkActor
-protocol ResponseSource: AnyObject {
+package protocol ResponseSource: AnyObject {
     /// The response comes from a server, just now: its cookies and challenges count, and its content may be coded.
     var isRemote: Bool { get }
     /// An earlier exchange used the same connection.
@@ -20,13 +20,13 @@ protocol ResponseSource: AnyObject {
 }
 
 extension ResponseSource {
-    func surrender() -> (transport: any LoopTransport, surplus: [UInt8])? { nil }
+    package func surrender() -> (transport: any LoopTransport, surplus: [UInt8])? { nil }
 }
 
 /// Receives what an exchange reports, in this order: the response, its bytes, then exactly one of `didFinish` and
 /// `didFail`.
 @NetworkActor
-protocol ExchangeClient: AnyObject {
+package protocol ExchangeClient: AnyObject {
     /// Bytes arrived, of whatever part of a message, or may be moved after a wait that was not the server's doing.
     func exchangeMadeProgress(_ source: any ResponseSource)
     /// An interim response (1xx); the final one is still to come.

@@ -1,15 +1,15 @@
-internal import PurlIO
+package import PurlIO
 
 /// What makes a connection secure, once it has: the transport over which content travels, and what is known of its server.
 @NetworkActor
-protocol SecurityLayer: AnyObject {
+package protocol SecurityLayer: AnyObject {
     var transport: any LoopTransport { get }
     /// Why nothing more can be received or sent, where that is this layer's doing.
     var fault: SecurityFault? { get }
 }
 
 /// Why a secure connection is of no use any more.
-enum SecurityFault {
+package enum SecurityFault {
     /// The other side has ended its stream without saying so as the protocol asks: content may be missing.
     case truncated
     case failed(any Error)
@@ -17,7 +17,7 @@ enum SecurityFault {
 
 /// Makes connections secure, and judges their servers.
 @NetworkActor
-protocol ConnectionSecurer {
+package protocol ConnectionSecurer {
     typealias Completion = @NetworkActor (Result<any SecurityLayer, any Error>) -> Void
 
     /// Makes a transport to a server secure. `completion` is called once, and never after `cancel`; when it fails, the
@@ -31,7 +31,7 @@ protocol ConnectionSecurer {
 
 /// A transport becomes secure.
 @NetworkActor
-protocol PendingSecurity: AnyObject {
+package protocol PendingSecurity: AnyObject {
     /// It waits for the verdict about the server, who is not expected to send anything.
     var isAsking: Bool { get }
     /// Closes the transport and drops the completion. Has no effect when it is over.
@@ -39,6 +39,6 @@ protocol PendingSecurity: AnyObject {
 }
 
 /// Watches a connection being made.
-protocol DialWatcher {
+package protocol DialWatcher {
     @NetworkActor func watch(_ dial: any Dial, to hop: NextHop)
 }

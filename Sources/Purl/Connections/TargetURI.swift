@@ -1,19 +1,19 @@
 internal import PurlIO
 
 /// A request's target URI (RFC 9110 §7.1) as it goes onto the wire: the server, the request target and the `Host` field.
-struct TargetURI: Sendable {
-    let origin: Origin
+package struct TargetURI: Sendable {
+    package let origin: Origin
     /// The origin-form: path and query, percent-encoded (RFC 9112 §3.2.1).
-    let originForm: String
+    package let originForm: String
     /// The `Host` field's value: no port when it is the scheme's own.
-    let hostField: String
+    package let hostField: String
     /// The URL's text up to its path, as it was written.
     private let beginning: String
     /// The absolute-form, for a proxy (RFC 9112 §3.2.2): without a user, which is for the server alone.
-    var absoluteForm: String { "\(origin.scheme)://\(hostField)\(originForm)" }
+    package var absoluteForm: String { "\(origin.scheme)://\(hostField)\(originForm)" }
 
     /// Why a URL cannot be loaded.
-    enum Refusal: Error {
+    package enum Refusal: Error {
         case noURL
         case noHost
         /// There is no TLS provider.
@@ -25,7 +25,7 @@ struct TargetURI: Sendable {
     }
 
     /// - Parameter known: The target URI of another request. A URL that begins in the same way has the same origin.
-    init(_ text: String, like known: TargetURI? = nil) throws(Refusal) {
+    package init(_ text: String, like known: TargetURI? = nil) throws(Refusal) {
         if let known, let originForm = URLParts.originForm(of: text, after: known.beginning) {
             (origin, hostField, beginning) = (known.origin, known.hostField, known.beginning)
             self.originForm = originForm

@@ -1,14 +1,20 @@
-internal import PurlIO
+package import PurlIO
 
 /// An HTTP proxy, and the user and password for it.
-struct HTTPProxy: Hashable, Sendable {
-    let endpoint: Endpoint
-    let user: String?
-    let password: String?
+package struct HTTPProxy: Hashable, Sendable {
+    package let endpoint: Endpoint
+    package let user: String?
+    package let password: String?
+
+    package init(endpoint: Endpoint, user: String?, password: String?) {
+        self.endpoint = endpoint
+        self.user = user
+        self.password = password
+    }
 }
 
 /// Why a proxy that was asked for cannot be used.
-enum ProxyFault: Error, Hashable, CustomStringConvertible {
+package enum ProxyFault: Error, Hashable, CustomStringConvertible {
     case unreadable(String)
     case noHost
     case badPort(String)
@@ -18,7 +24,7 @@ enum ProxyFault: Error, Hashable, CustomStringConvertible {
     /// A kind of proxy that Purl does not speak to.
     case unknownKind(key: String)
 
-    var description: String {
+    package var description: String {
         switch self {
         case .unreadable(let text): "“\(text)” names no proxy"
         case .noHost: "it is enabled, but its host is missing"

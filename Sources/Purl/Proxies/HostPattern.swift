@@ -2,7 +2,7 @@ internal import PurlIO
 
 /// One entry of a list of hosts that are reached without a proxy: an exception of a configuration, or a part of
 /// `no_proxy`.
-struct HostPattern: Hashable, Sendable {
+package struct HostPattern: Hashable, Sendable {
     private enum Kind: Hashable {
         /// `*`: every host.
         case all
@@ -15,14 +15,16 @@ struct HostPattern: Hashable, Sendable {
     }
 
     /// The names and addresses of this machine (RFC 6761 §6.3).
-    static let thisMachine = ["localhost", "127.0.0.0/8", "::1", "::ffff:127.0.0.0/104"].compactMap { HostPattern($0) }
+    package static let thisMachine = ["localhost", "127.0.0.0/8", "::1", "::ffff:127.0.0.0/104"].compactMap {
+        HostPattern($0)
+    }
 
     private let kind: Kind
     /// The only port that is meant; `nil` for any.
     private let port: UInt16?
 
     /// `nil` when the text can mean no host at all.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let text = text.trimming(while: { $0.isWhitespace }).lowercased()
         guard text != "*" else {
             (kind, port) = (.all, nil)

@@ -1,7 +1,7 @@
 internal import PurlIO
 
 /// Which requests of a session go through a proxy.
-struct ProxyRules: Sendable {
+package struct ProxyRules: Sendable {
     /// A host as patterns see it.
     struct Host {
         /// In small letters, without the dot that may end a full name.
@@ -28,7 +28,7 @@ struct ProxyRules: Sendable {
     ///   - secure: The same for `https` and `wss`.
     ///   - exceptions: Hosts that are reached without it.
     ///   - excludesSimpleNames: Names without a dot are reached without it, too.
-    init(
+    package init(
         _ proxy: Result<Proxy, ProxyFault>? = nil, secure: Result<Proxy, ProxyFault>? = nil,
         except exceptions: [HostPattern] = [], simpleNames: Bool = false
     ) {
@@ -39,7 +39,7 @@ struct ProxyRules: Sendable {
     }
 
     /// The proxy for a request; `nil` when requests go to the server directly.
-    func proxy(for target: TargetURI) throws(ProxyFault) -> Proxy? {
+    package func proxy(for target: TargetURI) throws(ProxyFault) -> Proxy? {
         // No other machine reaches a socket of this one.
         guard let proxy = target.origin.isSecure ? secureProxy : plainProxy,
             case .host(let name, let port) = target.origin.endpoint

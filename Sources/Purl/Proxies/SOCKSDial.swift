@@ -1,5 +1,5 @@
-internal import PurlHTTP
-internal import PurlIO
+package import PurlHTTP
+package import PurlIO
 
 /// Makes connections through a SOCKS proxy, to which another dialler connects.
 struct SOCKSDialler: Dialler {
@@ -20,12 +20,12 @@ struct SOCKSDialler: Dialler {
 }
 
 /// A SOCKS proxy has made no connection to a server.
-struct SOCKSRefusal: Error, CustomStringConvertible {
-    let proxy: Endpoint
-    let server: Endpoint
-    let failure: SOCKSFailure
+package struct SOCKSDialFailure: Error, CustomStringConvertible {
+    package let proxy: Endpoint
+    package let server: Endpoint
+    package let failure: SOCKSFailure
 
-    var description: String { "The SOCKS proxy “\(proxy)” made no connection to “\(server)”: \(failure)." }
+    package var description: String { "The SOCKS proxy “\(proxy)” made no connection to “\(server)”: \(failure)." }
 }
 
 /// One connection through a SOCKS proxy: the proxy is connected to, and asked for one to the server.
@@ -149,8 +149,8 @@ private final class SOCKSDial: Dial, TransportHandler {
 
     private func fail(_ failure: SOCKSFailure) {
         transport?.close()
-        let refusal = SOCKSRefusal(proxy: proxy.endpoint, server: endpoint, failure: failure)
-        finish(.failure(.connector(ThrownError(refusal))))
+        let refused = SOCKSDialFailure(proxy: proxy.endpoint, server: endpoint, failure: failure)
+        finish(.failure(.connector(ThrownError(refused))))
     }
 
     private func finish(_ result: Result<any LoopTransport, DialError>) {

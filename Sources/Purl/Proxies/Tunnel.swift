@@ -1,4 +1,4 @@
-internal import PurlHTTP
+package import PurlHTTP
 internal import PurlIO
 
 /// A tunnel to a server that a proxy is asked for with CONNECT (RFC 9110 §9.3.6).
@@ -6,18 +6,18 @@ internal import PurlIO
 /// The request goes out with `HTTPConnection.start(mayUpgrade: true)`. A response with a status of 2xx opens the tunnel:
 /// what is on the other side of the connection is the server then. Any other response is the proxy's refusal, or its
 /// challenge.
-struct Tunnel {
+package struct Tunnel {
     /// The server's host and port: the request target, which has to name the port (RFC 9112 §3.2.3).
-    let authority: String
+    package let authority: String
 
     /// - Returns: `nil` for a socket of this machine, which no proxy reaches.
-    init?(to origin: Origin) {
+    package init?(to origin: Origin) {
         guard case .host(let host, let port) = origin.endpoint else { return nil }
         authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     /// The request, with those fields of the server's request that concern the proxy.
-    func request(for head: RequestHead) -> RequestHead {
+    package func request(for head: RequestHead) -> RequestHead {
         var request = RequestHead(method: .connect, target: authority, fields: [.host: authority])
         for name in [FieldName.userAgent, .proxyAuthorization] {
             if let value = head.fields[name] { request.fields.append(name, value) }
@@ -26,5 +26,5 @@ struct Tunnel {
     }
 
     /// Whether a response to the request opens the tunnel.
-    static func isOpen(after status: Int) -> Bool { status / 100 == 2 }
+    package static func isOpen(after status: Int) -> Bool { status / 100 == 2 }
 }

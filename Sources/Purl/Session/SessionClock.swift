@@ -1,12 +1,12 @@
-internal import PurlIO
+package import PurlIO
 import Synchronization
 
 /// The clock of a session's time-outs: the loop's, or a clock of the program's own.
-enum SessionClock: Sendable {
+package enum SessionClock: Sendable {
     case system
     case custom(CustomClock)
 
-    var custom: CustomClock? {
+    package var custom: CustomClock? {
         switch self {
         case .system: nil
         case .custom(let clock): clock
@@ -14,7 +14,7 @@ enum SessionClock: Sendable {
     }
 
     /// The current time; the loop's clock stands at the beginning of its turn.
-    @NetworkActor var now: MonotonicTime {
+    @NetworkActor package var now: MonotonicTime {
         switch self {
         case .system: EventLoop.shared.now
         case .custom(let clock): clock.now
@@ -23,7 +23,8 @@ enum SessionClock: Sendable {
 
     /// Runs `action` once, `delay` from now, never within this call. The timer need not be kept.
     @NetworkActor
-    func schedule(after delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) -> SessionTimer {
+    package func schedule(after delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) -> SessionTimer
+    {
         switch self {
         case .system: .loop(EventLoop.shared.schedule(after: delay, action))
         case .custom(let clock): .clock(clock.schedule(after: delay, action))
@@ -33,12 +34,12 @@ enum SessionClock: Sendable {
 
 /// A scheduled action of a session.
 @NetworkActor
-enum SessionTimer {
+package enum SessionTimer {
     case loop(LoopTimer)
     case clock(ClockTimer)
 
     /// Drops the action.
-    func cancel() {
+    package func cancel() {
         switch self {
         case .loop(let timer): timer.cancel()
         case .clock(let timer): timer.cancel()
@@ -49,12 +50,12 @@ enum SessionTimer {
 /// A clock of the program's own, with times of the loop's clock.
 ///
 /// An object, so that a `SessionClock` is one pointer: every recorded event reads one.
-final class CustomClock: Sendable {
-    let clock: any Clock<Duration>
+package final class CustomClock: Sendable {
+    package let clock: any Clock<Duration>
     private let read: @Sendable () -> MonotonicTime
     private let sleep: @Sendable (Duration) -> @Sendable () async throws -> Void
 
-    convenience init(_ clock: any Clock<Duration>) {
+    package convenience init(_ clock: any Clock<Duration>) {
         self.init(opening: clock)
     }
 
@@ -69,11 +70,11 @@ final class CustomClock: Sendable {
         }
     }
 
-    var now: MonotonicTime { read() }
+    package var now: MonotonicTime { read() }
 
     /// Runs `action` on the network thread once the clock has advanced by `delay`.
     @NetworkActor
-    func schedule(after delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) -> ClockTimer {
+    package func schedule(after delay: Duration, _ action: @escaping @Sendable @NetworkActor () -> Void) -> ClockTimer {
         ClockTimer(sleep: sleep(delay), action: action)
     }
 }
@@ -112,7 +113,7 @@ private final class ClockOrigins: Sendable {
 
 /// A task that sleeps on a clock of the program's own and then acts, unless it is cancelled first.
 @NetworkActor
-final class ClockTimer {
+package final class ClockTimer {
     private var action: (@Sendable @NetworkActor () -> Void)?
     private var sleeper: Task<Void, Never>?
 
@@ -126,7 +127,7 @@ final class ClockTimer {
         }
     }
 
-    func cancel() {
+    package func cancel() {
         action = nil
         sleeper?.cancel()
         sleeper = nil

@@ -27,7 +27,7 @@ extension SocketOptions {
 extension ThrownError {
     /// The error as users see it.
     var shown: any Error {
-        guard let refusal = error as? SOCKSRefusal else { return error }
+        guard let refusal = error as? SOCKSDialFailure else { return error }
         return URLError(
             .cannotConnectToHost, reason: refusal.description, userInfo: [NSUnderlyingErrorKey: refusal.failure])
     }
@@ -74,7 +74,7 @@ extension Error {
     /// system call's error is underneath, which decides then; that of an unknown error is taken for one that stays.
     fileprivate var isTransient: Bool {
         if let code = systemCode { return DialError.passingCodes.contains(code) }
-        if let refusal = self as? SOCKSRefusal { return refusal.failure.mayPass }
+        if let refusal = self as? SOCKSDialFailure { return refusal.failure.mayPass }
         guard let error = self as? URLError else { return false }
         switch error.code {
         case .notConnectedToInternet, .networkConnectionLost, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost,
