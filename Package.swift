@@ -16,7 +16,8 @@ let package = Package(
         .target(name: "CLinux"),
         .target(name: "PurlHTTP", swiftSettings: [.strictMemorySafety()]),
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
-        .target(name: "Purl", dependencies: ["PurlHTTP", "PurlIO"]),
+        .target(name: "PurlConnections", dependencies: ["PurlHTTP", "PurlIO"]),
+        .target(name: "Purl", dependencies: ["PurlConnections", "PurlHTTP", "PurlIO"]),
         .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlTrace", dependencies: ["Purl"]),
@@ -28,8 +29,11 @@ let package = Package(
         .target(name: "SomeAtATime", path: "Tests/SomeAtATime"),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "SomeAtATime"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
+        .testTarget(name: "PurlConnectionsTests", dependencies: ["PurlConnections", "PurlIO"]),
         .testTarget(name: "PurlTestingTests", dependencies: ["PurlTesting", "PurlHTTP", "PurlIO"]),
-        .testTarget(name: "PurlTests", dependencies: ["Purl", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
+        .testTarget(
+            name: "PurlTests",
+            dependencies: ["Purl", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
@@ -91,7 +95,7 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
         [
             "-enable-testing", "-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table",
         ] + (sanitizer == "none" ? ["-sanitize=fuzzer"] : []))
-    let fuzzed = ["PurlHTTP", "PurlIO", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace"]
+    let fuzzed = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace"]
     for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings = (target.swiftSettings ?? []) + [instrumented]
     }

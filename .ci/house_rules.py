@@ -25,7 +25,8 @@ LIBC = {"Glibc", "Musl", "Darwin"}
 IMPORTS = {
     "PurlHTTP": set(),
     "PurlIO": {"CLinux", "Synchronization", "Dispatch"} | LIBC,
-    "Purl": {"Foundation", "PurlHTTP", "PurlIO", "Synchronization"},
+    "PurlConnections": {"Dispatch", "PurlHTTP", "PurlIO", "Synchronization"},
+    "Purl": {"Foundation", "PurlConnections", "PurlHTTP", "PurlIO", "Synchronization"},
     "PurlTesting": {"Foundation", "PurlHTTP", "PurlIO", "Synchronization"},
     "PurlDownloads": {"Foundation", "Purl", "PurlHTTP", "Synchronization"},
     "PurlTrace": {"Foundation", "Purl"},

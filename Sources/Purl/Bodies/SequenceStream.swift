@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 import Synchronization
 
 /// A sequence as a stream, for a ``URLProtocol``: its reads block until the sequence has an element. The sequence is

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 extension Origin {

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 
 /// Whether a proxy is used for HTTP: a number, not zero for yes. See ``URLSessionConfiguration/connectionProxyDictionary``.
 public let kCFNetworkProxiesHTTPEnable = "HTTPEnable"

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 // Proxies as users write them: a host, a URL, or variables of the environment.

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlHTTP
 
 /// What it takes to resume a transfer: a property list, so that a person can read it.

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 
 extension DigestedBytes {
     static let nothing = DigestedBytes(count: 0, tailDigest: Data().sha256)

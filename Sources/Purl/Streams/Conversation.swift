@@ -1,3 +1,4 @@
+internal import PurlConnections
 internal import PurlHTTP
 internal import PurlIO
 

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 /// The address of a stream's server: a host and a port, as a URL for use inside this library.

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 /// Receives what happens to a stream, apart from the answers to its reads and writes.

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 /// A read, a write or another call of the user's that waits for its turn.

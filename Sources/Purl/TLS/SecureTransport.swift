@@ -1,3 +1,4 @@
+internal import PurlConnections
 internal import PurlIO
 
 /// The content of a TLS connection, over the transport that carries its records.

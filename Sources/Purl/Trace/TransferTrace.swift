@@ -1,4 +1,5 @@
 public import Foundation
+internal import PurlConnections
 internal import PurlIO
 import Synchronization
 

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlHTTP
 
 /// What a 3xx response asks for (RFC 9110 §15.4).

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlHTTP
 
 /// Turns a `URLRequest` into the head that goes over the wire: one rule, without I/O.

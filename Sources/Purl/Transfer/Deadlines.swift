@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 /// The times at which a transfer begins, dials again, or has used up its time.

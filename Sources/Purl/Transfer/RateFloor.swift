@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 /// Ends a transfer whose content moves more slowly than the session allows.

@@ -3,6 +3,7 @@ import PurlTesting
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("The journal claims only what is safe on disk", .timeLimit(.minutes(5)))
 struct WriteOrderTests {

@@ -4,6 +4,7 @@ import PurlIO
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("Origin")
 struct OriginTests {

@@ -4,6 +4,7 @@ import PurlTesting
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("The connections of a session", .timeLimit(.minutes(5)))
 struct SessionConnectionTests {

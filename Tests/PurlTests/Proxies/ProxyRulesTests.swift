@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("The choice of a proxy for a request")
 struct ProxyRulesTests {

@@ -2,6 +2,7 @@ import PurlIO
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("Requests for a rate limit's bytes are served in order, a portion each")
 @NetworkActor

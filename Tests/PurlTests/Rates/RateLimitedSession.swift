@@ -3,6 +3,7 @@ import PurlIO
 import PurlTesting
 
 @testable import Purl
+@testable import PurlConnections
 
 /// A session whose limits use a manual clock.
 struct RateLimitedSession {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("How many bytes of a file count after the end of a process")
 struct SurvivingBytesTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 @testable import PurlHTTP
 
 /// The head that a request becomes, without a connection.

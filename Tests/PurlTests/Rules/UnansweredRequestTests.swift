@@ -3,6 +3,7 @@ import PurlIO
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 /// Whether a request without a response is sent once more, without a connection.
 @Suite("Requests without a response")

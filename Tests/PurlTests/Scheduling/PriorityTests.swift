@@ -3,6 +3,7 @@ import PurlTesting
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("The priority of tasks that wait for a connection", .timeLimit(.minutes(5)))
 struct PriorityTests {

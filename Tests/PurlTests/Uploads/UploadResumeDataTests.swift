@@ -3,6 +3,7 @@ import PurlTesting
 import Testing
 
 @testable import Purl
+@testable import PurlConnections
 
 @Suite("Resume data of uploads", .timeLimit(.minutes(5)))
 struct UploadResumeDataTests {

@@ -3,6 +3,7 @@ import PurlHTTP
 import PurlIO
 
 @testable import Purl
+@testable import PurlConnections
 
 extension FuzzTarget {
     /// URLs: what goes on the wire for them breaks no line, and two that are the same have one key.

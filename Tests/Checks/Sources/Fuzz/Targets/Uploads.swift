@@ -2,6 +2,7 @@ import Foundation
 import PurlHTTP
 
 @testable import Purl
+@testable import PurlConnections
 
 extension FuzzTarget {
     /// The fields of resumable uploads, and resume data made of the input's parts.

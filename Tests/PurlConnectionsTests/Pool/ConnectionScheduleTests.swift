@@ -1,7 +1,7 @@
 import PurlIO
 import Testing
 
-@testable import Purl
+@testable import PurlConnections
 
 @Suite("The schedule of exchanges and connections")
 @NetworkActor

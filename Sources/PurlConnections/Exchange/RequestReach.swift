@@ -10,7 +10,7 @@ internal import PurlIO
 /// - A reset alone proves nothing, though nothing was acknowledged. A server that reads a request and then resets the
 ///   connection looks the same as one that closes it and leaves the request unread: systems acknowledge late, and ignore
 ///   what a reset acknowledges.
-enum RequestReach: Sendable, Hashable {
+package enum RequestReach: Sendable, Hashable {
     /// No byte of it can have been read.
     case unread
     /// It may have been read.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Purl
+@testable import PurlConnections
 
 @Suite("Patterns for hosts without a proxy")
 struct HostPatternTests {

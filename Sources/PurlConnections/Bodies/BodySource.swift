@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 internal import PurlHTTP
 internal import PurlIO
 import Synchronization
