@@ -141,7 +141,7 @@ final class Securing: PendingSecurity {
     typealias Completion = @NetworkActor (Result<ConnectionSecurity, TLSFailure>) -> Void
 
     private enum Stage {
-        case handshake(SecureHandshake)
+        case handshake(SecureHandshake<TLSHandshakeResult>)
         case asking((any LoopTransport)?)
         /// The provider has not made a session, which is about to be reported.
         case failing
@@ -165,9 +165,9 @@ final class Securing: PendingSecurity {
             trace?.handshakeEnded(result.map(\.result))
             completion(result)
         }
-        let session: any TLSSession
+        let session: TLSRecords
         do {
-            session = try settings.makeSession(server)
+            session = TLSRecords(try settings.makeSession(server))
         } catch {
             transport.handler = nil
             transport.close()
@@ -184,7 +184,7 @@ final class Securing: PendingSecurity {
             switch result {
             case .failure(let failure):
                 self?.stage = .over
-                completion(.failure(failure))
+                completion(.failure(TLSFailure(failure)))
             case .success((let transport, let result)):
                 self?.judge(ConnectionSecurity(result, over: transport, to: server, since: start), completion)
             }

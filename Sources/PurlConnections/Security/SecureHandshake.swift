@@ -1,17 +1,17 @@
-internal import PurlIO
+package import PurlIO
 
 /// A TLS handshake over a connected transport.
 ///
 /// It has no time limit of its own: the request's covers it.
 @NetworkActor
-final class SecureHandshake: TransportHandler {
-    typealias Completion = @NetworkActor (Result<(SecureTransport, TLSHandshakeResult), TLSFailure>) -> Void
+package final class SecureHandshake<Agreement>: TransportHandler {
+    package typealias Completion = @NetworkActor (Result<(SecureTransport, Agreement), HandshakeFailure>) -> Void
 
     /// So many times the transport is read before others have their turn.
-    private static let readsPerTurn = 16
+    private static var readsPerTurn: Int { 16 }
 
     private let transport: any LoopTransport
-    private let session: any TLSSession
+    private let session: any SecuritySession<Agreement>
     private var ciphertext = CiphertextQueue()
     /// `nil` when the handshake is over.
     private var completion: Completion?
@@ -20,8 +20,8 @@ final class SecureHandshake: TransportHandler {
     ///
     /// - Parameter bytes: What has arrived over the transport already. The other side has no reason to have sent anything,
     ///   and whatever it has sent is not taken for content.
-    init(
-        over transport: any LoopTransport, received bytes: [UInt8] = [], _ session: any TLSSession,
+    package init(
+        over transport: any LoopTransport, received bytes: [UInt8] = [], _ session: any SecuritySession<Agreement>,
         completion: @escaping Completion
     ) {
         self.transport = transport
@@ -32,7 +32,7 @@ final class SecureHandshake: TransportHandler {
     }
 
     /// Closes the transport and drops the completion. Has no effect when the handshake is over.
-    func cancel() {
+    package func cancel() {
         guard completion != nil else { return }
         completion = nil
         transport.handler = nil
@@ -49,17 +49,18 @@ final class SecureHandshake: TransportHandler {
     private func proceed() {
         guard completion != nil else { return }
         do {
-            let step = try session.handshake()
+            let agreement = try session.handshake()
             ciphertext.expectMore()
             guard flush() else { return }
-            switch step {
-            case .waiting: transport.interest = ciphertext.isEmpty ? .read : [.read, .write]
-            case .done(let result): finish(.success((SecureTransport(over: transport, session, ciphertext), result)))
+            guard let agreement else {
+                transport.interest = ciphertext.isEmpty ? .read : [.read, .write]
+                return
             }
+            finish(.success((SecureTransport(over: transport, session, ciphertext), agreement)))
         } catch {
             // It may be an alert.
             try? ciphertext.flush(session, into: transport)
-            fail(.session(TLSError(error)))
+            fail(.session(error))
         }
     }
 
@@ -74,20 +75,20 @@ final class SecureHandshake: TransportHandler {
         }
     }
 
-    private func fail(_ failure: TLSFailure) {
+    private func fail(_ failure: HandshakeFailure) {
         guard completion != nil else { return }
         transport.handler = nil
         transport.close()
         finish(.failure(failure))
     }
 
-    private func finish(_ result: Result<(SecureTransport, TLSHandshakeResult), TLSFailure>) {
+    private func finish(_ result: Result<(SecureTransport, Agreement), HandshakeFailure>) {
         let completion = completion
         self.completion = nil
         completion?(result)
     }
 
-    func transportIsReadable(_ transport: any LoopTransport) {
+    package func transportIsReadable(_ transport: any LoopTransport) {
         var hasArrived = false
         do throws(SystemError) {
             for _ in 0..<Self.readsPerTurn {
@@ -107,7 +108,7 @@ final class SecureHandshake: TransportHandler {
         if hasArrived { proceed() }
     }
 
-    func transportIsWritable(_ transport: any LoopTransport) {
+    package func transportIsWritable(_ transport: any LoopTransport) {
         guard flush() else { return }
         if ciphertext.isEmpty { transport.interest = .read }
     }

@@ -1,5 +1,4 @@
-internal import PurlConnections
-internal import PurlIO
+package import PurlIO
 
 /// The content of a TLS connection, over the transport that carries its records.
 ///
@@ -8,7 +7,7 @@ internal import PurlIO
 /// ``receive(into:)`` reads on until there is content. What the session wants to send by itself, such as an answer to a
 /// change of keys, goes out whatever the owner's interest is.
 @NetworkActor
-final class SecureTransport: LoopTransport, TransportHandler {
+package final class SecureTransport: LoopTransport, TransportHandler {
     private enum Incoming {
         case open
         /// The other side has sent `close_notify`.
@@ -33,9 +32,9 @@ final class SecureTransport: LoopTransport, TransportHandler {
     private static let preview = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
 
     /// Why nothing more can be received or sent.
-    private(set) var fault: SecurityFault?
+    package private(set) var fault: SecurityFault?
     private let lower: any LoopTransport
-    private let session: any TLSSession
+    private let session: any SecuritySession
     private weak var weakHandler: (any TransportHandler)?
     private var wanted: TransportInterest = []
     private var incoming = Incoming.open
@@ -51,7 +50,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
     /// Takes over a session whose handshake is done, and the transport that it was done over.
     ///
     /// - Parameter ciphertext: What of the handshake has not gone out.
-    init(over lower: any LoopTransport, _ session: any TLSSession, _ ciphertext: CiphertextQueue) {
+    init(over lower: any LoopTransport, _ session: any SecuritySession, _ ciphertext: CiphertextQueue) {
         self.lower = lower
         self.session = session
         self.ciphertext = ciphertext
@@ -60,12 +59,12 @@ final class SecureTransport: LoopTransport, TransportHandler {
         update()
     }
 
-    var handler: (any TransportHandler)? {
+    package var handler: (any TransportHandler)? {
         get { weakHandler }
         set { weakHandler = newValue }
     }
 
-    var interest: TransportInterest {
+    package var interest: TransportInterest {
         get { wanted }
         set {
             wanted = isClosed ? [] : newValue
@@ -73,17 +72,17 @@ final class SecureTransport: LoopTransport, TransportHandler {
         }
     }
 
-    var isOpen: Bool { !isClosed && lower.isOpen }
-    var localAddress: SocketAddress? { lower.localAddress }
-    var peerAddress: SocketAddress? { lower.peerAddress }
+    package var isOpen: Bool { !isClosed && lower.isOpen }
+    package var localAddress: SocketAddress? { lower.localAddress }
+    package var peerAddress: SocketAddress? { lower.peerAddress }
     /// The bytes of the socket are records.
-    var plainSocket: StreamSocket? { nil }
+    package var plainSocket: StreamSocket? { nil }
 
-    func fail(whenUnacknowledgedFor limit: Duration) { lower.fail(whenUnacknowledgedFor: limit) }
+    package func fail(whenUnacknowledgedFor limit: Duration) { lower.fail(whenUnacknowledgedFor: limit) }
 
     // MARK: Receiving
 
-    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
         if buffer.isEmpty { return nil }
         defer { update() }
         guard held.isEmpty else {
@@ -96,7 +95,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
     }
 
     /// Records without content, such as session tickets, leave the connection quiet.
-    var isQuiet: Bool {
+    package var isQuiet: Bool {
         guard isOpen, held.isEmpty else { return false }
         defer { update() }
         do throws(SystemError) {
@@ -168,7 +167,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
 
     // MARK: Sending
 
-    func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+    package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if bytes.isEmpty { return 0 }
         defer { update() }
         flush()
@@ -216,7 +215,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
     private func fail(_ error: any Error) {
         ciphertext.expectMore()
         flush()
-        fault = .failed(TLSError(error))
+        fault = .failed(error)
         let failure = SystemError(code: EPROTO, operation: "TLS")
         incoming = .failed(failure)
         outgoing = .failed(failure)
@@ -224,7 +223,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
 
     // MARK: Ends
 
-    func shutdownWrite() {
+    package func shutdownWrite() {
         guard isOpen, case .open = outgoing else { return }
         endSession()
         outgoing = .ended
@@ -238,7 +237,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
     }
 
     /// Sends `close_notify`, if there is room for it. Only a stream that was ended before is sent to its end.
-    func close() {
+    package func close() {
         guard isOpen else { return }
         var lingers = false
         switch outgoing {
@@ -258,7 +257,7 @@ final class SecureTransport: LoopTransport, TransportHandler {
         }
     }
 
-    func reset() {
+    package func reset() {
         guard isOpen else { return }
         stop()
         lower.reset()
@@ -308,12 +307,12 @@ final class SecureTransport: LoopTransport, TransportHandler {
         if let handler { call(handler) } else { wanted = [] }
     }
 
-    func transportIsReadable(_ transport: any LoopTransport) {
+    package func transportIsReadable(_ transport: any LoopTransport) {
         if wanted.contains(.read) { callHandler { $0.transportIsReadable(self) } }
         update()
     }
 
-    func transportIsWritable(_ transport: any LoopTransport) {
+    package func transportIsWritable(_ transport: any LoopTransport) {
         flush()
         var hasRoom = ciphertext.isEmpty
         if case .failed = outgoing { hasRoom = true }
@@ -336,7 +335,7 @@ struct CiphertextQueue {
     mutating func expectMore() { isEmpty = false }
 
     /// Sends what the transport takes.
-    mutating func flush(_ session: any TLSSession, into transport: any LoopTransport) throws(SystemError) {
+    mutating func flush(_ session: any SecuritySession, into transport: any LoopTransport) throws(SystemError) {
         while true {
             if start < rest.count {
                 start += try transport.send(rest, start..<rest.count)
@@ -358,7 +357,7 @@ struct CiphertextQueue {
     }
 
     /// Removes and returns everything.
-    mutating func takeAll(of session: any TLSSession) -> [UInt8] {
+    mutating func takeAll(of session: any SecuritySession) -> [UInt8] {
         var all = [UInt8](rest[start...])
         while case let count = min(session.takeCiphertext(into: Self.portion), Self.portion.count), count > 0 {
             all.append(contentsOf: Self.portion[..<count])
@@ -366,12 +365,5 @@ struct CiphertextQueue {
         self = CiphertextQueue()
         isEmpty = true
         return all
-    }
-}
-
-extension TLSError {
-    /// The error of a session, which should be one of these.
-    init(_ error: any Error) {
-        self = error as? TLSError ?? TLSError(.malformed, reason: "\(error)")
     }
 }

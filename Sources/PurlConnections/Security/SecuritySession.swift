@@ -1,0 +1,44 @@
+package import PurlIO
+
+/// This side of a security protocol on one connection, without a socket: takes what arrives, gives what is to be sent.
+///
+/// It is called on the network thread alone, and does not block. After an error it is asked once more for what is to be sent,
+/// and then dropped.
+package protocol SecuritySession<Agreement>: AnyObject {
+    /// What both sides have agreed upon.
+    associatedtype Agreement
+
+    /// Continues the handshake as far as the bytes taken so far allow. Not called again once it has returned an agreement.
+    func handshake() throws -> Agreement?
+
+    /// Takes bytes of the other side, all of them.
+    func receive(_ ciphertext: UnsafeRawBufferPointer)
+
+    /// Takes up to the size of `buffer` of the bytes that are to be sent to the other side; 0 when there are none.
+    func takeCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int
+
+    /// Takes content that the other side has sent, up to the size of `buffer`.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> SecureRead
+
+    /// Takes content to be sent; returns how many bytes were taken, at least one.
+    func write(_ content: UnsafeRawBufferPointer) throws -> Int
+
+    /// Ends this side's stream; what tells the other side so is then to be sent.
+    func finishWriting()
+}
+
+/// What ``SecuritySession/read(into:)`` has found.
+package enum SecureRead {
+    case content(Int)
+    /// Nothing whole has arrived.
+    case waiting
+    /// The other side has ended its stream.
+    case end
+}
+
+/// Why a handshake has failed.
+package enum HandshakeFailure: Error {
+    case session(any Error)
+    /// The connection ended before the handshake was done.
+    case lost(SystemError?)
+}
