@@ -63,6 +63,8 @@ final class Exchange {
     private static let continueLimit = Duration.seconds(1)
 
     private let client: any ExchangeClient
+    /// Held for as long as it carries the exchange, and lets go of it at the end.
+    private let connection: HTTPConnection
     private let method: RequestMethod
     private let requestFields: HeaderFields
     /// The response may make the connection speak another protocol.
@@ -99,6 +101,7 @@ final class Exchange {
         mayUpgrade: Bool, client: any ExchangeClient, on connection: HTTPConnection
     ) {
         self.client = client
+        self.connection = connection
         self.observer = observer
         self.mayUpgrade = mayUpgrade
         limits = connection.headLimits
@@ -109,8 +112,8 @@ final class Exchange {
         output = OutgoingMessage(head: bytes, content: content, asksFirst: asksFirst)
         if output.isFed { output.whenSupplied { [weak connection] in connection?.flush() } }
         if asksFirst {
-            continueTimer = connection.clock.schedule(after: Self.continueLimit) { [weak self, weak connection] in
-                if let connection { self?.startBody(on: connection) }
+            continueTimer = connection.clock.schedule(after: Self.continueLimit) { [weak self] in
+                self?.startBody()
             }
         }
     }
@@ -124,7 +127,7 @@ final class Exchange {
     var awaitsContent: Bool { output.awaitsContent }
 
     /// Sends what the transport takes, and no more than `limit` bytes.
-    func send(atMost limit: Int, on connection: HTTPConnection) {
+    func send(atMost limit: Int) {
         guard !isPaused else { return connection.updateInterest() }
         do throws(SystemError) {
             let before = output.bytesSent
@@ -134,10 +137,10 @@ final class Exchange {
             observer?.exchangeDidSend(output.sent, content: bodyBytes)
             connection.updateInterest()
             if bodyBytes > 0 { client.exchange(connection, didSendBodyBytes: bodyBytes) }
-            if let failure = output.failure { fail(.body(failure), on: connection) }
-            if case .sendingRest(let sequel) = stage, output.isSent { conclude(sequel, on: connection) }
+            if let failure = output.failure { fail(.body(failure)) }
+            if case .sendingRest(let sequel) = stage, output.isSent { conclude(sequel) }
         } catch {
-            if case .sendingRest = stage { return connectionLost(error, on: connection) }
+            if case .sendingRest = stage { return connectionLost(error) }
             // The server may have answered and closed before it read everything (RFC 9112 §9.5): its response is read
             // first. If there is none, reading ends in the same error.
             sendingError = error
@@ -147,7 +150,7 @@ final class Exchange {
     }
 
     /// The server asks for the body, or has had its time to do so.
-    private func startBody(on connection: HTTPConnection) {
+    private func startBody() {
         continueTimer?.cancel()
         continueTimer = nil
         guard output.awaitsContinue else { return }
@@ -165,11 +168,11 @@ final class Exchange {
     // MARK: Flow
 
     /// Stops or continues to send and to receive.
-    func setPaused(_ isPaused: Bool, on connection: HTTPConnection) {
+    func setPaused(_ isPaused: Bool) {
         guard self.isPaused != isPaused else { return }
         self.isPaused = isPaused
         connection.updateInterest()
-        if !isPaused, !isConsuming { continueReading(on: connection) }
+        if !isPaused, !isConsuming { continueReading() }
     }
 
     /// Moves the rest of the content into `pipe`, where it can be moved. What comes with other parts of the message, and
@@ -179,21 +182,21 @@ final class Exchange {
     }
 
     /// The client has been kept waiting by the session's limit, not by the server.
-    func turnHasCome(on connection: HTTPConnection) {
+    func turnHasCome() {
         client.exchangeMadeProgress(connection)
     }
 
     // MARK: Receiving
 
     /// Takes bytes that have arrived; none at the end of the stream.
-    func receive(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
-        guard !bytes.isEmpty else { return endOfStream(on: connection) }
+    func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard !bytes.isEmpty else { return endOfStream() }
         client.exchangeMadeProgress(connection)
-        consume(bytes, on: connection)
+        consume(bytes)
     }
 
     /// Moves one portion of content into the pipe; false when there is none that could be moved.
-    func movePortion(atMost limit: Int, on connection: HTTPConnection) -> Bool {
+    func movePortion(atMost limit: Int) -> Bool {
         guard let pipe, case .receivingBody = stage, let remainder = decoder.plainRemainder
         else { return false }
         do throws(SystemError) {
@@ -205,7 +208,7 @@ final class Exchange {
             case .notNow:
                 return true
             case .end:
-                endOfStream(on: connection)
+                endOfStream()
                 return true
             case .unsupported:
                 self.pipe = nil
@@ -217,7 +220,7 @@ final class Exchange {
             decoder.skip(count)
             client.exchange(connection, didMoveContent: count)
             // That may have been the last of it.
-            if !isPaused { continueReading(on: connection) }
+            if !isPaused { continueReading() }
         } catch {
             // If the connection itself is at fault, reading fails, too.
             self.pipe = nil
@@ -228,14 +231,14 @@ final class Exchange {
 
     /// Continues with what had arrived before the pause. That may be no byte at all and still be an event: an empty
     /// body ends without one.
-    private func continueReading(on connection: HTTPConnection) {
+    private func continueReading() {
         let bytes = stash
         stash = []
-        bytes.withUnsafeBytes { consume($0, on: connection) }
+        bytes.withUnsafeBytes { consume($0) }
     }
 
     /// Feeds bytes to the parsers until they are used up, the client pauses or the message ends.
-    private func consume(_ bytes: UnsafeRawBufferPointer, on connection: HTTPConnection) {
+    private func consume(_ bytes: UnsafeRawBufferPointer) {
         isConsuming = true
         defer { isConsuming = false }
         if !bytes.isEmpty { receivedAnything = true }
@@ -244,7 +247,7 @@ final class Exchange {
             while true {
                 switch stage {
                 case .over: return
-                case .switched(let head): return handOver(after: head, surplus: bytes[offset...], on: connection)
+                case .switched(let head): return handOver(after: head, surplus: bytes[offset...])
                 case .sendingRest:
                     if offset < bytes.count { receiveSurplus() }
                     return
@@ -255,23 +258,23 @@ final class Exchange {
                     stash.append(contentsOf: bytes[offset...])
                     return
                 }
-                guard try step(bytes, &offset, on: connection) else { return }
+                guard try step(bytes, &offset) else { return }
             }
         } catch {
-            fail(.malformed(error), on: connection)
+            fail(.malformed(error))
         }
     }
 
     /// One event; false when the parsers need more bytes.
     private func step(
-        _ bytes: UnsafeRawBufferPointer, _ offset: inout Int, on connection: HTTPConnection
+        _ bytes: UnsafeRawBufferPointer, _ offset: inout Int
     ) throws(ParseError) -> Bool {
         let start = offset
         guard case .receivingBody = stage else {
             let head = try parser.parse(bytes.bytes, from: &offset)
             observer?.exchangeDidReceiveHead(bytes: offset - start)
             guard let head else { return false }
-            try receive(head, on: connection)
+            try receive(head)
             return true
         }
         let next = try decoder.decode(bytes.bytes, from: &offset)
@@ -284,12 +287,12 @@ final class Exchange {
             observer?.exchangeDidReceiveBody(
                 bytes: offset - start, content: UnsafeRawBufferPointer(start: nil, count: 0))
             guard next != nil else { return false }
-            finish(surplus: offset < bytes.count, on: connection)
+            finish(surplus: offset < bytes.count)
         }
         return true
     }
 
-    private func receive(_ head: ResponseHead, on connection: HTTPConnection) throws(ParseError) {
+    private func receive(_ head: ResponseHead) throws(ParseError) {
         observer?.exchangeDidReceive(head)
         // A 101 is no tunnel, nor is a success a switch.
         let isSwitch = method == .connect ? Tunnel.isOpen(after: head.status) : head.status == 101
@@ -297,14 +300,14 @@ final class Exchange {
             stage = .switched(head)
             return
         }
-        if head.status == 101 { return fail(.unaskedUpgrade, on: connection) }
+        if head.status == 101 { return fail(.unaskedUpgrade) }
         if head.isInterim {
             interimResponses += 1
             if interimResponses > limits.maximumInterimResponses {
-                return fail(.tooManyInterimResponses, on: connection)
+                return fail(.tooManyInterimResponses)
             }
             observer?.exchangeWillReceiveAnotherResponse()
-            if head.status == 100 { startBody(on: connection) }
+            if head.status == 100 { startBody() }
             client.exchange(connection, didReceiveInterim: head)
             return
         }
@@ -324,7 +327,7 @@ final class Exchange {
 
     /// What follows the head belongs to the other protocol.
     private func handOver(
-        after head: ResponseHead, surplus: Slice<UnsafeRawBufferPointer>, on connection: HTTPConnection
+        after head: ResponseHead, surplus: Slice<UnsafeRawBufferPointer>
     ) {
         stage = .over
         observer?.exchangeDidEnd(.switched(status: head.status))
@@ -332,7 +335,7 @@ final class Exchange {
         client.exchange(connection, didSwitchTo: connection.transport, with: head, surplus: [UInt8](surplus))
     }
 
-    private func finish(surplus: Bool, on connection: HTTPConnection) {
+    private func finish(surplus: Bool) {
         guard case .receivingBody(let response, let framing) = stage else { return }
         // Surplus bytes are not a response to anything (RFC 9112 §11.2).
         let mayStay =
@@ -340,7 +343,7 @@ final class Exchange {
         let sequel = Sequel(
             mayStay: mayStay, idleLimit: ConnectionReuse.idleTimeout(response).map { .seconds($0) })
         // The connection's end was the response's end.
-        guard output.isUnfinished, framing != .untilClose else { return conclude(sequel, on: connection) }
+        guard output.isUnfinished, framing != .untilClose else { return conclude(sequel) }
         stage = .sendingRest(sequel)
         connection.updateInterest()
     }
@@ -353,7 +356,7 @@ final class Exchange {
     }
 
     /// Both messages are complete, or the server wants no more of the request.
-    private func conclude(_ sequel: Sequel, on connection: HTTPConnection) {
+    private func conclude(_ sequel: Sequel) {
         stage = .over
         let mayStay = sequel.mayStay && output.isSent
         stopSending()
@@ -362,34 +365,34 @@ final class Exchange {
         client.exchangeDidFinish(connection)
     }
 
-    private func endOfStream(on connection: HTTPConnection) {
-        guard case .receivingBody = stage else { return connectionLost(nil, on: connection) }
+    private func endOfStream() {
+        guard case .receivingBody = stage else { return connectionLost(nil) }
         do throws(ParseError) {
             _ = try decoder.endOfStream()
-            finish(surplus: false, on: connection)
+            finish(surplus: false)
         } catch {
-            connectionLost(nil, on: connection)
+            connectionLost(nil)
         }
     }
 
     /// Nothing can be received any more.
-    func connectionLost(_ error: SystemError?, on connection: HTTPConnection) {
+    func connectionLost(_ error: SystemError?) {
         switch (connection.securityLayer?.fault, stage) {
-        case (.failed(let error), _): fail(.security(error), on: connection)
+        case (.failed(let error), _): fail(.security(error))
         // A server that closes the connection after a complete response does not want the rest of the request. A network
         // that is gone is another matter.
-        case (_, .sendingRest(let sequel)) where error?.isClosing ?? true: conclude(sequel, on: connection)
-        case (.truncated, _) where receivedAnything: fail(.truncated, on: connection)
-        case (.truncated, _): endBeforeResponse(nil, on: connection, Self.reachDelays[...])
-        case (nil, _) where receivedAnything: fail(.closedDuringResponse(error), on: connection)
-        case (nil, _): endBeforeResponse(error, on: connection, Self.reachDelays[...])
+        case (_, .sendingRest(let sequel)) where error?.isClosing ?? true: conclude(sequel)
+        case (.truncated, _) where receivedAnything: fail(.truncated)
+        case (.truncated, _): endBeforeResponse(nil, Self.reachDelays[...])
+        case (nil, _) where receivedAnything: fail(.closedDuringResponse(error))
+        case (nil, _): endBeforeResponse(error, Self.reachDelays[...])
         }
     }
 
     /// The connection has ended before a byte of the response: finds out whether the request can have been read, where that
     /// decides whether it is sent again.
     private func endBeforeResponse(
-        _ error: SystemError?, on connection: HTTPConnection, _ delays: ArraySlice<Duration>
+        _ error: SystemError?, _ delays: ArraySlice<Duration>
     ) {
         if case .awaitingReach(let timer) = stage { timer.cancel() }
         stopSending()
@@ -397,19 +400,18 @@ final class Exchange {
             bytesSent: output.bytesSent, ending: error == nil ? .endOfStream : .failure,
             delivery: isResetAlone ? connection.transport.delivery : nil)
         guard case .onItsWay = reach, connection.isReused, !method.isIdempotent, let delay = delays.first else {
-            return fail(.closedBeforeResponse(error, reach), on: connection)
+            return fail(.closedBeforeResponse(error, reach))
         }
         connection.hold()
         stage = .awaitingReach(
-            EventLoop.shared.schedule(after: delay) { [weak self, weak connection] in
-                if let connection { self?.endBeforeResponse(error, on: connection, delays.dropFirst()) }
+            EventLoop.shared.schedule(after: delay) { [weak self] in self?.endBeforeResponse(error, delays.dropFirst())
             })
     }
 
     /// Sending has not failed in another way than a reset makes it fail.
     private var isResetAlone: Bool { sendingError?.isClosing ?? true }
 
-    private func fail(_ failure: ExchangeFailure, on connection: HTTPConnection) {
+    private func fail(_ failure: ExchangeFailure) {
         if case .over = stage { return }
         stop()
         observer?.exchangeDidEnd(.failed(failure))

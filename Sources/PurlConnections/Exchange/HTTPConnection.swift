@@ -120,7 +120,7 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     /// Sending stops with reading.
     package var isPaused: Bool {
         get { exchange?.isPaused ?? false }
-        set { exchange?.setPaused(newValue, on: self) }
+        set { exchange?.setPaused(newValue) }
     }
 
     /// Moves the rest of the content into `pipe`, where it can be moved; see ``Exchange/moveContent(into:)``.
@@ -207,7 +207,7 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
         guard let exchange else { return }
         // Nothing waits for a turn that the transport would not be asked to take.
         let allowance = exchange.awaitsTransport && !exchange.isPaused ? paced.sendingAllowance() : .max
-        allowance > 0 ? exchange.send(atMost: allowance, on: self) : updateInterest()
+        allowance > 0 ? exchange.send(atMost: allowance) : updateInterest()
     }
 
     package func updateInterest() {
@@ -227,12 +227,12 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     }
 
     private func receive(atMost limit: Int) {
-        if let exchange, exchange.movePortion(atMost: limit, on: self) { return }
+        if let exchange, exchange.movePortion(atMost: limit) { return }
         do throws(SystemError) {
             guard let bytes = try paced.receive(atMost: limit) else { return }
-            if let exchange { exchange.receive(bytes, on: self) } else { closeUnasked() }
+            if let exchange { exchange.receive(bytes) } else { closeUnasked() }
         } catch {
-            if let exchange { exchange.connectionLost(error, on: self) } else { closeUnasked() }
+            if let exchange { exchange.connectionLost(error) } else { closeUnasked() }
         }
     }
 
@@ -256,12 +256,12 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
 
     private func takeTurn(sending allowance: Int) {
         guard turnIsWanted() else { return }
-        if let exchange { exchange.send(atMost: allowance, on: self) } else { updateInterest() }
+        if let exchange { exchange.send(atMost: allowance) } else { updateInterest() }
     }
 
     /// False when the connection was closed or given away. The server is not to blame for the time.
     private func turnIsWanted() -> Bool {
-        exchange?.turnHasCome(on: self)
+        exchange?.turnHasCome()
         return transport.isOpen && transport.handler === self
     }
 }
