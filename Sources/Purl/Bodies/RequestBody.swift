@@ -66,10 +66,12 @@ enum OutgoingBody: Sendable {
         switch self {
         case .none: .none
         case .data(let data): .whole(data)
-        case .file(let file): .fed(BodyFeed(QueueReader(FileSource(file))), length: file.length)
+        case .file(let file): .fed(BodyFeed(QueueReader(FileSource(file), on: .files)), length: file.length)
         case .stream(let stream, let length):
             .fed(
-                BodyFeed(QueueReader(StreamSource(stream, length: length)), willBegin: stream.take), length: length)
+                BodyFeed(
+                    QueueReader(StreamSource(stream, length: length), on: .bodyStreams), willBegin: stream.take),
+                length: length)
         case .sequence(let sequence, let length):
             .fed(BodyFeed(SequenceReader(sequence, length: length), willBegin: sequence.take), length: length)
         }

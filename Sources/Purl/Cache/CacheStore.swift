@@ -5,8 +5,8 @@ import Synchronization
 
 /// The responses of a cache, in memory and in its folder. Safe from any thread.
 ///
-/// Files are written on a queue of the store's own, a second after the response was stored, so that a response that is
-/// replaced at once is never written. Until then it is read from memory.
+/// Files are written and removed on a queue of the store's own, as soon as it gets to it. Until then a response is read from
+/// memory; one that is replaced meanwhile is never written. Who wants the files as they should be waits with ``flush()``.
 final class CacheStore: Sendable {
     /// Which of a key's responses is looked for (RFC 9111 §4.1).
     enum Choice: Sendable {
@@ -38,14 +38,13 @@ final class CacheStore: Sendable {
 
     /// The share of the capacity that one response may take.
     private static let share = 20
-    private static let writeDelay = DispatchTimeInterval.seconds(1)
 
     private let folder: CacheFolder
     private let clock: @Sendable () -> Date
     private let state: Mutex<State>
     /// Held while the folder is scanned.
     private let scanning = Mutex(())
-    private let queue = DispatchQueue(label: "purl.cache", qos: .utility)
+    private let queue = WorkQueue(on: .files)
 
     /// - Parameter folder: `nil` means the program's own.
     init(
@@ -84,8 +83,8 @@ final class CacheStore: Sendable {
     }
 
     /// The longest body worth collecting: more would not be stored.
-    var maximumSize: Int {
-        state.withLock { Self.limit($0, .allowed) }
+    func maximumSize(_ policy: URLCache.StoragePolicy) -> Int {
+        state.withLock { Self.limit($0, policy) }
     }
 
     private static func limit(_ state: State, _ policy: URLCache.StoragePolicy) -> Int {
@@ -252,7 +251,7 @@ final class CacheStore: Sendable {
         }
         if writes {
             Unwritten.insert(self)
-            queue.asyncAfter(deadline: .now() + Self.writeDelay) { self.write() }
+            queue.async { self.write() }
         }
     }
 
@@ -273,7 +272,7 @@ final class CacheStore: Sendable {
 
     /// Returns when everything stored so far has been written, or could not be, and everything removed is gone.
     func flush() {
-        queue.sync { write() }
+        queue.sync { self.write() }
     }
 
     /// Calls the handler on the store's queue when everything stored so far has been written.

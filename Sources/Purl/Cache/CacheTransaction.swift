@@ -9,6 +9,7 @@ final class CacheTransaction {
     private struct Collection {
         let response: URLResponse
         let responseTime: Int64
+        let policy: URLCache.StoragePolicy
         /// A longer content is not stored.
         let limit: Int
         /// The content so far, where it is not collected for a handler anyway.
@@ -104,10 +105,21 @@ final class CacheTransaction {
         else { return }
         // A redirect's body is not decoded, since it is seldom wanted.
         if (300...399).contains(response.head.status), response.head.fields.contains(.contentEncoding) { return }
-        let limit = cache.store.maximumSize
+        collect(response, storing: .allowed)
+    }
+
+    /// Begins to collect the content of a response that a user's protocol lets be stored.
+    func collect(_ response: ReceivedResponse, to request: URLRequest, storing policy: URLCache.StoragePolicy) {
+        sentFields = request.ownFields
+        requestTime = now
+        collect(response, storing: policy)
+    }
+
+    private func collect(_ response: ReceivedResponse, storing policy: URLCache.StoragePolicy) {
+        let limit = cache.store.maximumSize(policy)
         if case .length(let length) = response.framing, length > limit { return }
         guard limit > 0 else { return }
-        collection = Collection(response: response.response, responseTime: now, limit: limit)
+        collection = Collection(response: response.response, responseTime: now, policy: policy, limit: limit)
     }
 
     /// Adds content, or stops collecting when it becomes too long.
@@ -148,7 +160,7 @@ final class CacheTransaction {
         let data = content ?? collected.data
         guard data.count <= collected.limit else { return nil }
         return CachedURLResponse(
-            collected.response, data, nil, .allowed,
+            collected.response, data, nil, collected.policy,
             CacheProvenance(
                 requestFields: sentFields, requestTime: requestTime, responseTime: collected.responseTime))
     }

@@ -10,8 +10,9 @@ import Synchronization
 /// ``URLRequest/CachePolicy`` allows; see <doc:Caching>. No response takes more than 5 % of the disk capacity, or of
 /// the memory capacity where there is no disk; those that have not been used for the longest time make room.
 ///
-/// Safe from any thread. The calls that return responses may read a file; changes are written on a queue of the cache's
-/// own, within seconds, and when the process ends in an orderly way.
+/// Safe from any thread. The calls may read, write and remove files: when one returns, the files are as they should be. Only
+/// the responses of tasks are written a moment after they are stored, which no task waits for; at the latest when
+/// ``URLSession/flush(completionHandler:)`` has called its handler, or the process has ended in an orderly way.
 /// `@unchecked Sendable` because the class is open; it adds no mutable state to its `store`, which has its own lock.
 open class URLCache: NSObject, @unchecked Sendable {
     let store: CacheStore
@@ -30,6 +31,11 @@ open class URLCache: NSObject, @unchecked Sendable {
             }
         }
         set { standard.withLock { $0 = newValue } }
+    }
+
+    /// Makes a cache of 4 MiB in memory, without files.
+    public override init() {
+        store = CacheStore(memoryCapacity: 4 << 20, diskCapacity: 0, folder: nil)
     }
 
     /// Makes a cache.
@@ -75,7 +81,10 @@ open class URLCache: NSObject, @unchecked Sendable {
     /// How many bytes may be kept on disk. Responses that exceed a smaller value are removed.
     open var diskCapacity: Int {
         get { store.diskCapacity }
-        set { store.diskCapacity = newValue }
+        set {
+            store.diskCapacity = newValue
+            store.flush()
+        }
     }
 
     /// How many bytes are kept in memory, heads included.
@@ -104,6 +113,7 @@ open class URLCache: NSObject, @unchecked Sendable {
     open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
         guard let key = CacheKey(request) else { return }
         store.store(cachedResponse, cachedResponse.provenance ?? provenance(of: request), for: key)
+        settle()
     }
 
     /// Removes the responses to the request, whatever header fields they depend on.
@@ -112,11 +122,13 @@ open class URLCache: NSObject, @unchecked Sendable {
     open func removeCachedResponse(for request: URLRequest) {
         guard let key = CacheKey(request) else { return }
         store.remove(key)
+        settle()
     }
 
     /// Removes all responses.
     open func removeAllCachedResponses() {
         store.removeAll()
+        settle()
     }
 
     /// Removes the responses that have been stored since `date`.
@@ -124,6 +136,12 @@ open class URLCache: NSObject, @unchecked Sendable {
     /// - Parameter date: The date.
     open func removeCachedResponses(since date: Date) {
         store.remove(since: date)
+        settle()
+    }
+
+    /// Returns when the files are as they should be.
+    private func settle() {
+        if store.diskCapacity > 0 { store.flush() }
     }
 
     // MARK: Responses of tasks

@@ -9,7 +9,8 @@ import Synchronization
 /// one or the other. Several processes may use the file: each reads it again under a lock and adds its own changes.
 ///
 /// The file is text: the SHA-256 of all that follows its first line, and JSON. One that does not match its digest is
-/// moved aside before the next write, and counts as empty. Only its owner can read it.
+/// moved aside before the next write, and counts as empty. Only its owner can read it. Until it is written for the first
+/// time, the cookies are those that FoundationNetworking has left.
 final class CookieFile: Sendable {
     /// The name of a file in this format.
     static let fileName = "cookies.v1"
@@ -37,11 +38,17 @@ final class CookieFile: Sendable {
     private let folder: URL
     private let files: any FileLayer
     private let clock: @Sendable () -> Date
-    private let queue = DispatchQueue(label: "purl.cookies", qos: .utility)
+    private let predecessor: FoundationCookieFile?
+    private let queue = WorkQueue(on: .files)
     private let pending = Mutex(Pending())
 
-    init(in folder: URL, files: any FileLayer = SystemFiles(), clock: @escaping @Sendable () -> Date = { Date() }) {
+    /// - Parameter predecessor: What FoundationNetworking has left for the same storage.
+    init(
+        in folder: URL, after predecessor: FoundationCookieFile? = nil, files: any FileLayer = SystemFiles(),
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.folder = folder
+        self.predecessor = predecessor
         self.files = files
         self.clock = clock
     }
@@ -50,9 +57,14 @@ final class CookieFile: Sendable {
 
     /// The cookies in the file; none when it cannot be read or trusted.
     func load() -> [StoredCookie] {
-        guard case .cookies(let stored) = try? find() else { return [] }
-        return stored
+        switch try? find() {
+        case .cookies(let stored): stored
+        case .nothing: foundationCookies
+        case .damaged, nil: []
+        }
     }
+
+    private var foundationCookies: [StoredCookie] { predecessor?.read(with: files, at: clock()) ?? [] }
 
     /// Takes changes to be written soon. If they cannot be written, they are tried again with the next change.
     func save(_ changes: [CookieChange]) {
@@ -66,7 +78,7 @@ final class CookieFile: Sendable {
 
     /// Returns when everything taken so far has been written, or could not be.
     func flush() {
-        queue.sync { write() }
+        queue.sync { self.write() }
     }
 
     /// Calls the handler, on the file's queue, when everything taken so far has been written, or could not be.
@@ -99,13 +111,14 @@ final class CookieFile: Sendable {
         let lock = try lock()
         defer { lock.unlock() }
         var stored: [StoredCookie] = []
+        var taken: [StoredCookie] = []
         switch try find() {
-        case .nothing: break
+        case .nothing: taken = foundationCookies
         case .cookies(let found): stored = found
         case .damaged: try files.move(path, to: path + ".damaged")
         }
         let now = clock()
-        var jar = CookieJar(stored, at: now, tracksChanges: false)
+        var jar = CookieJar(stored + taken, at: now, tracksChanges: false)
         for change in changes {
             if let cookie = change.stored {
                 jar.insert(HTTPCookie(cookie.content), set: cookie.set, at: now)
@@ -186,15 +199,21 @@ final class CookieFile: Sendable {
 struct CookieFolder {
     let url: URL
 
+    /// What FoundationNetworking has left there for the same programs.
+    let predecessor: FoundationCookieFile?
+
     /// The folder of the program.
-    static var program: CookieFolder { CookieFolder(owner: ProcessInfo.processInfo.processName) }
+    static var program: CookieFolder {
+        CookieFolder(owner: ProcessInfo.processInfo.processName, after: FoundationCookieFile(of: "shared"))
+    }
 
     /// The folder of the programs with a group identifier.
     static func group(_ identifier: String) -> CookieFolder {
-        CookieFolder(owner: BackgroundFolder.folderName(identifier))
+        CookieFolder(owner: BackgroundFolder.folderName(identifier), after: FoundationCookieFile(of: identifier))
     }
 
-    private init(owner: String) {
+    private init(owner: String, after predecessor: FoundationCookieFile?) {
+        self.predecessor = predecessor
         url = UserDirectories.data
             .appendingPathComponent(owner, isDirectory: true)
             .appendingPathComponent("Cookies", isDirectory: true)

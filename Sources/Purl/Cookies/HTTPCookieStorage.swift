@@ -25,6 +25,8 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     }
 
     private let state: Mutex<State>
+    /// Held while the file is read, which the state is not.
+    private let reading = Mutex(())
     let file: CookieFile?
     private let publicSuffixes: PublicSuffixList
     private let clock: @Sendable () -> Date
@@ -51,7 +53,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     }
 
     private static func kept(in folder: CookieFolder) -> HTTPCookieStorage {
-        let file = CookieFile(in: folder.url)
+        let file = CookieFile(in: folder.url, after: folder.predecessor)
         file.flushAtExit()
         return HTTPCookieStorage(file: file)
     }
@@ -185,8 +187,9 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     /// Runs `body` with the cookies, and has the file written if that changes its contents.
     private func withJar<Result: Sendable>(_ body: (inout CookieJar, _ now: Date) -> Result) -> Result {
         let now = clock()
+        if !isRead { readFile(at: now) }
         return state.withLock { state in
-            var jar = state.jar ?? CookieJar(file?.load() ?? [], at: now, tracksChanges: true)
+            var jar = state.jar ?? CookieJar()
             // Only one owner: with a second, every change would copy all cookies.
             state.jar = CookieJar()
             defer { state.jar = jar }
@@ -194,6 +197,17 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
             let changes = jar.takeChanges()
             if !changes.isEmpty { file?.save(changes) }
             return result
+        }
+    }
+
+    /// Whether the cookies are in memory: asking for them waits for no file.
+    private var isRead: Bool { state.withLock { $0.jar != nil } }
+
+    private func readFile(at now: Date) {
+        reading.withLock { _ in
+            guard !isRead else { return }
+            let jar = CookieJar(file?.load() ?? [], at: now, tracksChanges: true)
+            state.withLock { $0.jar = jar }
         }
     }
 
@@ -228,10 +242,18 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         return HTTPCookie(content)
     }
 
-    /// Whether storing a response's cookies waits for nothing: neither for code of the user's, nor for the file of public
-    /// suffixes.
-    func storesAtOnce(_ fields: HeaderFields) -> Bool {
-        !isSubclass && (publicSuffixes.isRead || fields.setCookies.allSatisfy(\.domain.isEmpty))
+    /// Where the storage is asked for a request's cookies, if that could keep its caller waiting: for code of the user's, or
+    /// for the file. `nil`: it may be asked on the network thread.
+    var laneForAsking: Worker.Lane? {
+        if isSubclass { return .userCode }
+        return isRead ? nil : .files
+    }
+
+    /// Where a response's cookies are stored, if that could keep its caller waiting: for code of the user's, for the file, or
+    /// for that of public suffixes. `nil`: they may be stored on the network thread.
+    func laneForStoring(_ fields: HeaderFields) -> Worker.Lane? {
+        if let lane = laneForAsking { return lane }
+        return publicSuffixes.isRead || fields.setCookies.allSatisfy(\.domain.isEmpty) ? nil : .files
     }
 
     /// The current date, by the storage's clock.
@@ -284,7 +306,7 @@ extension HTTPCookieStorage {
     /// `URLRequest`. Not to be called when the session (`httpShouldSetCookies`) or the request
     /// (`httpShouldHandleCookies`) does not allow it.
     ///
-    /// A subclass is asked with `cookies(for:)`, and on no account on the network thread.
+    /// A subclass is asked with `cookies(for:)`. On the network thread only where ``laneForAsking`` is `nil`.
     func cookieHeader(for request: URLRequest) -> String? {
         if !isSubclass, isEmpty { return nil }
         guard let url = request.url, request.value(forHTTPHeaderField: "Cookie") == nil,
@@ -302,7 +324,7 @@ extension HTTPCookieStorage {
     /// when the request's `httpShouldHandleCookies` is false.
     ///
     /// A subclass receives them in `setCookies(_:for:mainDocumentURL:)`. On the network thread only where
-    /// ``storesAtOnce(_:)`` is true.
+    /// ``laneForStoring(_:)`` is `nil`.
     ///
     /// - Parameters:
     ///   - url: The URL of the request that the response is for.

@@ -192,13 +192,13 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
     ///   - cachedResponse: What the cache has for the request.
     func urlProtocol(_ protocol: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse)
 
-    /// There is a response. It is taken as it is: a redirect in it is not followed, nor are its cookies kept, nor is it
-    /// stored, whatever the policy is: a protocol that wants that stores it in a ``URLCache`` itself.
+    /// There is a response. It is taken as it is: a redirect in it is not followed, nor are its cookies kept.
     ///
     /// - Parameters:
     ///   - protocol: The protocol that loads the request.
     ///   - response: The response.
-    ///   - policy: Whether a cache may keep the response.
+    ///   - policy: Where the session's cache keeps the response of a GET to a data task, if at all. It is kept before the
+    ///     task's completion is reported; a delegate is asked before.
     func urlProtocol(
         _ protocol: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy)
 

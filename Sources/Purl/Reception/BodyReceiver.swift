@@ -36,7 +36,7 @@ final class BodyReceiver {
     private var overlap: Int64
     /// Whether the body begins with bytes that the destination holds already.
     let isOverlapping: Bool
-    /// Receives a copy of what goes to a delegate.
+    /// Receives a copy of what goes to a delegate or a sequence.
     private let cache: CacheTransaction?
     private var coding: CodedBody?
     /// How many bytes of the resource there are.
@@ -161,6 +161,7 @@ final class BodyReceiver {
             cache?.take(bytes)
             put(bytes, into: mailbox)
         case .bytes(let stream):
+            cache?.take(bytes)
             if stream.put(bytes) { transfer.hold(.full) }
         case .storage(let storage):
             if let limit, received + Int64(bytes.count) > limit { return transfer.fail(.surplus(total: limit)) }

@@ -73,7 +73,7 @@ final class SinkWriter: Sendable {
 
     let sink: any BodySink
     private let checkpointPlace: CheckpointPlace
-    private let queue = DispatchQueue(label: "Purl.SinkWriter")
+    private let queue: WorkQueue
     private let mailbox: ByteMailbox
     private let report: @Sendable @NetworkActor (Event) -> Void
     private let trace: TaskTrace?
@@ -87,6 +87,7 @@ final class SinkWriter: Sendable {
     ) {
         self.sink = sink
         self.checkpointPlace = checkpointPlace
+        queue = WorkQueue(on: sink is PartialFile ? .downloads : .sinks)
         mailbox = ByteMailbox(limit: limit)
         self.report = report
         self.trace = trace
@@ -338,7 +339,7 @@ final class SinkWriter: Sendable {
         if sink is any ConcurrentSink {
             Worker.shared.run(on: .synchronization, save)
         } else {
-            queue.async(execute: save)
+            queue.async(save)
         }
     }
 

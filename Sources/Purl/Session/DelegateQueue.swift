@@ -8,9 +8,11 @@ import Synchronization
 /// call. So the calls wait in a list of Purl's own, and at most one operation at a time works through it.
 ///
 /// On a queue that the program gave, each call is an operation of its own, which is added when the one before it has returned:
-/// what the program adds to its queue from within a call runs before the next call. A session's own queue runs many calls in
-/// one operation, until an operation of the program's waits behind it. To add an operation costs more than most calls do, so
-/// one that has made all calls waits a few milliseconds for others before it ends.
+/// what the program adds to its queue from within a call runs before the next call. Only the last calls of a task, those with
+/// the file, the metrics and the completion, are one operation together: what is added from within one of them runs after
+/// the completion, as with FoundationNetworking, which adds their operations at the same time. A session's own queue runs many
+/// calls in one operation, until an operation of the program's waits behind it. To add an operation costs more than most calls
+/// do, so one that has made all calls waits a few milliseconds for others before it ends.
 final class DelegateQueue: Sendable {
     typealias Call = @Sendable () -> Void
 
@@ -191,16 +193,25 @@ private final class CallList: Sendable {
 /// operations share as many threads as there are processors, and a few delegates that block would hold up every
 /// session.
 private final class SerialQueue: OperationQueue, @unchecked Sendable {
+    private static let pools = Mutex(DelegatePools())
+
     // Guarded by being immutable. An operation queue does not keep its underlying queue alive, hence this.
-    private let dispatchQueue = DispatchQueue(label: "Purl.URLSession delegate")
+    private let dispatchQueue: DispatchQueue
+    private let pool: Int
     private let calls: CallList
 
     init(_ calls: CallList) {
         self.calls = calls
+        pool = Self.pools.withLock { $0.add() }
+        dispatchQueue = DispatchQueue(label: "Purl.URLSession delegate", qos: DelegatePools.qualities[pool])
         super.init()
         name = dispatchQueue.label
         maxConcurrentOperationCount = 1
         underlyingQueue = dispatchQueue
+    }
+
+    deinit {
+        Self.pools.withLock { $0.remove(from: pool) }
     }
 
     /// Adds the session's operation, behind all that the program has added.
@@ -232,6 +243,33 @@ private final class SerialQueue: OperationQueue, @unchecked Sendable {
     override func waitUntilAllOperationsAreFinished() {
         calls.interrupt()
         super.waitUntilAllOperationsAreFinished()
+    }
+}
+
+/// Divides the queues of sessions among pools of threads, so that delegates that block keep the threads of no others.
+///
+/// On Linux Dispatch has a pool for all queues of a quality of service, which makes no other difference there. A queue takes
+/// one thread of its pool at most, so while a pool has no more queues than threads, each has one whenever it needs it,
+/// whatever the others do. The pool of queues without a quality is left to the program.
+struct DelegatePools: Sendable {
+    /// The quality of service that stands for each pool.
+    static let qualities: [DispatchQoS] = [.userInitiated, .utility, .background]
+    /// How many threads a pool has.
+    static let threads = 255
+
+    private var queues = [Int](repeating: 0, count: Self.qualities.count)
+
+    /// Adds a queue to a pool: the first that has a thread for it, or else the one with the fewest queues.
+    mutating func add() -> Int {
+        let free = queues.firstIndex { $0 < Self.threads }
+        let pool = free ?? queues.indices.min { queues[$0] < queues[$1] } ?? 0
+        queues[pool] += 1
+        return pool
+    }
+
+    /// Removes a queue from its pool.
+    mutating func remove(from pool: Int) {
+        queues[pool] -= 1
     }
 }
 

@@ -49,6 +49,16 @@ struct CacheLoader: TransactionLoader {
         }
     }
 
+    /// Begins to collect the response of a user's protocol, if the protocol lets it be stored.
+    func collecting(_ response: ReceivedResponse, _ policy: URLCache.StoragePolicy) -> CacheTransaction? {
+        guard policy != .notAllowed, let cache = transfer.session.settings.urlCache,
+            let request = transfer.calls.task.currentRequest, usesCache(request), let key = CacheKey(request)
+        else { return nil }
+        let transaction = CacheTransaction(cache, key, .useProtocolCachePolicy)
+        transaction.collect(response, to: request, storing: policy)
+        return transaction
+    }
+
     /// Only what goes to a delegate or a handler as data comes from the cache.
     private func usesCache(_ request: URLRequest) -> Bool {
         guard case .response = transfer.purpose, !transfer.source.isUpload, transfer.storage == nil else {

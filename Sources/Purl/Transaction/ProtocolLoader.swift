@@ -24,7 +24,7 @@ actor ProtocolHost {
         let request: URLRequest
     }
 
-    private nonisolated let executor = QueueExecutor("purl.protocol")
+    private nonisolated let executor = QueueExecutor()
     private let task: URLSessionTask
     private var loader: URLProtocol?
     private var hasStopped = false
@@ -103,11 +103,7 @@ actor ProtocolHost {
 
 /// Runs an actor on a serial queue of its own, where code of the user's may block.
 private final class QueueExecutor: SerialExecutor {
-    let queue: DispatchQueue
-
-    init(_ label: String) {
-        queue = DispatchQueue(label: label)
-    }
+    let queue = WorkQueue(on: .protocols)
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -119,7 +115,7 @@ private final class QueueExecutor: SerialExecutor {
     }
 
     func checkIsolated() {
-        dispatchPrecondition(condition: .onQueue(queue))
+        precondition(queue.isCurrent, "not on the queue of the protocol")
     }
 }
 
@@ -157,7 +153,7 @@ private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
         pass { state in
             guard case .begun = state else { return }
             state = .responded
-            push(makeResponse(response))
+            push(makeResponse(response, storing: policy))
         }
     }
 
@@ -166,7 +162,7 @@ private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
         pass { state in
             guard case .begun = state else { return }
             state = .responded
-            push(makeResponse(response))
+            push(makeResponse(response, storing: .notAllowed))
             if !data.isEmpty { push(.content(data)) }
         }
     }
@@ -240,13 +236,16 @@ private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
         guard case .begun = state else { return }
         state = .responded
         let url = request.url ?? URL(fileURLWithPath: "/")
-        push(makeResponse(URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)))
+        let response = URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+        push(makeResponse(response, storing: .notAllowed))
     }
 
-    private func makeResponse(_ response: URLResponse) -> LocalExchange.Piece {
+    private func makeResponse(
+        _ response: URLResponse, storing policy: URLCache.StoragePolicy
+    ) -> LocalExchange.Piece {
         let head = ResponseHead(of: response)
         let framing = BodyFraming.ofLocal(head, to: request.method)
-        return .response(response, head, framing, .local)
+        return .response(response, head, framing, .userProtocol(policy))
     }
 }
 

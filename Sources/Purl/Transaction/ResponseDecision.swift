@@ -83,8 +83,10 @@ enum ResponseDecision {
         case server
         /// The cache: its redirects are followed like the server's.
         case cache
-        /// A protocol or a URL: it is the result as it is.
+        /// A URL, or this process: it is the result as it is.
         case local
+        /// A protocol of the user's, which decides where it may be stored: it is the result as it is.
+        case userProtocol(URLCache.StoragePolicy)
     }
 
     /// What the cache makes of a response.
@@ -132,7 +134,7 @@ enum ResponseDecision {
         switch circumstances.origin {
         case .server: self = Self.fromServer(head, framing, circumstances)
         case .cache: self = Self.redirectOrResult(head, framing, circumstances)
-        case .local: self = Self.result(head, framing, circumstances)
+        case .local, .userProtocol: self = Self.result(head, framing, circumstances)
         }
     }
 

@@ -534,13 +534,11 @@ final class Transaction: ExchangeClient {
         return session.settings.httpCookieStorage
     }
 
-    /// Asks a storage of the user's own, which must not keep the network thread, for the request's cookies. True when the
-    /// transaction continues later.
+    /// Asks a storage that could keep the network thread, one of the user's own or one that has not read its file, for the
+    /// request's cookies. True when the transaction continues later.
     private func asksForCookies() -> Bool {
-        guard session.settings.httpCookieStorage?.isSubclass == true, let storage = storageOfSentCookies else {
-            return false
-        }
-        Worker.shared.run(on: .userCode) { [request] in
+        guard let storage = storageOfSentCookies, let lane = storage.laneForAsking else { return false }
+        Worker.shared.run(on: lane) { [request] in
             storage.cookieHeader(for: request)
         } then: { [weak self] cookies in
             guard let self, self.awaitsLoader else { return }
@@ -605,9 +603,9 @@ final class Transaction: ExchangeClient {
         // A proxy that refuses a tunnel does not speak for the server.
         guard !isConnecting else { return decideOnTunnel(response) }
         learnSecurity(of: head, from: url, source)
-        guard let storing = storeCookies(of: head, from: url) else { return decide(response) }
+        guard let (lane, storing) = storeCookies(of: head, from: url) else { return decide(response) }
         transfer.hold(.deciding)
-        Worker.shared.run(on: .userCode, storing) { [weak self] _ in
+        Worker.shared.run(on: lane, storing) { [weak self] _ in
             guard let self, self.isExchanging(with: source) else { return }
             self.transfer.continueAfterDecision { self.decide(response) }
         }
@@ -675,8 +673,8 @@ final class Transaction: ExchangeClient {
     /// Stores the cookies of a response.
     ///
     /// - Returns: What stores them on another thread, where that must not keep the network thread; see
-    ///   ``HTTPCookieStorage/storesAtOnce(_:)``.
-    private func storeCookies(of head: ResponseHead, from url: URL) -> (@Sendable () -> Void)? {
+    ///   ``HTTPCookieStorage/laneForStoring(_:)``.
+    private func storeCookies(of head: ResponseHead, from url: URL) -> (Worker.Lane, @Sendable () -> Void)? {
         guard head.fields.contains(.setCookie), request.httpShouldHandleCookies, head.status != 407,
             let storage = session.settings.httpCookieStorage
         else { return nil }
@@ -685,9 +683,11 @@ final class Transaction: ExchangeClient {
         let store: @Sendable () -> Void = { [document = request.mainDocumentURL] in
             storage.storeCookies(in: head.fields, from: url, mainDocumentURL: document, policy: policy)
         }
-        guard storage.storesAtOnce(head.fields) else { return store }
-        store()
-        return nil
+        guard let lane = storage.laneForStoring(head.fields) else {
+            store()
+            return nil
+        }
+        return (lane, store)
     }
 
     private func makeResponse(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
@@ -720,7 +720,13 @@ final class Transaction: ExchangeClient {
 
     /// A response from this process.
     func receive(_ response: ReceivedResponse, from provenance: ResponseDecision.Provenance) {
-        if case .local = provenance { calls.recordLocalResponse(response.response, to: request, from: .unknown) }
+        switch provenance {
+        case .server, .cache: break
+        case .local: calls.recordLocalResponse(response.response, to: request, from: .unknown)
+        case .userProtocol(let policy):
+            calls.recordLocalResponse(response.response, to: request, from: .unknown)
+            cacheTransaction = CacheLoader(transfer: transfer, trustsStored: false).collecting(response, policy)
+        }
         let decision = ResponseDecision(response.head, framing: response.framing, in: circumstances(of: provenance))
         ResponseHandler(response, to: self, of: transfer).carryOut(decision)
     }
@@ -1048,10 +1054,10 @@ final class Transaction: ExchangeClient {
             open(stream, over: transport, received: surplus)
         case (.webSocket(let webSocket), .handshake(let handshake)):
             if let url = request.url { learnSecurity(of: head, from: url, source) }
-            guard let url = request.url, let storing = storeCookies(of: head, from: url) else {
+            guard let url = request.url, let (lane, storing) = storeCookies(of: head, from: url) else {
                 return finish(handshake, of: webSocket, over: transport, head, surplus)
             }
-            Worker.shared.run(on: .userCode, storing) { [weak self] _ in
+            Worker.shared.run(on: lane, storing) { [weak self] _ in
                 guard let self, self.isExchanging(with: source) else { return transport.close() }
                 self.finish(handshake, of: webSocket, over: transport, head, surplus)
             }

@@ -447,13 +447,6 @@ final class DelegateCalls {
                 traced?.end()
             }
         case .file(let handler, let delivery):
-            if failure == nil, let file, let download = downloadTask, download.downloadDelegate != nil {
-                enqueue(.didFinishDownloading) { [session] in
-                    guard !download.isCancelled else { return }
-                    download.downloadDelegate?
-                        .urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
-                }
-            }
             let traced = traceResult(delivery, after: deliverMetrics)
             deliver(delivery, after: deliverMetrics) { [task] in
                 let final = task.conclude(failure)
@@ -482,9 +475,15 @@ final class DelegateCalls {
     private func deliver(
         _ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?, _ call: @escaping @Sendable () -> Void
     ) {
-        if let first { session.queue.enqueue(first) }
-        if resumesAfterTurn(delivery, after: first) { return NetworkActor.afterTurn(call) }
-        session.queue.enqueue(call)
+        if resumesAfterTurn(delivery, after: first) {
+            if let first { session.queue.enqueue(first) }
+            return NetworkActor.afterTurn(call)
+        }
+        guard let first else { return session.queue.enqueue(call) }
+        session.queue.enqueue {
+            first()
+            call()
+        }
     }
 
     private func resumesAfterTurn(_ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?) -> Bool {

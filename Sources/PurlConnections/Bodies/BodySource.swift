@@ -18,9 +18,12 @@ package protocol BodyReader: Sendable {
 /// Reads a source whose calls block, on a queue of its own.
 package final class QueueReader: BodyReader {
     private let source: any BodySource
-    private let queue = DispatchQueue(label: "Purl.BodyFeed")
+    private let queue: WorkQueue
 
-    package init(_ source: any BodySource) { self.source = source }
+    package init(_ source: any BodySource, on lane: Worker.Lane) {
+        self.source = source
+        queue = WorkQueue(on: lane)
+    }
 
     package func readNext(then completion: @escaping Completion) {
         queue.async { [source] in

@@ -3,9 +3,11 @@ import Synchronization
 
 /// Threads for calls that may block: the network thread and callers hand them over and continue.
 ///
-/// Each kind of call has a lane of its own, so that name look-ups that hang hold up no file. A lane runs its calls in the
-/// order in which they were handed over, several at a time. Its threads start when they are needed, and end when a
-/// second has passed without work.
+/// Each kind of call has a lane of its own, so that name look-ups that hang hold up no file, and code of the user's that
+/// blocks holds up only its kind. A lane runs its calls in the order in which they were handed over, several at a time; a
+/// ``WorkQueue`` runs its own one at a time. The threads start when they are needed, and end when a second has passed
+/// without work. They are no threads of Dispatch's, which all serial queues of a process share, and which blocked calls
+/// use up.
 package final class Worker: Sendable {
     /// The kinds of calls.
     package enum Lane: Sendable {
@@ -19,6 +21,14 @@ package final class Worker: Sendable {
         /// Code of the user's that is not called on the delegate queue, such as a cache of the user's own, and observers of
         /// notifications.
         case userCode
+        /// Partial files of downloads: a folder that hangs holds up no other file.
+        case downloads
+        /// Sinks of the user's, which may block for as long as they like, as those of the next two lanes may.
+        case sinks
+        /// Streams of the user's that are request bodies.
+        case bodyStreams
+        /// Protocols of the user's.
+        case protocols
     }
 
     /// The worker of this process.
@@ -31,12 +41,24 @@ package final class Worker: Sendable {
     private let synchronization: LaneThreads
     private let names: LaneThreads
     private let userCode: LaneThreads
+    private let downloads: LaneThreads
+    private let sinks: LaneThreads
+    private let bodyStreams: LaneThreads
+    private let protocols: LaneThreads
+
+    /// How many threads of one kind user code can block before others of its kind wait.
+    static let userThreads = 256
 
     init(startThread: @escaping StartThread = { NativeThread.start($0, stackSize: $1, $2) }) {
         files = LaneThreads("purl-files", maximum: 8, stackSize: 2 << 20, startThread)
         synchronization = LaneThreads("purl-sync", maximum: 4, stackSize: 2 << 20, startThread)
         names = LaneThreads("purl-names", maximum: 512, stackSize: 2 << 20, startThread)
         userCode = LaneThreads("purl-user", maximum: 64, stackSize: 8 << 20, startThread)
+        downloads = LaneThreads("purl-downloads", maximum: 32, stackSize: 2 << 20, startThread)
+        let many = Self.userThreads
+        sinks = LaneThreads("purl-sinks", maximum: many, stackSize: 8 << 20, startThread)
+        bodyStreams = LaneThreads("purl-bodies", maximum: many, stackSize: 8 << 20, startThread)
+        protocols = LaneThreads("purl-protocols", maximum: many, stackSize: 8 << 20, startThread)
     }
 
     /// Runs `work` on a thread of `lane`. If the system has no thread left, `work` waits for one.
@@ -75,6 +97,10 @@ package final class Worker: Sendable {
         case .synchronization: synchronization
         case .names: names
         case .userCode: userCode
+        case .downloads: downloads
+        case .sinks: sinks
+        case .bodyStreams: bodyStreams
+        case .protocols: protocols
         }
     }
 }

@@ -66,6 +66,56 @@ struct AsyncLoadingTests {
         #expect(sandbox.partialNames == [])
     }
 
+    /// A delegate that takes every file that it receives away.
+    private final class Taker: NSObject, URLSessionDownloadDelegate, Sendable {
+        let witness = Witness()
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+        ) {
+            try? FileManager.default.removeItem(at: location)
+            witness.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location)
+        }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+            totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+        ) {
+            witness.urlSession(
+                session, downloadTask: downloadTask, didWriteData: bytesWritten,
+                totalBytesWritten: totalBytesWritten, totalBytesExpectedToWrite: totalBytesExpectedToWrite)
+        }
+    }
+
+    @Test(
+        "The file of an awaited download is its caller's: no delegate receives it",
+        arguments: ["url", "request", "data"])
+    func callersFile(_ way: String) async throws {
+        let server = try makeServer()
+        server.route("/big", .generated(content).entityTag("\"v1\"").cut(afterBytes: 600_000, times: 1))
+        let sandbox = try Sandbox()
+        let (own, sessions) = (Taker(), Taker())
+        let session = sandbox.session(sessions)
+        defer { session.invalidateAndCancel() }
+        let file: URL
+        switch way {
+        case "url": (file, _) = try await session.download(from: server.url("/moved"), delegate: own)
+        case "request":
+            (file, _) = try await session.download(for: URLRequest(url: server.url("/moved")), delegate: own)
+        default:
+            let error = await #expect(throws: URLError.self) { try await session.download(from: server.url("/big")) }
+            (file, _) = try await session.download(
+                resumeFrom: try #require(error?.downloadTaskResumeData), delegate: own)
+        }
+        #expect(try content.matches(fileAt: file))
+        try FileManager.default.removeItem(at: file)
+        #expect(await SessionTasks.unfinished(of: session).isEmpty)
+        for events in [own.witness.events, sessions.witness.events] {
+            #expect(!events.contains { if case .file = $0 { true } else { false } })
+        }
+        #expect(own.witness.events.contains { if case .wrote = $0 { true } else { false } })
+    }
+
     @Test("download(resumeFrom:) loads the missing bytes and returns the whole file")
     func resumedDownload() async throws {
         let server = try makeServer()

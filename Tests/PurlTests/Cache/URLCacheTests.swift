@@ -22,6 +22,33 @@ struct URLCacheTests {
         #expect(cache.currentDiskUsage > 100)
     }
 
+    @Test("What the program stores and removes is on disk, or gone from there, when the call returns")
+    func filesAtOnce() throws {
+        let home = try CacheHome()
+        let cache = home.cache()
+        for count in 1...3 {
+            cache.put("\(count)")
+            #expect(home.fileNames.count == count)
+        }
+        #expect(home.cache(memory: 0).names("1", "2", "3") == ["1", "2", "3"])
+        cache.put("3", size: 300)
+        #expect(home.fileNames.count == 3)
+        cache.removeCachedResponse(for: URLRequest(url: cacheURL("1")))
+        #expect(home.fileNames.count == 2)
+        cache.diskCapacity = cache.currentDiskUsage - 1
+        #expect(home.fileNames.count == 1)
+        cache.removeAllCachedResponses()
+        #expect(home.fileNames == [])
+    }
+
+    @Test("A cache that is made without capacities keeps responses in memory")
+    func withoutCapacities() {
+        let cache = URLCache()
+        #expect(cache.diskCapacity == 0)
+        cache.put("a")
+        #expect(cache.has("a"))
+    }
+
     @Test("A later process finds the responses on disk in their order of use")
     func relaunch() throws {
         let home = try CacheHome()

@@ -180,6 +180,25 @@ struct CacheSubclassTests {
         task.cancel()
     }
 
+    @Test("A response whose bytes were iterated over is stored whole")
+    func bytes() async throws {
+        let server = try LoopbackServer()
+        let home = try CacheHome()
+        let url = server.route("/", .text("content").field("Cache-Control", "max-age=60"))
+        let cache = home.cache()
+        let session = home.session(cache)
+        defer { session.invalidateAndCancel() }
+        for _ in 0..<2 {
+            let (bytes, _) = try await session.bytes(from: url)
+            var received: [UInt8] = []
+            for try await byte in bytes { received.append(byte) }
+            #expect(received == Array("content".utf8))
+        }
+        #expect(try await session.data(from: url).0 == Data("content".utf8))
+        #expect(cache.cachedResponse(for: URLRequest(url: url))?.data == Data("content".utf8))
+        #expect(server.requests.count == 1)
+    }
+
     @Test("reset empties the cache, and flush writes it to disk")
     func sessionControl() async throws {
         let server = try LoopbackServer()

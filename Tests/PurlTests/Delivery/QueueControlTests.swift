@@ -50,6 +50,67 @@ struct QueueControlTests {
         #expect(witness.events == [.wrote(500_000, of: 500_000), .file(500_000), .completed(nil)])
     }
 
+    /// A delegate that adds an operation to its queue from within each call.
+    private final class Adder: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, Sendable {
+        private let log = EventLog<String>()
+
+        var events: [String] { log.events }
+
+        func wait(for count: Int) async { await log.wait { $0.count >= count } }
+
+        private func enter(_ name: String) {
+            log.append(name)
+            OperationQueue.current?.addOperation { [log] in log.append("after \(name)") }
+        }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+            completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+        ) {
+            enter("response")
+            completionHandler(.becomeDownload)
+        }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
+        ) {
+            enter("download")
+        }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+        ) {
+            enter("file")
+        }
+
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+        ) {
+            enter("metrics")
+        }
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            enter("end")
+        }
+    }
+
+    @Test("On a given queue a task's last calls are one operation, and each of the others is one")
+    func operations() async throws {
+        let server = try LoopbackServer()
+        server.route("/file", .text("content"))
+        let sandbox = try Sandbox()
+        let adder = Adder()
+        let session = sandbox.session(adder, queue: CallQueue.serial.make())
+        defer { session.invalidateAndCancel() }
+        session.dataTask(with: server.url("/file")).resume()
+        await adder.wait(for: 10)
+        #expect(
+            adder.events == [
+                "response", "after response", "download", "after download",
+                "file", "metrics", "end", "after file", "after metrics", "after end",
+            ])
+    }
+
     @Test("Suspending the queue between calls loses no call")
     func suspendedBetweenCalls() async throws {
         let server = try LoopbackServer()

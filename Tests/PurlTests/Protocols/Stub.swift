@@ -43,12 +43,14 @@ final class Stub: URLProtocol {
 
     // MARK: For scripts
 
-    func respond(_ status: Int = 200, _ fields: [String: String] = [:]) {
+    func respond(
+        _ status: Int = 200, _ fields: [String: String] = [:], storing policy: URLCache.StoragePolicy = .notAllowed
+    ) {
         guard let url = request.url,
             let response = HTTPURLResponse(
                 url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
         else { return }
-        client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+        client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: policy)
     }
 
     func send(_ content: String) { client?.urlProtocol(self, didLoad: Data(content.utf8)) }
