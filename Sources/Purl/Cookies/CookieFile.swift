@@ -127,7 +127,8 @@ final class CookieFile: Sendable {
             }
         }
         let kept = jar.storedCookies
-        guard kept != stored else { return }
+        // What was taken over is written even where nothing of it is kept: it must not be taken over again.
+        guard kept != stored || !taken.isEmpty else { return }
         _ = try files.replace(path, with: Self.encode(kept))
         try files.synchronizeFolder(folder.path)
     }
