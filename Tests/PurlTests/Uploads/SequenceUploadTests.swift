@@ -214,7 +214,6 @@ struct SequenceUploadTests {
         let (sequence, continuation) = AsyncStream<Data>.makeStream()
         let isTerminated = Signal()
         continuation.onTermination = { _ in isTerminated.set() }
-        continuation.yield(Data(count: 10))
         let session = try Sandbox().session()
         let (body, response) = try await session.upload(for: request, from: sequence)
         #expect((response as? HTTPURLResponse)?.statusCode == 413)
