@@ -1,4 +1,3 @@
-import Dispatch
 internal import PurlHTTP
 internal import PurlIO
 import Synchronization
