@@ -364,21 +364,15 @@ final class Transaction: ExchangeClient {
         transfer.deadlines.stopRedialling()
         transfer.deadlines.watchProgress(of: request)
         let hop = route.nextHop(to: target)
-        let needsNewConnection: Bool
-        switch attempt {
-        case .first:
-            if let connection = session.pool.takeIdle(to: hop, for: request.method) {
-                return begin(body, on: connection, target)
-            }
-            needsNewConnection = false
-        case .repeated:
-            needsNewConnection = true
+        let demand = attempt.demand(for: request.method)
+        if let connection = session.pool.takeIdle(to: hop, for: demand) {
+            return begin(body, on: connection, target)
         }
         phase = .leasing
         calls.trace?.waits(for: hop)
         let limit = transfer.deadlines.dialLimit(of: request)
         let waiter = session.pool.lease(
-            hop, priority: task.priority, fresh: needsNewConnection, timeLimit: limit, watcher: calls.trace,
+            hop, priority: task.priority, demand: demand, timeLimit: limit, watcher: calls.trace,
             securer: session.tls.map { TaskSecurer(settings: $0, calls: calls) }
         ) { [weak self] result in self?.leased(result, body, target) }
         // The connection may have been provided already.

@@ -12,6 +12,14 @@ struct UnansweredRequest {
         case first
         /// A reused connection has proved dead: this is the attempt on a new one.
         case repeated
+
+        /// Which connection will do for it.
+        func demand(for method: RequestMethod) -> ConnectionDemand {
+            switch self {
+            case .first: method.isIdempotent ? .any : .lasting
+            case .repeated: .new
+            }
+        }
     }
 
     var attempt: Attempt

@@ -13,8 +13,9 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     package let number: UInt64
     /// How the connection was dialled; `nil` for one through a tunnel.
     package let dialTimes: DialTimes?
-    /// An earlier exchange used this connection.
-    package private(set) var isReused = false
+    /// How many exchanges have come to their end on it.
+    private(set) var exchanges = 0
+    private(set) var idleSince = EventLoop.shared.now
     /// When an idle connection is given up.
     private(set) var idleDeadline = EventLoop.shared.now
     /// What the server's `Keep-Alive` field allows.
@@ -115,6 +116,9 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
 
     package var isRemote: Bool { true }
 
+    /// An earlier exchange used this connection.
+    package var isReused: Bool { exchanges > 0 }
+
     package var mayBeIdle: Bool { exchange?.awaitsContent == true || paced.awaitsTurn }
 
     /// Sending stops with reading.
@@ -144,10 +148,11 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
 
     // MARK: For the pool
 
-    /// The connection is idle from now on.
-    func becomeIdle(until deadline: MonotonicTime) {
+    /// The connection is idle from now on, for so long at most.
+    func becomeIdle(at now: MonotonicTime, limit: Duration) {
         idleTurn = EventLoop.shared.turns
-        idleDeadline = deadline
+        idleSince = now
+        idleDeadline = now + limit
     }
 
     /// What the idle connection is good for. Anything that has arrived since the last exchange, the end of the stream
@@ -155,10 +160,14 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     ///
     /// A server may close a connection right after its response. What the loop has not seen of that yet is looked for where
     /// the request could not be repeated.
-    func idleState(at now: MonotonicTime, for method: RequestMethod = .get) -> IdleState {
+    func idleState(at now: MonotonicTime, for demand: ConnectionDemand) -> IdleState {
         guard isOpen else { return .closed }
         guard idleDeadline > now else { return .stale }
-        let isQuiet = method.isIdempotent ? transport.isQuiet(since: idleTurn) : transport.isQuiet
+        let isQuiet =
+            switch demand {
+            case .any: transport.isQuiet(since: idleTurn)
+            case .lasting, .new: transport.isQuiet
+            }
         return isQuiet ? .usable : .stale
     }
 
@@ -173,7 +182,7 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     /// The exchange is over, and has come to its end.
     func exchangeDidFinish(mayStay: Bool, idleLimit: Duration?) {
         exchange = nil
-        isReused = true
+        exchanges += 1
         self.idleLimit = idleLimit
         pool.release(self, mayStay: mayStay)
     }

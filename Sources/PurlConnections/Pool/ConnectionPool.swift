@@ -75,7 +75,7 @@ package final class ConnectionPool {
         /// How far dialling has come; at its end.
         package private(set) var dialTimes: DialTimes?
         package private(set) var priority: Float
-        let needsNewConnection: Bool
+        let demand: ConnectionDemand
         /// How long the request waits for a connection once dialling has begun; `nil` for no limit.
         fileprivate let timeLimit: Duration?
         fileprivate let lane: Lane
@@ -88,7 +88,7 @@ package final class ConnectionPool {
         private weak var pool: ConnectionPool?
 
         fileprivate init(
-            lane: Lane, pool: ConnectionPool, priority: Float, needsNewConnection: Bool, timeLimit: Duration?,
+            lane: Lane, pool: ConnectionPool, priority: Float, demand: ConnectionDemand, timeLimit: Duration?,
             watcher: (any DialWatcher)?, securer: (any ConnectionSecurer)?,
             answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
         ) {
@@ -97,7 +97,7 @@ package final class ConnectionPool {
             self.securer = securer
             self.pool = pool
             self.priority = priority
-            self.needsNewConnection = needsNewConnection
+            self.demand = demand
             self.timeLimit = timeLimit
             self.answer = answer
         }
@@ -191,6 +191,8 @@ package final class ConnectionPool {
 
     /// How long an idle connection is kept, unless the server's `Keep-Alive` field allows less.
     private static let idleLimit: Duration = .seconds(60)
+    /// A server that closes a connection after its response has done so by then.
+    private static let closingTime: Duration = .milliseconds(100)
 
     package let settings: PoolSettings
     package var clock: SessionClock { settings.clock }
@@ -217,30 +219,42 @@ package final class ConnectionPool {
 
     /// A connection that can be used at once, if there is one and no exchange has waited for it.
     ///
-    /// - Parameter method: Whether the request can simply be repeated if the server has just closed the connection.
-    package func takeIdle(to hop: NextHop, for method: RequestMethod) -> HTTPConnection? {
-        lane(to: hop).schedule.takeIdle({ $0.idleState(at: clock.now, for: method) }, close: { $0.close() })
+    /// - Parameter demand: Which connection will do.
+    package func takeIdle(to hop: NextHop, for demand: ConnectionDemand) -> HTTPConnection? {
+        let lane = lane(to: hop)
+        if case .lasting = demand { observe(lane) }
+        return lane.schedule.takeIdle(
+            for: demand, { $0.idleState(at: clock.now, for: demand) }, close: { $0.close() })
+    }
+
+    /// Finds out whether the server has kept a connection open for as long as it may take to close it.
+    private func observe(_ lane: Lane) {
+        let now = clock.now
+        lane.schedule.observe { $0.isOpen && $0.idleSince + Self.closingTime <= now }
     }
 
     /// Asks for a connection. The answer may come before this returns, when one is idle.
     ///
     /// - Parameters:
     ///   - priority: The higher ones are served first, equal ones in the order in which they came.
-    ///   - fresh: An idle connection has just proved dead: a new one is dialled, and the other idle ones to the hop are not
-    ///     trusted.
+    ///   - demand: Which connection will do. Where it is a new one, because an idle one has just proved dead, the other idle
+    ///     ones to the hop are not trusted either.
     ///   - timeLimit: How long the request waits for a connection once dialling has begun; `nil` for no limit.
     ///   - watcher: Watches a new connection being made.
     ///   - securer: Makes a new connection secure; needed where the hop is a secure server.
     package func lease(
-        _ hop: NextHop, priority: Float, fresh: Bool, timeLimit: Duration?, watcher: (any DialWatcher)?,
+        _ hop: NextHop, priority: Float, demand: ConnectionDemand, timeLimit: Duration?, watcher: (any DialWatcher)?,
         securer: (any ConnectionSecurer)?, answer: @escaping (Result<HTTPConnection, ConnectionFailure>) -> Void
     ) -> Waiter {
         let lane = lane(to: hop)
         let waiter = Waiter(
-            lane: lane, pool: self, priority: priority, needsNewConnection: fresh, timeLimit: timeLimit,
+            lane: lane, pool: self, priority: priority, demand: demand, timeLimit: timeLimit,
             watcher: watcher, securer: securer, answer: answer)
         lane.schedule.append(waiter)
-        if fresh { closeIdle(of: lane) }
+        if case .new = demand {
+            lane.schedule.connectionWasLost()
+            closeIdle(of: lane)
+        }
         serve(lane)
         return waiter
     }
@@ -255,7 +269,8 @@ package final class ConnectionPool {
             closed(lane)
             return
         }
-        connection.becomeIdle(until: clock.now + min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit))
+        if connection.exchanges > 1 { lane.schedule.connectionWasKept() }
+        connection.becomeIdle(at: clock.now, limit: min(connection.idleLimit ?? Self.idleLimit, Self.idleLimit))
         lane.schedule.addIdle(connection)
         serve(lane)
         startSweeping()
@@ -307,7 +322,7 @@ package final class ConnectionPool {
     private func serve(_ lane: Lane) {
         if phase == .closed { lane.schedule.removeWaiters() }
         while true {
-            switch lane.schedule.next({ $0.idleState(at: clock.now) }, close: { $0.close() }) {
+            switch lane.schedule.next({ $0.idleState(at: clock.now, for: $1) }, close: { $0.close() }) {
             case .use(let connection, let waiter): waiter.finish(.success(connection))
             case .dial(let waiter): dial(waiter)
             case .wait: return dropIfEmpty(lane)

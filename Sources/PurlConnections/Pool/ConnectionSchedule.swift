@@ -1,12 +1,21 @@
 internal import PurlIO
 
+/// Which connection an exchange can use.
+package enum ConnectionDemand: Sendable {
+    case any
+    /// The request must not be sent twice, so that a connection which its server is just about to close will not do: a new
+    /// one is dialled until the server has shown that it keeps connections open, as long as the limit allows.
+    case lasting
+    /// No connection will do that was used before.
+    case new
+}
+
 /// An exchange that waits for a connection, as a schedule sees it.
 @NetworkActor
 protocol ConnectionWaiter: AnyObject {
     /// It has neither been served nor given up.
     var isWaiting: Bool { get }
-    /// No connection will do that was used before.
-    var needsNewConnection: Bool { get }
+    var demand: ConnectionDemand { get }
     var priority: Float { get }
 }
 
@@ -26,6 +35,10 @@ enum IdleState {
 /// was used last, which is the likeliest to be still alive. Where none is idle a new one is dialled, as long as fewer are
 /// open than the limit allows, and than the system had descriptors for. An exchange whose reused connection was dead needs a
 /// new one: where the limit is reached, an idle one is closed in favour of it.
+///
+/// Some servers close a connection after each response without saying so. A request that arrives just then is lost, and the
+/// reset that follows does not tell whether it was read. So one that must not be sent twice gets no used connection before
+/// the server has kept one open: for a while, or for a second exchange.
 @NetworkActor
 struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
     enum Step {
@@ -46,6 +59,14 @@ struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
     /// The most recently used last.
     private var idle: [Connection] = []
     private var waiting = PriorityQueue<Waiter>()
+    private var persistence = Persistence.unknown
+
+    /// What the server has shown of its connections.
+    private enum Persistence {
+        case unknown
+        /// One has stayed open after a response.
+        case keepsOpen
+    }
 
     /// - Parameter limit: How many connections may be open.
     init(limit: Int) {
@@ -71,18 +92,23 @@ struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
     /// - Parameters:
     ///   - state: What an idle connection is good for.
     ///   - close: Closes a connection that is stale.
-    mutating func next(_ state: (Connection) -> IdleState, close: (Connection) -> Void) -> Step {
+    mutating func next(
+        _ state: (Connection, ConnectionDemand) -> IdleState, close: (Connection) -> Void
+    ) -> Step {
         while let waiter = waiting.first {
             // Given up, or waiting in another place now.
             guard waiter.isWaiting, waiter.priority == waiting.firstPriority else {
                 waiting.removeFirst()
                 continue
             }
-            if !waiter.needsNewConnection, let connection = popIdle(state, close: close) {
+            let isFull = open >= currentLimit
+            if mayUseIdle(for: waiter.demand) || (isFull && waiter.demand != .new),
+                let connection = popIdle({ state($0, waiter.demand) }, close: close)
+            {
                 waiting.removeFirst()
                 return .use(connection, waiter)
             }
-            if waiter.needsNewConnection, open >= currentLimit, let connection = popIdle(state, close: close) {
+            if isFull, waiter.demand == .new, let connection = popIdle({ state($0, .new) }, close: close) {
                 close(connection)
                 open -= 1
             }
@@ -98,9 +124,29 @@ struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
     // MARK: Connections
 
     /// An idle connection for an exchange that has just come; `nil` when there is none, or others have waited longer.
-    mutating func takeIdle(_ state: (Connection) -> IdleState, close: (Connection) -> Void) -> Connection? {
-        waiting.isEmpty ? popIdle(state, close: close) : nil
+    mutating func takeIdle(
+        for demand: ConnectionDemand, _ state: (Connection) -> IdleState, close: (Connection) -> Void
+    ) -> Connection? {
+        waiting.isEmpty && mayUseIdle(for: demand) ? popIdle(state, close: close) : nil
     }
+
+    private func mayUseIdle(for demand: ConnectionDemand) -> Bool {
+        switch (demand, persistence) {
+        case (.any, _), (.lasting, .keepsOpen): true
+        case (.lasting, .unknown), (.new, _): false
+        }
+    }
+
+    /// Finds out whether the server has kept an idle connection open.
+    mutating func observe(_ wasKept: (Connection) -> Bool) {
+        if case .unknown = persistence, idle.contains(where: wasKept) { persistence = .keepsOpen }
+    }
+
+    /// A connection has carried a second exchange.
+    mutating func connectionWasKept() { persistence = .keepsOpen }
+
+    /// A reused connection has proved dead.
+    mutating func connectionWasLost() { persistence = .unknown }
 
     /// A connection was made in another way than by dialling for an exchange.
     mutating func addOpen() { open += 1 }

@@ -12,12 +12,12 @@ struct ConnectionScheduleTests {
         let name: String
         var isWaiting = true
         var priority: Float
-        let needsNewConnection: Bool
+        let demand: ConnectionDemand
 
-        init(_ name: String, _ priority: Float, needsNewConnection: Bool = false) {
+        init(_ name: String, _ priority: Float, demand: ConnectionDemand = .any) {
             self.name = name
             self.priority = priority
-            self.needsNewConnection = needsNewConnection
+            self.demand = demand
         }
     }
 
@@ -27,6 +27,8 @@ struct ConnectionScheduleTests {
         case comes(String, Float = 0.5)
         /// An exchange comes whose reused connection was dead.
         case comesAgain(String)
+        /// An exchange comes whose request must not be sent twice.
+        case comesOnce(String)
         case changes(String, to: Float)
         case givesUp(String)
         /// A connection has come free.
@@ -36,6 +38,10 @@ struct ConnectionScheduleTests {
         /// One that is idle is no longer trusted, or has been closed by its server.
         case stale(String)
         case ended(String)
+        /// The server has kept a connection open.
+        case kept
+        /// A reused connection has proved dead.
+        case lost
         /// The dialled connection found no descriptor, and its exchange waits again.
         case shortage(String)
         /// An exchange asks for fresh connections only: the idle ones are closed.
@@ -107,6 +113,17 @@ struct ConnectionScheduleTests {
             testDescription: "at the limit, a retry waits until one is free",
             limit: 2, events: [.comes("a"), .comes("b"), .comesAgain("c"), .closed], steps: ["a…", "b…", "c…"]),
         Story(
+            testDescription: "one that must not be sent twice is dialled for until the server has kept a connection open",
+            limit: 3, events: [.comes("a"), .free("1"), .comesOnce("b"), .kept, .comesOnce("c")],
+            steps: ["a…", "b…", "c←1"]),
+        Story(
+            testDescription: "after a reused one has proved dead, the server has to keep one open again",
+            limit: 3, events: [.comes("a"), .kept, .free("1"), .lost, .comesAgain("b"), .comesOnce("c"), .comes("d")],
+            steps: ["a…", "b…", "c…", "d←1"]),
+        Story(
+            testDescription: "at the limit it has to do with one that is idle",
+            events: [.comes("a"), .comesOnce("b"), .free("1")], steps: ["a…", "b←1"]),
+        Story(
             testDescription: "where descriptors run out, the open ones have to do",
             limit: 3, events: [.comes("a"), .comes("b"), .shortage("b"), .comes("c"), .free("1"), .free("1")],
             steps: ["a…", "b…", "b←1", "c←1"]),
@@ -124,7 +141,7 @@ struct ConnectionScheduleTests {
         var steps: [String] = []
         func serve() {
             while true {
-                switch schedule.next({ states[$0] ?? .usable }, close: { steps.append("✕\($0)") }) {
+                switch schedule.next({ connection, _ in states[connection] ?? .usable }, close: { steps.append("✕\($0)") }) {
                 case .use(let connection, let exchange):
                     exchange.isWaiting = false
                     steps.append("\(exchange.name)←\(connection)")
@@ -142,9 +159,15 @@ struct ConnectionScheduleTests {
                 exchanges[name] = exchange
                 schedule.append(exchange)
             case .comesAgain(let name):
-                let exchange = Exchange(name, 0.5, needsNewConnection: true)
+                let exchange = Exchange(name, 0.5, demand: .new)
                 exchanges[name] = exchange
                 schedule.append(exchange)
+            case .comesOnce(let name):
+                let exchange = Exchange(name, 0.5, demand: .lasting)
+                exchanges[name] = exchange
+                schedule.append(exchange)
+            case .kept: schedule.connectionWasKept()
+            case .lost: schedule.connectionWasLost()
             case .changes(let name, let priority):
                 guard let exchange = exchanges[name] else { continue }
                 exchange.priority = priority
@@ -194,11 +217,11 @@ struct ConnectionScheduleTests {
         var schedule = ConnectionSchedule<Exchange, String>(limit: 1)
         schedule.addOpen()
         schedule.addIdle("1")
-        let first = schedule.takeIdle({ _ in .usable }, close: { _ in })
+        let first = schedule.takeIdle(for: .any, { _ in .usable }, close: { _ in })
         #expect(first == "1")
         schedule.append(Exchange("a", 0.5))
         schedule.addIdle("1")
-        let second = schedule.takeIdle({ _ in .usable }, close: { _ in })
+        let second = schedule.takeIdle(for: .any, { _ in .usable }, close: { _ in })
         #expect(second == nil)
     }
 }

@@ -214,7 +214,7 @@ struct ClosedConnectionTests {
     /// The idle connection to a URL's origin, which stays in the pool.
     @NetworkActor
     private static func trace(_ url: URL, in session: URLSession) throws -> Trace {
-        let connection = session.pool.takeIdle(to: .server(try TargetURI(url).origin), for: .get)
+        let connection = session.pool.takeIdle(to: .server(try TargetURI(url).origin), for: .any)
         if let connection { session.pool.release(connection, mayStay: true) }
         return Trace(connection)
     }
