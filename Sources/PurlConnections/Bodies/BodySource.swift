@@ -1,5 +1,5 @@
 internal import PurlHTTP
-internal import PurlIO
+package import PurlIO
 import Synchronization
 
 /// Reads a body piece by piece, without holding up its caller.
