@@ -124,7 +124,8 @@ extension BadResponse {
             "a status line of 70 000 bytes", .cannotParseResponse,
             "HTTP/1.1 200 " + String(repeating: "x", count: 70_000)),
         BadResponse("70 000 empty lines", .cannotParseResponse, String(repeating: "\r\n", count: 70_000)),
-        BadResponse("a line that never ends", .cannotParseResponse, String(repeating: "x", count: 200_000)),
+        BadResponse(
+            "a line that never ends", .cannotParseResponse, "HTTP/1.1 " + String(repeating: "x", count: 200_000)),
         BadResponse(
             "101 interim responses",
             String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 101) + "HTTP/1.1 204 No Content\r\n\r\n"),
