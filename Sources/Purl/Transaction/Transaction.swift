@@ -63,7 +63,7 @@ final class Transaction: ExchangeClient {
         case request
         /// RFC 9110 §9.3.6: the proxy is asked for a tunnel to the server.
         case connect
-        case handshake(WebSocketHandshake)
+        case opening(WebSocketOpening)
     }
 
     let request: URLRequest
@@ -428,11 +428,11 @@ final class Transaction: ExchangeClient {
             } else {
                 send(body, on: connection, target)
             }
-        case .webSocket:
+        case .webSocket(let webSocket):
             if case .proxy(let proxy) = route {
                 connect(to: target, through: proxy, on: connection)
             } else {
-                sendHandshake(on: connection, target)
+                open(webSocket, on: connection, target)
             }
         case .stream(let stream):
             if case .proxy(let proxy) = route {
@@ -707,7 +707,7 @@ final class Transaction: ExchangeClient {
         case (.response, .connect): { .tls(.tunnelRefused(status: $0)) }
         case (.response, _): nil
         case (.stream, _): { .stream(.tunnelRefused(status: $0)) }
-        case (.webSocket, .handshake): { .webSocket(.refused(status: $0)) }
+        case (.webSocket, .opening(let opening)): opening.refusal(status:)
         case (.webSocket, .connect), (.webSocket, .request): { .webSocket(.tunnelRefused(status: $0)) }
         }
     }
@@ -1024,11 +1024,10 @@ final class Transaction: ExchangeClient {
     }
 
     /// RFC 6455 §4.1: asks the server to speak WebSocket.
-    private func sendHandshake(on connection: HTTPConnection, _ target: TargetURI) {
+    private func open(_ webSocket: WebSocketConversation, on connection: HTTPConnection, _ target: TargetURI) {
         var head = composer(with: cookies).head(at: target, framing: .none)
         authenticate(&head, to: .server(target.origin), target: target.originForm)
-        let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-        message = .handshake(WebSocketHandshake(nonce: nonce, addingTo: &head))
+        message = .opening(WebSocketOpening(of: webSocket, for: transfer, addingTo: &head))
         guard let bytes = encode(head, for: connection) else { return }
         task.setSent(head.fields)
         start(head, bytes, .none, on: connection, mayUpgrade: true)
@@ -1046,17 +1045,17 @@ final class Transaction: ExchangeClient {
             receiveSwitch(to: transport, head, surplus)
         case (.stream(let stream), _):
             open(stream, over: transport, received: surplus)
-        case (.webSocket(let webSocket), .handshake(let handshake)):
+        case (.webSocket, .opening(let opening)):
             if let url = request.url { learnSecurity(of: head, from: url, source) }
             guard let url = request.url, let (lane, storing) = storeCookies(of: head, from: url) else {
-                return finish(handshake, of: webSocket, over: transport, head, surplus)
+                return complete(opening, over: transport, head, surplus)
             }
             Worker.shared.run(on: lane, storing) { [weak self] _ in
                 guard let self, self.isExchanging(with: source) else { return transport.close() }
-                self.finish(handshake, of: webSocket, over: transport, head, surplus)
+                self.complete(opening, over: transport, head, surplus)
             }
-        case (.webSocket, .connect), (.webSocket, .request):
-            sendHandshake(throughTunnel: transport)
+        case (.webSocket(let webSocket), .connect), (.webSocket(let webSocket), .request):
+            open(webSocket, throughTunnel: transport)
         }
     }
 
@@ -1149,34 +1148,26 @@ final class Transaction: ExchangeClient {
     }
 
     /// The proxy has connected: the handshake goes the same way.
-    private func sendHandshake(throughTunnel transport: any LoopTransport) {
+    private func open(_ webSocket: WebSocketConversation, throughTunnel transport: any LoopTransport) {
         guard let target = try? TargetURI(request.url) else { return transport.close() }
         route = .direct
         let connection = session.pool.adopt(transport, as: .server(target.origin))
         phase = .exchanging(connection)
         calls.beginMetrics(of: request)
-        sendHandshake(on: connection, target)
+        open(webSocket, on: connection, target)
     }
 
-    private func finish(
-        _ handshake: WebSocketHandshake, of webSocket: WebSocketConversation, over transport: any LoopTransport,
-        _ head: ResponseHead, _ surplus: [UInt8]
+    /// The server has switched protocols: the connection carries messages, if it has agreed to that.
+    private func complete(
+        _ opening: WebSocketOpening, over transport: any LoopTransport, _ head: ResponseHead, _ surplus: [UInt8]
     ) {
         guard let url = request.url else { return transport.close() }
         let response = makeResponse(head, from: url)
         authenticator.concludeRound(head, asking: nil, in: session)
         do throws(WebSocketHandshakeError) {
-            let agreement = try handshake.check(head)
-            task.setResponse(response, received: 0, expected: NSURLSessionTransferSizeUnknown)
-            calls.callWebSocketDelegate(.didOpenWithProtocol, .opened(subprotocol: agreement.subprotocol)) {
-                $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: agreement.subprotocol)
-            }
-            phase = .conversing(webSocket)
-            webSocket.isPaused = transfer.isHeld
-            webSocket.open(
-                transport, agreement, received: surplus, at: url, limits: session.pool.settings.rates,
-                trace: calls.trace,
-                for: WebSocketUpgrade(transfer))
+            let agreement = try opening.agreement(in: head)
+            phase = .conversing(opening.conversation)
+            opening.complete(agreement, response, from: url, over: transport, received: surplus)
         } catch {
             transport.close()
             phase = .parked
