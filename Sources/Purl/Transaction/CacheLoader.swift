@@ -35,7 +35,7 @@ struct CacheLoader: TransactionLoader {
         let lookUp = cache.lookUp(
             key, for: transfer.calls.task,
             sending: {
-                let composed = owner.fieldsToSend
+                let composed = owner.outgoing.fields
                 fields = composed
                 return composed
             },
@@ -69,7 +69,7 @@ struct CacheLoader: TransactionLoader {
 
     private func found(_ stored: CachedURLResponse?, for owner: Transaction) {
         guard owner.awaitsLoader, let transaction = owner.cacheTransaction else { return }
-        let fields = owner.fieldsToSend
+        let fields = owner.outgoing.fields
         let now = CacheProvenance(requestFields: fields, requestTime: transaction.now, responseTime: transaction.now)
         let known = stored.map { $0.provenance == nil ? $0.with(now) : $0 }
         if !carryOut(known, owner, transaction, fields) { owner.proceed() }
@@ -83,7 +83,7 @@ struct CacheLoader: TransactionLoader {
         _ composed: HeaderFields? = nil
     ) -> Bool {
         // Most requests carry no directives for caches; then their fields need not be composed.
-        let fields = composed ?? (stored == nil && !hasDirectives(owner.request) ? [:] : owner.fieldsToSend)
+        let fields = composed ?? (stored == nil && !hasDirectives(owner.request) ? [:] : owner.outgoing.fields)
         let decision = CacheDecision(transaction.policy, stored, for: fields, at: transaction.now)
         transfer.calls.trace?.cache(decision)
         switch decision {

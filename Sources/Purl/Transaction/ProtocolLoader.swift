@@ -40,7 +40,7 @@ actor ProtocolHost {
     @NetworkActor
     fileprivate static func ask(_ classes: [URLProtocol.Type], about body: OutgoingBody, of transaction: Transaction) {
         let task = transaction.task
-        let request = transaction.requestForProtocols(with: body)
+        let request = transaction.outgoing.requestForProtocols(with: body)
         task.setCurrentRequest(request)
         let loader = ProtocolHost(task)
         loader.perform { loader in

@@ -66,12 +66,12 @@ final class Transaction: ExchangeClient {
         case opening(WebSocketOpening)
     }
 
-    let request: URLRequest
+    /// What the request carries when it is sent.
+    private(set) var outgoing: OutgoingRequest
     /// The host wants secure connections, and the URL was not for one.
     private let isUpgraded: Bool
     private let transfer: Transfer
     private let calls: DelegateCalls
-    private let history: TransactionHistory
     private var authenticator: Authenticator
     /// Confirms or stores a response, where there is a cache for the request.
     private(set) var cacheTransaction: CacheTransaction?
@@ -82,8 +82,6 @@ final class Transaction: ExchangeClient {
     /// The body, from when it is ready until it is sent.
     private var body: OutgoingBody?
     private var attempt = UnansweredRequest.Attempt.first
-    /// The request's cookies, where they are in a storage of the user's own.
-    private var cookiesOfSubclass: String?
 
     init(_ request: URLRequest, of transfer: Transfer, history: TransactionHistory) {
         var request = request
@@ -96,10 +94,9 @@ final class Transaction: ExchangeClient {
         } else {
             isUpgraded = false
         }
-        self.request = request
+        outgoing = OutgoingRequest(request, of: transfer, history)
         self.transfer = transfer
         calls = transfer.calls
-        self.history = history
         authenticator = history.authenticator
         switch transfer.purpose {
         // What a server has begun to take no protocol of the user's can continue.
@@ -109,6 +106,8 @@ final class Transaction: ExchangeClient {
         }
     }
 
+    var request: URLRequest { outgoing.request }
+    private var history: TransactionHistory { outgoing.history }
     var session: URLSession { transfer.session }
     var task: URLSessionTask { calls.task }
 
@@ -136,7 +135,7 @@ final class Transaction: ExchangeClient {
     /// The transaction that sends the same request again, after this one was abandoned; `nil` when its body cannot be sent
     /// again.
     func repeated() -> Transaction? {
-        guard bodyPreparer.canPrepareAgain else { return nil }
+        guard outgoing.bodyPreparer.canPrepareAgain else { return nil }
         return Transaction(
             request, of: transfer, history: history.followed(from: request, to: request, authenticator))
     }
@@ -223,7 +222,12 @@ final class Transaction: ExchangeClient {
         }
         if case .cookies = stage {
             stage = .cache
-            if asksForCookies() { return }
+            let isAsking = outgoing.asksForCookies { [weak self] cookies in
+                guard let self, self.awaitsLoader else { return }
+                self.outgoing.takeCookies(cookies)
+                self.proceed()
+            }
+            if isAsking { return }
         }
         guard let target = findTarget() else { return }
         if case .cache = stage {
@@ -336,13 +340,9 @@ final class Transaction: ExchangeClient {
     func preparedBody() -> OutgoingBody? {
         if let body { return body }
         // The preparer may call `takeBody` before it returns nil; the body that was set there stays.
-        guard let prepared = bodyPreparer.prepare(for: self) else { return nil }
+        guard let prepared = outgoing.bodyPreparer.prepare(for: self) else { return nil }
         body = prepared
         return prepared
-    }
-
-    private var bodyPreparer: RequestBodyPreparer {
-        RequestBodyPreparer(request: request, upload: history.upload, calls: calls)
     }
 
     /// The body is prepared, or cannot be.
@@ -448,32 +448,14 @@ final class Transaction: ExchangeClient {
     private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: TargetURI) {
         // To be sent again it has to be prepared again.
         self.body = nil
-        var head = composer(with: cookies).head(at: target, framing: body.framing)
-        upload?.send(request, history, body, &head.fields)
-        authenticate(&head, to: .server(target.origin), target: target.originForm)
-        if case .proxy(let proxy) = route { authenticate(&head, to: .proxy(proxy.endpoint), target: head.target) }
-        CacheLoader.policy(of: request, in: session).addFields(to: &head.fields)
-        cacheTransaction?.send(&head.fields)
+        let head = outgoing.head(with: body, at: target, over: route, cacheTransaction, &authenticator)
         if let fault = RequestComposer.fault(in: head, body.framing) {
             return release(connection, failing: .request(fault))
         }
         guard let bytes = encode(head, for: connection) else { return }
-        markSent(head.fields, body)
+        outgoing.markSent(head.fields, body)
         message = .request
-        start(head, bytes, body, on: connection, mayUpgrade: mayUpgrade)
-    }
-
-    /// The task shows what is sent, and counts the bytes of the body.
-    private func markSent(_ fields: HeaderFields, _ body: OutgoingBody) {
-        guard let upload else {
-            if body.length != 0 { calls.startSending(at: 0) }
-            return task.setSent(fields, bodyLength: body.length, from: 0)
-        }
-        guard let (start, total) = upload.count(with: history.uploadRequest, of: body) else {
-            return task.setSent(fields)
-        }
-        if body.length != 0 { calls.startSending(at: start) }
-        task.setSent(fields, bodyLength: total, from: start)
+        start(head, bytes, body, on: connection, mayUpgrade: outgoing.mayUpgrade)
     }
 
     private func start(
@@ -507,65 +489,6 @@ final class Transaction: ExchangeClient {
         fail(failure)
     }
 
-    /// The rule by which the request becomes a head, without credentials of a challenge.
-    private func composer(with cookies: String? = nil) -> RequestComposer {
-        RequestComposer(
-            request: request, isForProxy: route.isProxy,
-            additionalFields: session.settings.additionalFields.fields(mayCarryCredentials: !history.hasLeftOrigin),
-            cookies: cookies, storage: transfer.storageState, mayUpgrade: mayUpgrade)
-    }
-
-    private var cookies: String? {
-        guard let storage = storageOfSentCookies else { return nil }
-        return storage.isSubclass ? cookiesOfSubclass : storage.cookieHeader(for: request)
-    }
-
-    /// Where the request's cookies are; `nil` when it carries none.
-    private var storageOfSentCookies: HTTPCookieStorage? {
-        guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies, request.mayCarrySecrets else {
-            return nil
-        }
-        return session.settings.httpCookieStorage
-    }
-
-    /// Asks a storage that could keep the network thread, one of the user's own or one that has not read its file, for the
-    /// request's cookies. True when the transaction continues later.
-    private func asksForCookies() -> Bool {
-        guard let storage = storageOfSentCookies, let lane = storage.laneForAsking else { return false }
-        Worker.shared.run(on: lane) { [request] in
-            storage.cookieHeader(for: request)
-        } then: { [weak self] cookies in
-            guard let self, self.awaitsLoader else { return }
-            self.cookiesOfSubclass = cookies
-            self.proceed()
-        }
-        return true
-    }
-
-    /// The request may ask for another protocol: its task's delegate can speak it, as a stream.
-    private var mayUpgrade: Bool {
-        guard request.hasFields, case .response = transfer.purpose, transfer.storage == nil,
-            case .delegate = task.consumer, calls.hasDataDelegate
-        else {
-            return false
-        }
-        return request.value(forHTTPHeaderField: "Upgrade") != nil
-    }
-
-    /// The fields that the request would be sent with. Credentials of a challenge are not among them: a response that
-    /// depends on them is not found in the cache.
-    var fieldsToSend: HeaderFields {
-        guard let url = request.url, let target = try? session.pool.target(of: url.absoluteString) else {
-            return request.ownFields
-        }
-        return composer(with: cookies).head(at: target, framing: .none).fields
-    }
-
-    /// The request as a protocol receives it.
-    func requestForProtocols(with body: OutgoingBody) -> URLRequest {
-        composer().requestForProtocols(with: body)
-    }
-
     // MARK: ExchangeClient
 
     func exchangeMadeProgress(_ source: any ResponseSource) {
@@ -597,7 +520,7 @@ final class Transaction: ExchangeClient {
         // A proxy that refuses a tunnel does not speak for the server.
         guard !isConnecting else { return decideOnTunnel(response) }
         learnSecurity(of: head, from: url, source)
-        guard let (lane, storing) = storeCookies(of: head, from: url) else { return decide(response) }
+        guard let (lane, storing) = outgoing.storeCookies(of: head, from: url) else { return decide(response) }
         transfer.hold(.deciding)
         Worker.shared.run(on: lane, storing) { [weak self] _ in
             guard let self, self.isExchanging(with: source) else { return }
@@ -609,7 +532,7 @@ final class Transaction: ExchangeClient {
         let head = response.head
         var circumstances = circumstances(of: .server)
         // Only then does it matter, and finding out takes a while.
-        if head.status == 417 { circumstances.canSendBodyAgain = bodyPreparer.canPrepareAgain }
+        if head.status == 417 { circumstances.canSendBodyAgain = outgoing.bodyPreparer.canPrepareAgain }
         let peer = ResponseDecision.challenger(of: head, to: request, through: circumstances.proxy)
         authenticator.concludeRound(head, asking: peer, in: session)
         if peer == nil {
@@ -655,33 +578,13 @@ final class Transaction: ExchangeClient {
             UnansweredRequest(
                 attempt: attempt, method: request.method, connectionWasReused: source.isReused, reach: reach,
                 error: error
-            ).mayBeSentAgain, bodyPreparer.canPrepareAgain
+            ).mayBeSentAgain, outgoing.bodyPreparer.canPrepareAgain
         {
             attempt = .repeated
             calls.trace?.record(other: .retry(.idleConnectionClosed))
             return proceed()
         }
         fail(.exchange(failure))
-    }
-
-    /// Stores the cookies of a response.
-    ///
-    /// - Returns: What stores them on another thread, where that must not keep the network thread; see
-    ///   ``HTTPCookieStorage/laneForStoring(_:)``.
-    private func storeCookies(of head: ResponseHead, from url: URL) -> (Worker.Lane, @Sendable () -> Void)? {
-        guard head.fields.contains(.setCookie), request.httpShouldHandleCookies, head.status != 407,
-            let storage = session.settings.httpCookieStorage
-        else { return nil }
-        calls.trace?.cookies(in: head.fields)
-        let policy = session.settings.httpCookieAcceptPolicy
-        let store: @Sendable () -> Void = { [document = request.mainDocumentURL] in
-            storage.storeCookies(in: head.fields, from: url, mainDocumentURL: document, policy: policy)
-        }
-        guard let lane = storage.laneForStoring(head.fields) else {
-            store()
-            return nil
-        }
-        return (lane, store)
     }
 
     private func makeResponse(_ head: ResponseHead, from url: URL) -> HTTPURLResponse {
@@ -808,14 +711,13 @@ final class Transaction: ExchangeClient {
 
     // MARK: Resumable uploads
 
-    /// The upload that the request belongs to, where it may be resumed.
-    private var upload: ResumableUpload? { history.upload == nil ? nil : transfer.upload }
+    private var upload: ResumableUpload? { outgoing.upload }
 
     private func turnOfUpload(after head: ResponseHead) -> ResumableUpload.Turn? {
         guard let upload, let turn = upload.turn(after: head, to: request, history.uploadRequest) else { return nil }
         switch turn.step {
         // A body that cannot be sent again is not sent in another form, or from an offset on, either.
-        case .create: return bodyPreparer.canPrepareAgain ? turn : nil
+        case .create: return outgoing.bodyPreparer.canPrepareAgain ? turn : nil
         case .ask: return upload.canSendRest(hasDelegate: calls.hasTaskDelegate) ? turn : nil
         case .proceed, .append, .follow, .deliver, .giveUp, .fail: return turn
         }
@@ -957,10 +859,6 @@ final class Transaction: ExchangeClient {
 
     // MARK: Credentials
 
-    private func authenticate(_ head: inout RequestHead, to peer: AuthenticationPeer, target: String) {
-        authenticator.addCredentials(to: &head, for: peer, target: target, in: session, users)
-    }
-
     /// What follows from a challenge.
     ///
     /// - Parameters:
@@ -971,11 +869,8 @@ final class Transaction: ExchangeClient {
         afterChallengeFrom peer: AuthenticationPeer, _ offers: [SupportedChallenge],
         _ stored: Authenticator.StoredCredentials
     ) -> Authenticator.Step {
-        authenticator.step(afterChallengeFrom: peer, offers, stored, target: originForm, in: session, users)
-    }
-
-    private var users: Authenticator.NamedUsers {
-        history.users(of: request, original: task.originalRequest, route)
+        authenticator.step(
+            afterChallengeFrom: peer, offers, stored, target: originForm, in: session, outgoing.users(over: route))
     }
 
     /// The request's target as its server receives it.
@@ -1016,8 +911,7 @@ final class Transaction: ExchangeClient {
         guard let tunnel = Tunnel(to: target.origin) else {
             return release(connection, failing: .url(.badAuthority))
         }
-        var head = tunnel.request(for: composer().head(at: target, framing: .none))
-        authenticate(&head, to: .proxy(proxy.endpoint), target: head.target)
+        let head = outgoing.head(for: tunnel, to: target, through: proxy, &authenticator)
         message = .connect
         guard let bytes = encode(head, for: connection) else { return }
         start(head, bytes, .none, on: connection, mayUpgrade: true)
@@ -1025,8 +919,7 @@ final class Transaction: ExchangeClient {
 
     /// RFC 6455 §4.1: asks the server to speak WebSocket.
     private func open(_ webSocket: WebSocketConversation, on connection: HTTPConnection, _ target: TargetURI) {
-        var head = composer(with: cookies).head(at: target, framing: .none)
-        authenticate(&head, to: .server(target.origin), target: target.originForm)
+        var head = outgoing.headOfHandshake(at: target, &authenticator)
         message = .opening(WebSocketOpening(of: webSocket, for: transfer, addingTo: &head))
         guard let bytes = encode(head, for: connection) else { return }
         task.setSent(head.fields)
@@ -1047,7 +940,7 @@ final class Transaction: ExchangeClient {
             open(stream, over: transport, received: surplus)
         case (.webSocket, .opening(let opening)):
             if let url = request.url { learnSecurity(of: head, from: url, source) }
-            guard let url = request.url, let (lane, storing) = storeCookies(of: head, from: url) else {
+            guard let url = request.url, let (lane, storing) = outgoing.storeCookies(of: head, from: url) else {
                 return complete(opening, over: transport, head, surplus)
             }
             Worker.shared.run(on: lane, storing) { [weak self] _ in

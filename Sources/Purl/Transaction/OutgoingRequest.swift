@@ -1,0 +1,189 @@
+import Foundation
+internal import PurlConnections
+internal import PurlHTTP
+internal import PurlIO
+
+/// What a transaction's request carries when it is sent: its own fields and the session's, cookies, credentials, and what an
+/// upload, a part that is requested, or a stored response adds.
+///
+/// ``RequestComposer`` is the rule for the fields of the request itself; this adds what others know for it.
+@NetworkActor
+struct OutgoingRequest {
+    let request: URLRequest
+    /// What came before it.
+    let history: TransactionHistory
+    private let transfer: Transfer
+    /// The cookies for it, where they are in a storage of the user's own.
+    private var cookiesOfSubclass: String?
+
+    init(_ request: URLRequest, of transfer: Transfer, _ history: TransactionHistory) {
+        self.request = request
+        self.transfer = transfer
+        self.history = history
+    }
+
+    private var session: URLSession { transfer.session }
+    private var calls: DelegateCalls { transfer.calls }
+
+    /// The upload that the request belongs to, where it may be resumed.
+    var upload: ResumableUpload? { history.upload == nil ? nil : transfer.upload }
+
+    var bodyPreparer: RequestBodyPreparer {
+        RequestBodyPreparer(request: request, upload: history.upload, calls: calls)
+    }
+
+    // MARK: Heads
+
+    /// The head with which the request is sent.
+    ///
+    /// - Parameters:
+    ///   - cache: Adds the conditions of a stored response.
+    ///   - authenticator: Adds credentials.
+    func head(
+        with body: OutgoingBody, at target: TargetURI, over route: Route, _ cache: CacheTransaction?,
+        _ authenticator: inout Authenticator
+    ) -> RequestHead {
+        var head = composer(over: route, with: cookies).head(at: target, framing: body.framing)
+        upload?.send(request, history, body, &head.fields)
+        authenticate(&head, to: .server(target.origin), target: target.originForm, over: route, &authenticator)
+        if case .proxy(let proxy) = route {
+            authenticate(&head, to: .proxy(proxy.endpoint), target: head.target, over: route, &authenticator)
+        }
+        CacheLoader.policy(of: request, in: session).addFields(to: &head.fields)
+        cache?.send(&head.fields)
+        return head
+    }
+
+    /// The head of a WebSocket's handshake, without the fields that make it one.
+    func headOfHandshake(at target: TargetURI, _ authenticator: inout Authenticator) -> RequestHead {
+        var head = composer(over: .direct, with: cookies).head(at: target, framing: .none)
+        authenticate(&head, to: .server(target.origin), target: target.originForm, over: .direct, &authenticator)
+        return head
+    }
+
+    /// The head that asks a proxy for a tunnel.
+    func head(
+        for tunnel: Tunnel, to target: TargetURI, through proxy: HTTPProxy, _ authenticator: inout Authenticator
+    ) -> RequestHead {
+        let route = Route.proxy(proxy)
+        var head = tunnel.request(for: composer(over: route).head(at: target, framing: .none))
+        authenticate(&head, to: .proxy(proxy.endpoint), target: head.target, over: route, &authenticator)
+        return head
+    }
+
+    /// The fields that the request would be sent with. Credentials of a challenge are not among them: a response that
+    /// depends on them is not found in the cache.
+    var fields: HeaderFields {
+        guard let url = request.url, let target = try? session.pool.target(of: url.absoluteString) else {
+            return request.ownFields
+        }
+        return composer(over: .direct, with: cookies).head(at: target, framing: .none).fields
+    }
+
+    /// The request as a protocol receives it.
+    func requestForProtocols(with body: OutgoingBody) -> URLRequest {
+        composer(over: .direct).requestForProtocols(with: body)
+    }
+
+    /// The rule by which the request becomes a head, without credentials of a challenge.
+    private func composer(over route: Route, with cookies: String? = nil) -> RequestComposer {
+        RequestComposer(
+            request: request, isForProxy: route.isProxy,
+            additionalFields: session.settings.additionalFields.fields(mayCarryCredentials: !history.hasLeftOrigin),
+            cookies: cookies, storage: transfer.storageState, mayUpgrade: mayUpgrade)
+    }
+
+    /// The request may ask for another protocol: its task's delegate can speak it, as a stream.
+    var mayUpgrade: Bool {
+        guard request.hasFields, case .response = transfer.purpose, transfer.storage == nil,
+            case .delegate = calls.task.consumer, calls.hasDataDelegate
+        else {
+            return false
+        }
+        return request.value(forHTTPHeaderField: "Upgrade") != nil
+    }
+
+    // MARK: Credentials
+
+    private func authenticate(
+        _ head: inout RequestHead, to peer: AuthenticationPeer, target: String, over route: Route,
+        _ authenticator: inout Authenticator
+    ) {
+        authenticator.addCredentials(to: &head, for: peer, target: target, in: session, users(over: route))
+    }
+
+    /// The users that the request's URL and the configuration of a proxy name.
+    func users(over route: Route) -> Authenticator.NamedUsers {
+        history.users(of: request, original: calls.task.originalRequest, route)
+    }
+
+    // MARK: Cookies
+
+    private var cookies: String? {
+        guard let storage = storageOfCookies else { return nil }
+        return storage.isSubclass ? cookiesOfSubclass : storage.cookieHeader(for: request)
+    }
+
+    /// Where the request's cookies are; `nil` when it carries none.
+    private var storageOfCookies: HTTPCookieStorage? {
+        guard session.settings.httpShouldSetCookies, request.httpShouldHandleCookies, request.mayCarrySecrets else {
+            return nil
+        }
+        return session.settings.httpCookieStorage
+    }
+
+    /// Asks a storage that could keep the network thread, one of the user's own or one that has not read its file, for the
+    /// request's cookies. False when they need not be asked for before the request is sent.
+    ///
+    /// - Parameter completion: Receives what ``takeCookies(_:)`` is to be given.
+    func asksForCookies(_ completion: @escaping @Sendable @NetworkActor (String?) -> Void) -> Bool {
+        guard let storage = storageOfCookies, let lane = storage.laneForAsking else { return false }
+        Worker.shared.run(on: lane) { [request] in
+            storage.cookieHeader(for: request)
+        } then: { cookies in
+            completion(cookies)
+        }
+        return true
+    }
+
+    /// The storage has answered.
+    mutating func takeCookies(_ cookies: String?) {
+        cookiesOfSubclass = cookies
+    }
+
+    /// Stores the cookies of the response.
+    ///
+    /// - Returns: What stores them on another thread, where that must not keep the network thread; see
+    ///   ``HTTPCookieStorage/laneForStoring(_:)``.
+    func storeCookies(of head: ResponseHead, from url: URL) -> (Worker.Lane, @Sendable () -> Void)? {
+        guard head.fields.contains(.setCookie), request.httpShouldHandleCookies, head.status != 407,
+            let storage = session.settings.httpCookieStorage
+        else { return nil }
+        calls.trace?.cookies(in: head.fields)
+        let policy = session.settings.httpCookieAcceptPolicy
+        let store: @Sendable () -> Void = { [document = request.mainDocumentURL] in
+            storage.storeCookies(in: head.fields, from: url, mainDocumentURL: document, policy: policy)
+        }
+        guard let lane = storage.laneForStoring(head.fields) else {
+            store()
+            return nil
+        }
+        return (lane, store)
+    }
+
+    // MARK: What the task shows
+
+    /// The task shows what is sent, and counts the bytes of the body.
+    func markSent(_ fields: HeaderFields, _ body: OutgoingBody) {
+        let task = calls.task
+        guard let upload else {
+            if body.length != 0 { calls.startSending(at: 0) }
+            return task.setSent(fields, bodyLength: body.length, from: 0)
+        }
+        guard let (start, total) = upload.count(with: history.uploadRequest, of: body) else {
+            return task.setSent(fields)
+        }
+        if body.length != 0 { calls.startSending(at: start) }
+        task.setSent(fields, bodyLength: total, from: start)
+    }
+}
