@@ -52,7 +52,7 @@ enum ResponseDecision {
     /// The response to a range request cannot be used: all of the resource is requested.
     case requestWhole
     /// The response is not the end of a resumable upload: another request follows, or the upload fails.
-    case continueUpload(ResumableUpload.Turn)
+    case continueUpload(ResumableUpload.Continuation)
     /// The response is the result: its body goes to the delegate or the handler.
     case deliver
     case fail(TransferFailure)
@@ -72,7 +72,7 @@ enum ResponseDecision {
         var maximumRedirects = URLSessionConfiguration.Limits().redirects
         var cache = CacheJudgement.irrelevant
         /// What the response means for a resumable upload, where it belongs to one.
-        var upload: ResumableUpload.Turn?
+        var upload: ResumableUpload.Continuation?
         var storage = StorageState.none
         /// Why any other response than a switch of protocols is a failure, where it is.
         var refusal: ((_ status: Int) -> TransferFailure)?
@@ -162,7 +162,7 @@ enum ResponseDecision {
         case .mismatched: return .sendWithoutConditions
         case .replaced(let stored, let age): return .useStored(stored, age: age, isConfirmed: false)
         }
-        if let turn = circumstances.upload, !turn.isOrdinary { return .continueUpload(turn) }
+        if let continuation = circumstances.upload, !continuation.isOrdinary { return .continueUpload(continuation) }
         return redirectOrResult(head, framing, circumstances)
     }
 

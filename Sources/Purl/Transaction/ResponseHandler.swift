@@ -46,8 +46,8 @@ struct ResponseHandler {
             transaction.requestRestOfSame()
         case .requestWhole:
             transaction.requestWhole()
-        case .continueUpload(let turn):
-            transaction.continueUpload(turn, after: response)
+        case .continueUpload(let continuation):
+            transaction.continueUpload(with: continuation, after: response)
         case .deliver:
             deliver()
         case .fail(let failure):

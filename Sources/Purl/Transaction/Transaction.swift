@@ -55,7 +55,7 @@ final class Transaction: ExchangeClient {
     private enum Successor {
         case request(URLRequest, TransactionHistory)
         case stored(CachedURLResponse, age: Int64?)
-        case upload(ResumableUpload.Turn)
+        case upload(ResumableUpload.Continuation)
     }
 
     /// What is sent on the connection, and so what its response means.
@@ -137,7 +137,7 @@ final class Transaction: ExchangeClient {
     func repeated() -> Transaction? {
         guard outgoing.bodyPreparer.canPrepareAgain else { return nil }
         return Transaction(
-            request, of: transfer, history: history.followed(from: request, to: request, authenticator))
+            request, of: transfer, history: history(before: request))
     }
 
     /// Whether a response is being received or has been, and its body may be delivered.
@@ -497,19 +497,13 @@ final class Transaction: ExchangeClient {
 
     func exchange(_ source: any ResponseSource, didSendBodyBytes count: Int) {
         transfer.deadlines.markProgress()
-        upload?.didSend(count)
+        outgoing.upload?.didSend(count)
         calls.reportSent(Int64(count))
     }
 
     func exchange(_ source: any ResponseSource, didReceiveInterim head: ResponseHead) {
         if calls.hasTaskDelegate, let url = request.url { calls.reportInterim(HTTPURLResponse(url: url, head: head)) }
-        guard let upload else { return }
-        let wasResumable = upload.isBegun
-        if let step = upload.receiveInterim(head, to: request) {
-            continueUpload(step, of: upload)
-        } else if upload.isBegun, !wasResumable {
-            transfer.recordUpload()
-        }
+        upload?.receiveInterim(head)
     }
 
     func exchange(_ source: any ResponseSource, didReceive head: ResponseHead, framing: BodyFraming) {
@@ -539,7 +533,7 @@ final class Transaction: ExchangeClient {
             CacheLoader.invalidate(head, to: request, in: session)
             if let cacheTransaction { circumstances.cache = cacheTransaction.judge(head) }
             calls.trace?.cache(circumstances.cache)
-            circumstances.upload = turnOfUpload(after: head)
+            circumstances.upload = upload?.continuation(after: head)
         }
         let decision = ResponseDecision(head, framing: response.framing, in: circumstances)
         if decision.isOfferedToCache { cacheTransaction?.collect(response) }
@@ -562,7 +556,7 @@ final class Transaction: ExchangeClient {
         calls.currentMetrics?.markEnd()
         if case .leaving(_, let next) = phase {
             cacheTransaction?.offer(content: nil, isFinal: false, calls)
-            return proceed(to: next)
+            return follow(next)
         }
         phase = .received
         transfer.receiver?.finish()
@@ -571,7 +565,7 @@ final class Transaction: ExchangeClient {
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure) {
         if case .leaving(_, let next) = phase {
             // The response has served its purpose.
-            return proceed(to: next)
+            return follow(next)
         }
         phase = .parked
         if case .closedBeforeResponse(let error, let reach) = failure,
@@ -653,14 +647,8 @@ final class Transaction: ExchangeClient {
 
     /// What a response means that is the result, though it redirects or asks for credentials.
     func decideAsResult(_ response: ReceivedResponse) -> ResponseDecision {
-        // A question about an upload has no result but the upload's.
-        guard history.isResumedUpload, let turn = turnOfUpload(after: response.head) else {
-            return ResponseDecision.result(response.head, response.framing, circumstances(of: .local))
-        }
-        if case .follow = turn.step { return .fail(.upload(.refused(status: response.head.status))) }
-        return turn.isOrdinary
-            ? ResponseDecision.result(response.head, response.framing, circumstances(of: .local))
-            : .continueUpload(turn)
+        upload?.decision(onResult: response.head)
+            ?? ResponseDecision.result(response.head, response.framing, circumstances(of: .local))
     }
 
     /// Whether a response that the delegate was asked about is still the current one.
@@ -711,60 +699,18 @@ final class Transaction: ExchangeClient {
 
     // MARK: Resumable uploads
 
-    private var upload: ResumableUpload? { outgoing.upload }
-
-    private func turnOfUpload(after head: ResponseHead) -> ResumableUpload.Turn? {
-        guard let upload, let turn = upload.turn(after: head, to: request, history.uploadRequest) else { return nil }
-        switch turn.step {
-        // A body that cannot be sent again is not sent in another form, or from an offset on, either.
-        case .create: return outgoing.bodyPreparer.canPrepareAgain ? turn : nil
-        case .ask: return upload.canSendRest(hasDelegate: calls.hasTaskDelegate) ? turn : nil
-        case .proceed, .append, .follow, .deliver, .giveUp, .fail: return turn
-        }
-    }
+    /// The upload that the request belongs to, where it may be resumed.
+    var upload: UploadResumption? { UploadResumption(by: self, of: transfer) }
 
     /// The response is not the end of the upload.
-    func continueUpload(_ turn: ResumableUpload.Turn, after response: ReceivedResponse) {
-        upload?.take(turn, after: response)
-        leave(response, for: .upload(turn))
+    func continueUpload(with continuation: ResumableUpload.Continuation, after response: ReceivedResponse) {
+        upload?.take(continuation, after: response)
+        leave(response, for: .upload(continuation))
     }
 
-    /// The failure of a request is not the end of the upload: it asks how much has arrived, or starts over. False when it
-    /// is.
-    func continuesUpload(after failure: TransferFailure) -> Bool {
-        guard let upload else { return false }
-        if let change = failure.changeOfFile { return restarts(upload, because: change) }
-        guard failure.isUnreachability, upload.canSendRest(hasDelegate: calls.hasTaskDelegate),
-            let step = upload.stepAfterCut()
-        else { return false }
-        continueUpload(step, of: upload)
-        return true
-    }
-
-    private func restarts(_ upload: ResumableUpload, because change: BodyFailure) -> Bool {
-        guard let next = upload.restart() else { return false }
-        calls.reportRestart(TransferFailure.body(change).urlError(for: request.url))
-        proceed(to: next)
-        return true
-    }
-
-    /// Ends the current request, if it has not ended, and takes a step.
-    private func continueUpload(_ step: UploadStep, of upload: ResumableUpload) {
-        if case .fail(let fault) = step { return fail(.upload(fault)) }
-        guard let next = upload.next(for: step) else { return }
-        proceed(to: next)
-    }
-
-    private func proceed(to next: ResumableUpload.Next) {
-        abandon()
-        calls.currentMetrics?.markEnd()
-        var followed = next.history ?? history.followed(from: request, to: next.request, authenticator)
-        followed = followed.uploading(next.body, next.purpose)
-        var request = next.request
-        // Credentials do not return from another origin.
-        if followed.hasLeftOrigin { Redirect.removeCredentials(from: &request) }
-        transfer.load(request, followed, after: next.delay)
-        transfer.recordUpload()
+    /// The history of a request that follows this one.
+    func history(before next: URLRequest) -> TransactionHistory {
+        history.followed(from: request, to: next, authenticator)
     }
 
     /// All of the resource is requested, after the response to a request for its rest could not be used. Without a range in
@@ -800,7 +746,7 @@ final class Transaction: ExchangeClient {
     func requestRest() {
         phase = .ended
         calls.trace?.record(other: .retry(.nextPart))
-        transfer.load(request, history.followed(from: request, to: request, authenticator))
+        transfer.load(request, history(before: request))
     }
 
     /// The stored response follows.
@@ -836,21 +782,21 @@ final class Transaction: ExchangeClient {
         } else {
             phase = .parked
             response.source.abandon()
-            proceed(to: next)
+            follow(next)
         }
     }
 
-    private func proceed(to next: Successor) {
+    private func follow(_ next: Successor) {
         switch next {
         case .request(let request, let history):
             phase = .ended
             transfer.load(request, history)
         case .stored(let stored, let age):
             deliver(stored, age: age)
-        case .upload(let turn):
+        case .upload(let continuation):
             phase = .parked
-            guard let failure = turn.failure else {
-                if let upload { continueUpload(turn.step, of: upload) }
+            guard let failure = continuation.failure else {
+                upload?.take(continuation.step)
                 return
             }
             deliver(failure, failure.head, .none, content: Data(), from: .local)

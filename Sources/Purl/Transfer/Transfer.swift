@@ -530,7 +530,8 @@ final class Transfer {
     /// - Parameter resumeHandler: Receives the resume data of a download that is being stopped.
     func fail(_ failure: TransferFailure, resumeHandler: (@Sendable (Data?) -> Void)? = nil) {
         if case .loading = phase, let transaction,
-            transaction.recovers(from: failure) || (receiver == nil && transaction.continuesUpload(after: failure))
+            transaction.recovers(from: failure)
+                || (receiver == nil && transaction.upload?.continues(after: failure) == true)
         {
             return
         }

@@ -23,7 +23,7 @@ enum UploadRequest: Sendable {
 @NetworkActor
 final class ResumableUpload {
     /// What follows a response, and the state that the upload then has.
-    struct Turn {
+    struct Continuation {
         let step: UploadStep
         fileprivate let state: UploadState
         fileprivate let resource: URL?
@@ -189,7 +189,7 @@ final class ResumableUpload {
     }
 
     /// What a final response means. Nothing changes before it is taken.
-    func turn(after head: ResponseHead, to request: URLRequest, _ purpose: UploadRequest) -> Turn? {
+    func continuation(after head: ResponseHead, to request: URLRequest, _ purpose: UploadRequest) -> Continuation? {
         guard var state else { return nil }
         let location = location(of: head, to: request)
         let wasResumable = state.isResumable
@@ -203,17 +203,18 @@ final class ResumableUpload {
         var delivered: HTTPURLResponse?
         if case .offset = purpose, case .deliver = step { delivered = failure }
         let isToContent = if case .offset = purpose { false } else { state.part.isLast }
-        return Turn(step: step, state: state, resource: resource, isToContent: isToContent, failure: delivered)
+        return Continuation(
+            step: step, state: state, resource: resource, isToContent: isToContent, failure: delivered)
     }
 
-    /// A turn takes place.
+    /// The upload continues.
     ///
-    /// - Parameter response: The response that it is the turn after.
-    func take(_ turn: Turn, after response: ReceivedResponse) {
-        state = turn.state
-        resource = turn.resource
-        switch turn.step {
-        case .ask where turn.isToContent && response.head.status >= 500:
+    /// - Parameter response: The response that it continues after.
+    func take(_ continuation: Continuation, after response: ReceivedResponse) {
+        state = continuation.state
+        resource = continuation.resource
+        switch continuation.step {
+        case .ask where continuation.isToContent && response.head.status >= 500:
             failure = response.response as? HTTPURLResponse
         case .ask: break
         case .append: failure = nil
