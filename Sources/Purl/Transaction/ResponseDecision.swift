@@ -15,6 +15,15 @@ struct ReceivedResponse {
     /// The decoder of the body, where it has a content coding. What a cache or a protocol delivers is decoded already.
     @NetworkActor var coding: CodedBody? { source.isRemote ? CodedBody(head) : nil }
 
+    /// Whether a body that is not wanted is read to its end, so that the connection can be used again.
+    var isShort: Bool {
+        switch framing {
+        case .none: true
+        case .length(let length): length <= 65_536
+        case .chunked, .untilClose: false
+        }
+    }
+
     /// The length of the content; `nil` where the framing does not carry it, or it is that of a coded body.
     func contentLength(isCoded: Bool) -> Int64? {
         guard !isCoded else { return nil }

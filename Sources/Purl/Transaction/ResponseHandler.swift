@@ -21,19 +21,20 @@ struct ResponseHandler {
 
     private var calls: DelegateCalls { transfer.calls }
     private var task: URLSessionTask { transfer.calls.task }
+    private var succession: Succession { Succession(after: response, to: transaction, calls) }
     // Not `isBackground`, which would copy all settings to be computed.
     private var isInBackground: Bool { transfer.session.settings.identifier != nil }
 
     func carryOut(_ decision: ResponseDecision) {
         switch decision {
         case .sendWithoutExpectation:
-            transaction.sendWithoutExpectation(after: response)
+            succession.sendWithoutExpectation()
         case .authenticate(let peer):
             authenticate(to: peer)
         case .useStored(let stored, let age, let isConfirmed):
-            transaction.deliver(stored, age: age, isConfirmed: isConfirmed, after: response)
+            succession.deliver(stored, age: age, isConfirmed: isConfirmed)
         case .sendWithoutConditions:
-            transaction.sendWithoutConditions(after: response)
+            succession.sendWithoutConditions()
         case .redirect(let next):
             redirect(to: next)
         case .append(let part):
@@ -47,7 +48,7 @@ struct ResponseHandler {
         case .requestWhole:
             transaction.requestWhole()
         case .continueUpload(let continuation):
-            transaction.continueUpload(with: continuation, after: response)
+            succession.continueUpload(with: continuation)
         case .deliver:
             deliver()
         case .fail(let failure):
@@ -84,7 +85,7 @@ struct ResponseHandler {
     /// Asks the delegate whether the redirect is followed; without one, and in a background session, it is.
     private func redirect(to next: URLRequest) {
         guard !isInBackground, calls.hasTaskDelegate, let http = response.response as? HTTPURLResponse else {
-            return transaction.follow(next, after: response)
+            return succession.redirect(to: next)
         }
         transfer.hold(.deciding)
         calls.askAboutRedirect(http, next) { [later] decision in
@@ -95,7 +96,7 @@ struct ResponseHandler {
     private func take(_ decision: URLRequest?) {
         resolve {
             if let decision {
-                transaction.follow(decision, after: response)
+                succession.redirect(to: decision)
             } else {
                 accept()
             }
@@ -129,7 +130,7 @@ struct ResponseHandler {
     ) {
         switch transaction.step(afterChallengeFrom: peer, offers, stored) {
         case .decline: accept()
-        case .resend(let login): transaction.authenticate(login, to: peer, after: response)
+        case .resend(let login): succession.authenticate(login, to: peer)
         case .ask(let offers): ask(offers, from: peer)
         }
     }
@@ -171,7 +172,7 @@ struct ResponseHandler {
         guard let credential, transaction.authenticationRound(with: peer).mayTry(credential),
             let login = Login(offer, from: peer, credential, .delegate, at: transaction.originForm)
         else { return accept() }
-        transaction.authenticate(login, to: peer, after: response)
+        succession.authenticate(login, to: peer)
     }
 
     // MARK: Destinations

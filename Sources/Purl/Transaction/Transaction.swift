@@ -51,13 +51,6 @@ final class Transaction: ExchangeClient {
         case ended
     }
 
-    /// What takes the place of a response that is not wanted.
-    private enum Successor {
-        case request(URLRequest, TransactionHistory)
-        case stored(CachedURLResponse, age: Int64?)
-        case upload(ResumableUpload.Continuation)
-    }
-
     /// What is sent on the connection, and so what its response means.
     private enum Message {
         case request
@@ -137,7 +130,7 @@ final class Transaction: ExchangeClient {
     func repeated() -> Transaction? {
         guard outgoing.bodyPreparer.canPrepareAgain else { return nil }
         return Transaction(
-            request, of: transfer, history: history(before: request))
+            request, of: transfer, history: history(history, before: request))
     }
 
     /// Whether a response is being received or has been, and its body may be delivered.
@@ -670,46 +663,13 @@ final class Transaction: ExchangeClient {
 
     // MARK: What follows a response
 
-    /// The same request follows, without its expectation.
-    func sendWithoutExpectation(after response: ReceivedResponse) {
-        var next = request
-        next.setValue(nil, forHTTPHeaderField: "Expect")
-        calls.trace?.record(other: .retry(.expectationFailed))
-        leave(response, for: next, history)
-    }
-
-    /// The same request follows, without the conditions of a stored response.
-    func sendWithoutConditions(after response: ReceivedResponse) {
-        leave(response, for: request, history.distrustingCache)
-    }
-
-    /// The request that the response redirects to follows.
-    func follow(_ next: URLRequest, after response: ReceivedResponse) {
-        calls.countRedirect()
-        calls.trace?.redirect(to: next)
-        leave(response, for: next, history.redirected)
-    }
-
-    /// The same request follows, with these credentials.
-    func authenticate(_ login: Login, to peer: AuthenticationPeer, after response: ReceivedResponse) {
-        authenticator.prepare(login, for: peer)
-        calls.trace?.login(to: peer)
-        leave(response, for: request, history)
-    }
-
-    // MARK: Resumable uploads
-
     /// The upload that the request belongs to, where it may be resumed.
     var upload: UploadResumption? { UploadResumption(by: self, of: transfer) }
 
-    /// The response is not the end of the upload.
-    func continueUpload(with continuation: ResumableUpload.Continuation, after response: ReceivedResponse) {
-        upload?.take(continuation, after: response)
-        leave(response, for: .upload(continuation))
-    }
-
     /// The history of a request that follows this one.
-    func history(before next: URLRequest) -> TransactionHistory {
+    ///
+    /// - Parameter history: That of this one, as far as it counts for the next.
+    func history(_ history: TransactionHistory, before next: URLRequest) -> TransactionHistory {
         history.followed(from: request, to: next, authenticator)
     }
 
@@ -746,15 +706,7 @@ final class Transaction: ExchangeClient {
     func requestRest() {
         phase = .ended
         calls.trace?.record(other: .retry(.nextPart))
-        transfer.load(request, history(before: request))
-    }
-
-    /// The stored response follows.
-    ///
-    /// - Parameter isConfirmed: The server has confirmed it, and so it is stored again.
-    func deliver(_ stored: CachedURLResponse, age: Int64?, isConfirmed: Bool, after response: ReceivedResponse) {
-        if isConfirmed { cacheTransaction?.store(stored, calls) }
-        leave(response, for: .stored(stored, age: age))
+        transfer.load(request, history(history, before: request))
     }
 
     /// Nothing follows: the rest of the response is of no use.
@@ -763,21 +715,10 @@ final class Transaction: ExchangeClient {
         response.source.abandon()
     }
 
-    /// Leaves the response for another request.
-    private func leave(_ response: ReceivedResponse, for next: URLRequest, _ history: TransactionHistory) {
-        leave(response, for: .request(next, history.followed(from: request, to: next, authenticator)))
-    }
-
     /// Leaves the response. A short body is read to its end so that the connection can be used again; a long one is not
     /// worth it.
-    private func leave(_ response: ReceivedResponse, for next: Successor) {
-        let isShort =
-            switch response.framing {
-            case .none: true
-            case .length(let length): length <= 65_536
-            case .chunked, .untilClose: false
-            }
-        if isShort {
+    func leave(_ response: ReceivedResponse, for next: Successor) {
+        if response.isShort {
             phase = .leaving(response.source, next)
         } else {
             phase = .parked
@@ -824,6 +765,11 @@ final class Transaction: ExchangeClient {
 
     /// How far authentication to a peer has come.
     func authenticationRound(with peer: AuthenticationPeer) -> AuthenticationRound { authenticator.round(with: peer) }
+
+    /// The next request carries this login.
+    func prepare(_ login: Login, for peer: AuthenticationPeer) {
+        authenticator.prepare(login, for: peer)
+    }
 
     /// The delegate wants no more of a protection space.
     func reject(_ space: URLProtectionSpace, of peer: AuthenticationPeer) {
