@@ -70,7 +70,7 @@ enum ResponseDecision {
     struct Circumstances {
         var request: URLRequest
         /// Where the response comes from.
-        var origin: Provenance
+        var provenance: Provenance
         /// The proxy that passed the request on, where there is one.
         var proxy: AuthenticationPeer?
         /// The body of the request can be sent once more.
@@ -140,7 +140,7 @@ enum ResponseDecision {
     }
 
     init(_ head: ResponseHead, framing: BodyFraming, in circumstances: Circumstances) {
-        switch circumstances.origin {
+        switch circumstances.provenance {
         case .server: self = Self.fromServer(head, framing, circumstances)
         case .cache: self = Self.redirectOrResult(head, framing, circumstances)
         case .local, .userProtocol: self = Self.result(head, framing, circumstances)

@@ -7,11 +7,14 @@ internal import PurlIO
 ///
 /// Theory of operation: ``proceed`` is the one place that decides, in order, what provides the response: a protocol of the
 /// user's, a `data:` or a `file:` URL, the cache, or a server; before the last two a cookie storage of the user's own is asked
-/// for cookies. Each of them can take its time, and then calls `proceed` again, which continues at the same stage or the next.
+/// for cookies. Each of them can take its time, and then calls `proceed` again, which continues with the same provider or the next.
 /// The one that accepts the request provides a ``ResponseSource``, whose head ``ResponseDecision`` judges once;
 /// ``ResponseHandler`` carries out the decision. Then the body goes to a ``BodyReceiver``, or another transaction follows: a
 /// redirect, a challenge and an expectation that failed make a new one from the history of this one. A retry sends the same
 /// one again.
+///
+/// What is sent is put together by ``OutgoingRequest``; ``Succession`` decides what follows a response that is not the
+/// result, ``UploadResumption`` how an upload continues, ``WebSocketOpening`` whether a WebSocket is open.
 ///
 /// ```
 /// parked ⇄ preparing ──► leasing ─► waiting ──► exchanging ──► received ─► ended
@@ -21,7 +24,7 @@ internal import PurlIO
 @NetworkActor
 final class Transaction: ExchangeClient {
     /// What may provide the response, in the order in which it is asked.
-    private enum Stage {
+    private enum Provider {
         case protocols
         /// `data:` and `file:` URLs.
         case local
@@ -68,7 +71,8 @@ final class Transaction: ExchangeClient {
     private var authenticator: Authenticator
     /// Confirms or stores a response, where there is a cache for the request.
     private(set) var cacheTransaction: CacheTransaction?
-    private var stage: Stage
+    /// The one that is asked next.
+    private var provider: Provider
     private var phase = Phase.parked
     private var route = Route.direct
     private var message = Message.request
@@ -93,9 +97,9 @@ final class Transaction: ExchangeClient {
         authenticator = history.authenticator
         switch transfer.purpose {
         // What a server has begun to take no protocol of the user's can continue.
-        case .response: stage = history.isResumedUpload ? .cookies : .protocols
-        case .webSocket: stage = .cookies
-        case .stream: stage = .network
+        case .response: provider = history.isResumedUpload ? .cookies : .protocols
+        case .webSocket: provider = .cookies
+        case .stream: provider = .network
         }
     }
 
@@ -194,27 +198,27 @@ final class Transaction: ExchangeClient {
 
     // MARK: What provides the response
 
-    /// Continues with the next stage: asks the loaders in order, then sends the request.
+    /// Continues with the next provider: asks the loaders in order, then sends the request.
     func proceed() {
         guard !transfer.isSuspended else {
             phase = .parked
             return
         }
         phase = .preparing
-        if case .protocols = stage {
+        if case .protocols = provider {
             if ProtocolLoader(classes: session.protocolClasses).loads(self) { return }
-            stage = .local
+            provider = .local
         }
-        if case .local = stage {
+        if case .local = provider {
             // A server must not choose the content of a response, or a file of this machine, by a redirect.
             if history.redirects == 0, request.url?.scheme != "http" {
                 if DataURLLoader().loads(self) { return }
                 if transfer.mayLoadFiles, FileLoader().loads(self) { return }
             }
-            stage = .cookies
+            provider = .cookies
         }
-        if case .cookies = stage {
-            stage = .cache
+        if case .cookies = provider {
+            provider = .cache
             let isAsking = outgoing.asksForCookies { [weak self] cookies in
                 guard let self, self.awaitsLoader else { return }
                 self.outgoing.takeCookies(cookies)
@@ -223,8 +227,8 @@ final class Transaction: ExchangeClient {
             if isAsking { return }
         }
         guard let target = findTarget() else { return }
-        if case .cache = stage {
-            stage = .network
+        if case .cache = provider {
+            provider = .network
             if CacheLoader(transfer: transfer, trustsStored: history.trustsCache).loads(self) { return }
         }
         guard findRoute(to: target), let body = preparedBody() else { return }
@@ -263,7 +267,7 @@ final class Transaction: ExchangeClient {
 
     /// No protocol loads the request.
     func protocolsDeclined() {
-        stage = .local
+        provider = .local
         task.setCurrentRequest(request)
         proceed()
     }
@@ -582,9 +586,9 @@ final class Transaction: ExchangeClient {
 
     // MARK: What a response means
 
-    private func circumstances(of origin: ResponseDecision.Provenance) -> ResponseDecision.Circumstances {
+    private func circumstances(of provenance: ResponseDecision.Provenance) -> ResponseDecision.Circumstances {
         ResponseDecision.Circumstances(
-            request: request, origin: origin, proxy: route.challenger, redirects: history.redirects,
+            request: request, provenance: provenance, proxy: route.challenger, redirects: history.redirects,
             maximumRedirects: maximumRedirects,
             storage: transfer.storageState, refusal: refusal)
     }

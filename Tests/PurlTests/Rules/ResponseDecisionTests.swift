@@ -16,7 +16,7 @@ struct ResponseDecisionTests {
         when change: (inout Circumstances) -> Void = { _ in }
     ) -> String {
         var circumstances = Circumstances(
-            request: URLRequest(url: URL(string: "http://a.example/x")!), origin: .server)
+            request: URLRequest(url: URL(string: "http://a.example/x")!), provenance: .server)
         change(&circumstances)
         let head = ResponseHead(status: status, fields: fields)
         return Self.words(ResponseDecision(head, framing: framing, in: circumstances))
@@ -66,8 +66,8 @@ struct ResponseDecisionTests {
         #expect(decide(407) == "deliver")
         #expect(decide(407, when: throughProxy) == "authenticate to proxy")
         #expect(decide(401) { $0.request.httpMethod = "TRACE" } == "deliver")
-        #expect(decide(401) { $0.origin = .cache } == "deliver")
-        #expect(decide(401) { $0.origin = .local } == "deliver")
+        #expect(decide(401) { $0.provenance = .cache } == "deliver")
+        #expect(decide(401) { $0.provenance = .local } == "deliver")
     }
 
     // MARK: The cache
@@ -95,8 +95,8 @@ struct ResponseDecisionTests {
     func redirects() {
         let location: HeaderFields = ["Location": "/y"]
         #expect(decide(302, location) == "redirect to GET http://a.example/y")
-        #expect(decide(302, location) { $0.origin = .cache } == "redirect to GET http://a.example/y")
-        #expect(decide(302, location) { $0.origin = .local } == "deliver")
+        #expect(decide(302, location) { $0.provenance = .cache } == "redirect to GET http://a.example/y")
+        #expect(decide(302, location) { $0.provenance = .local } == "deliver")
         #expect(decide(302) == "deliver")
         #expect(decide(302, location) { $0.redirects = 19 } == "redirect to GET http://a.example/y")
         #expect(
