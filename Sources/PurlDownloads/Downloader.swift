@@ -65,7 +65,7 @@ public final class Downloader: Sendable {
     /// The length of the whole file, if it is known.
     public var totalBytes: Int64? { download.status.item.totalBytes }
 
-    /// The error of a caller whose digest is none.
+    /// The error of a caller whose digest is malformed.
     private var malformed: URLError? {
         guard case .malformed(let text) = expected else { return nil }
         return DownloadFailure.malformedDigest(text).urlError(for: url)
@@ -113,7 +113,7 @@ public final class Downloader: Sendable {
     /// its last transfer has released the files.
     public func waitUntilIdle() async { await download.waitUntilIdle() }
 
-    /// A caller whose digest is none controls no download.
+    /// A caller whose digest is malformed controls no download.
     private func control(_ action: (Download) -> Void) {
         if malformed == nil { action(download) }
     }

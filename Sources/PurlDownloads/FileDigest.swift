@@ -64,7 +64,7 @@ enum ExpectedDigest: Sendable, Equatable {
     case unspecified
     /// 64 hexadecimal digits, in lower case.
     case sha256(String)
-    /// The caller's text is no digest: no file can have it.
+    /// The caller's text is not a digest: no file can have it.
     case malformed(String)
 
     init(_ text: String?) {

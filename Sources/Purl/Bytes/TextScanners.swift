@@ -166,7 +166,7 @@
         }
 
         /// The scalar at `index`, and its width in bytes; `nil` when it may be cut off, and at the end. For bytes that
-        /// are no scalar U+FFFD: for the longest beginning of a scalar, or for one byte (Unicode, table 3-7).
+        /// are not a scalar U+FFFD: for the longest beginning of a scalar, or for one byte (Unicode, table 3-7).
         ///
         /// - Parameter isComplete: No bytes follow these.
         fileprivate func scalar(at index: Int, isComplete: Bool) -> (UnicodeScalar, width: Int)? {

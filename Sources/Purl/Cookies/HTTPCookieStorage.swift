@@ -231,7 +231,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The cookie as far as its domain is no public suffix (RFC 6265bis §5.7 step 9): one for a public suffix is
+    /// The cookie as far as its domain is not a public suffix (RFC 6265bis §5.7 step 9): one for a public suffix is
     /// refused, except from the host of that name, which it is then for alone.
     private func limited(_ cookie: HTTPCookie, from target: CookieURL) -> HTTPCookie? {
         let domain = cookie.key.domain

@@ -37,7 +37,7 @@ open class URLProtectionSpace: NSObject, NSSecureCoding, NSCopying, @unchecked S
         writtenHost = host
         trust = nil
         values = Values(
-            // A server's path, at a socket of this machine, is no name.
+            // A server's path, at a socket of this machine, is not a name.
             host: host.hasPrefix("/") ? host : host.lowercased(), port: port, scheme: `protocol`, proxyType: nil,
             isProxy: false, realm: realm,
             method: authenticationMethod ?? NSURLAuthenticationMethodDefault)

@@ -92,7 +92,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
         }
     }
 
-    /// The media type of `Content-Type` in lower case, without parameters; what is no media type as it is.
+    /// The media type of `Content-Type` in lower case, without parameters; an invalid value unchanged.
     open override var mimeType: String? {
         guard let field = fields[.contentType] else { return nil }
         if let type = MediaType(field) { return type.essence }
@@ -181,7 +181,7 @@ private enum FieldSpelling {
         .wwwAuthenticate,
     ]
 
-    /// The standard spelling of a name; the name itself if it is no common one.
+    /// The standard spelling of a name; the name itself if it is not a common one.
     static func standard(_ name: String) -> String {
         known.firstIndex(of: FieldName(name)).map { known[$0].text } ?? name
     }

@@ -147,7 +147,7 @@ open class URLProtocol: NSObject {
     static var registered: [URLProtocol.Type] { registry.withLock { $0.reversed() } }
 
     /// Lets ``URLSession/shared`` load with this class, which it asks before all others. A class that is registered
-    /// already becomes the last one. `false` when it is no subclass of this one.
+    /// already becomes the last one. `false` when it is not a subclass of this one.
     ///
     /// - Parameter protocolClass: The class.
     @discardableResult

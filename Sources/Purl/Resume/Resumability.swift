@@ -43,7 +43,7 @@ struct ResumedPart: Sendable, Equatable {
 enum Resumability {
     /// The validator that identifies the bytes of this response beyond doubt; `nil` when the transfer cannot be resumed.
     ///
-    /// It takes a GET without a range of the user's own, a 200 or 206, no content coding, a server that has not said that
+    /// Requires a GET without a range of the user's own, a 200 or 206, no content coding, a server that has not said that
     /// it has no byte ranges, and a strong validator (RFC 9110 §8.8.1: only a strong one may join ranges). RFC 9110 §14.3
     /// lets a server leave `Accept-Ranges` out, and `If-Range` makes it safe to ask.
     static func validator(for request: URLRequest, response head: ResponseHead) -> String? {

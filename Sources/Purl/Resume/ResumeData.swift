@@ -249,7 +249,7 @@ struct ResumeTemplate: Sendable {
             tailDigest: tailDigest, state: state, boot: boot, safe: safe)
     }
 
-    /// A sink on a file may have been moved since the transfer began; one that is no file has no name of its own.
+    /// A sink on a file may have been moved since the transfer began; one that is not a file has no name of its own.
     private static func name(of sink: any BodySink) -> String {
         switch sink {
         case let partial as PartialFile: partial.name

@@ -2,7 +2,7 @@ import Foundation
 internal import PurlHTTP
 
 extension URLSessionConfiguration {
-    /// How much a session puts up with: sizes of what a server sends, redirects, silence, slowness.
+    /// What a session accepts from servers: sizes of what they send, redirects, silence, slowness.
     ///
     /// A number below the smallest one that makes sense counts as that one.
     public struct Limits: Sendable, Hashable {

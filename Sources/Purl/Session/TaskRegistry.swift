@@ -64,7 +64,7 @@ final class TaskRegistry: Sendable {
         return task
     }
 
-    /// Makes a task with the next identifier that takes another's place. It is no new task to a session that is being
+    /// Makes a task with the next identifier that takes another's place. It is not a new task to a session that is being
     /// invalidated, which waits for it or cancels it as it would have done with the old one.
     func addSuccessor<Kind: URLSessionTask>(_ make: (_ identifier: Int) -> Kind) -> Kind {
         let (task, isCancelling) = state.withLock { state in

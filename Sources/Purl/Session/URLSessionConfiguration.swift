@@ -303,7 +303,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// The classes that are asked, the first one first, whether they load a request; if none does, it is loaded from
     /// its server. Empty by default.
     ///
-    /// Classes that are no subclasses of ``URLProtocol`` are left out. Background sessions do not ask: their transfers
+    /// Classes that are not subclasses of ``URLProtocol`` are left out. Background sessions do not ask: their transfers
     /// may resume in a process without the class. ``URLSession/shared`` asks the classes that were registered with
     /// ``URLProtocol/registerClass(_:)``.
     open var protocolClasses: [AnyClass]? {
@@ -373,7 +373,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.maximumBytesSentPerSecond = newValue.map { max(1, $0) } } }
     }
 
-    /// How much the session puts up with: sizes of what a server sends, redirects, silence, slowness.
+    /// What the session accepts from servers: sizes of what they send, redirects, silence, slowness.
     open var limits: Limits {
         get { snapshot.limits }
         set { values.withLock { $0.limits = newValue } }
@@ -480,7 +480,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.resolver = newValue } }
     }
 
-    /// Sees each socket before it connects to an address; `nil`, the default, for no one.
+    /// Sees each socket before it connects to an address; `nil` by default.
     ///
     /// It may set options (`SO_BINDTODEVICE`, `SO_MARK`, `SO_KEEPALIVE`) and bind the socket to an address of this machine.
     /// It must not close, connect or replace it. It is called outside the network thread, once for each address that is
@@ -502,7 +502,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
 
     /// Records what happens to the session's tasks; `nil`, the default, records nothing and costs nothing.
     ///
-    /// One trace can be that of several sessions and tasks. See <doc:Traces>.
+    /// Several sessions and tasks can share a trace. See <doc:Traces>.
     public var trace: TransferTrace? {
         get { snapshot.trace }
         set { values.withLock { $0.trace = newValue } }

@@ -8,13 +8,13 @@ import Synchronization
 /// transfer.
 public final class OutputStreamSink: ConcurrentSink {
     private struct State {
-        /// `nil` for a stream that is no file of ours.
+        /// `nil` for a stream that is not a file of ours.
         let file: URL?
         var record: RecordFile?
         var stream: OutputStream?
         /// The same file once more: holds the lock, and does what a stream cannot.
         var handle: FileHandle?
-        /// What a stream that is no file has taken.
+        /// What a stream that is not a file has taken.
         var written: Int64 = 0
 
         var exists: Bool { file.map { FileManager.default.fileExists(atPath: $0.path) } ?? false }
@@ -22,7 +22,7 @@ public final class OutputStreamSink: ConcurrentSink {
 
     private let state: Mutex<State>
 
-    /// `nil` for a stream that is no file.
+    /// `nil` for a stream that is not a file.
     var fileURL: URL? { state.withLock { $0.file } }
 
     package var completion: SinkCompletion { .safe }
@@ -84,14 +84,14 @@ public final class OutputStreamSink: ConcurrentSink {
         }
     }
 
-    /// Nothing on a stream that is no file: where its bytes went is not known.
+    /// Nothing on a stream that is not a file: where its bytes went is not known.
     ///
     /// - Parameter range: The offsets.
     public func bytes(in range: Range<Int64>) throws -> Data {
         try state.withLock { try Self.handle(&$0)?.bytes(in: range) ?? Data() }
     }
 
-    /// Does nothing on a stream that is no file.
+    /// Does nothing on a stream that is not a file.
     public func synchronize() throws {
         try makeSynchronization()()
     }

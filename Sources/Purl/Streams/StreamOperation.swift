@@ -52,7 +52,7 @@ final class StreamOperation {
         self.deadline = deadline
     }
 
-    /// The system has so many bytes more of a write.
+    /// The system accepted this many more bytes of a write.
     func addSent(_ count: Int) {
         sent += count
     }

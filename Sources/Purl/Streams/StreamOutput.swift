@@ -16,7 +16,7 @@ final class StreamOutput {
     enum Progress {
         /// All that can be done for now has been done.
         case done
-        /// The system has so many bytes more.
+        /// The system accepted this many more bytes.
         case sent(Int)
         /// It was the turn of what closes the direction.
         case closed
@@ -125,7 +125,7 @@ final class StreamOutput {
         return bytes
     }
 
-    /// The system has so many bytes more: finishes the writes that they complete.
+    /// The system accepted this many more bytes: finishes the writes that they complete.
     func finishWrites(after count: Int) {
         var rest = count
         while rest > 0, let operation = first {

@@ -43,7 +43,7 @@ public protocol TLSSession: AnyObject {
     /// Continues the handshake as far as the bytes taken so far allow. Not called again once it has returned
     /// ``TLSHandshakeStep/done(_:)``.
     ///
-    /// A certificate that is not trusted is no error: the delegate decides, and the handshake goes to its end.
+    /// A certificate that is not trusted is not an error: the delegate decides, and the handshake goes to its end.
     func handshake() throws -> TLSHandshakeStep
 
     /// Takes bytes of the other side, all of them.

@@ -119,7 +119,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
         }
     }
 
-    /// Nothing, or nothing that makes sense, is no limit.
+    /// Nothing, or nothing that makes sense, is not a limit.
     private static func limit(_ timeout: TimeInterval) -> Duration? {
         timeout > 0 && timeout < 1_000_000_000 ? Deadlines.duration(timeout) : nil
     }

@@ -68,7 +68,7 @@ public final class TransferTrace: Sendable {
         }
     }
 
-    /// What the recorder works by.
+    /// The recording options.
     public let options: Options
     private let state: Mutex<TraceRecorder>
     private let calls = Atomic(0)

@@ -318,7 +318,7 @@ final class Transfer {
         return true
     }
 
-    /// Whether the bytes that have been received are no obstacle: they are in a download's storage.
+    /// Whether the bytes that have been received can be kept: they are in a download's storage.
     private var canRepeatResponse: Bool {
         calls.downloadTask != nil || (calls.task is URLSessionUploadTask && receiver == nil)
     }

@@ -317,7 +317,7 @@ enum TransferFailure: Error {
         case .connector(let thrown):
             return explain(thrown, .cannotConnectToHost, "The connector made no connection")
         case .unusable(let reason):
-            return (.cannotConnectToHost, "What the connector returned is no connection: \(reason).", nil)
+            return (.cannotConnectToHost, "The connector returned an unusable connection: \(reason).", nil)
         case .connect(let failures):
             let noRoute: Set<Int32> = [ENETUNREACH, ENETDOWN]
             let isOffline = !failures.isEmpty && failures.allSatisfy { noRoute.contains($0.error.code) }

@@ -268,7 +268,7 @@ struct FileDownload: Sendable {
         var urlRequest = plainRequest(url)
         // What has arrived is resumed as it is.
         if destination.parts?.length ?? 0 == 0 { context.options.codings.addFields(to: &urlRequest) }
-        // A file with another checksum than the expected one is no version to keep.
+        // A file with another checksum than the expected one is not a version to keep.
         if destination.isUpdate, !expectsChecksum, let parts = destination.parts {
             addConditions(to: &urlRequest, parts)
         }

@@ -10,7 +10,7 @@ enum FileTime {
         return HTTPDate(secondsSinceEpoch: Int64(status.st_mtim.tv_sec)).description
     }
 
-    /// Sets when the file was modified. A text that is no date of HTTP changes nothing.
+    /// Sets when the file was modified. A text that is not a date of HTTP changes nothing.
     static func set(_ text: String, of url: URL) {
         guard let date = HTTPDate(text) else { return }
         let time = timespec(tv_sec: Int(date.secondsSinceEpoch), tv_nsec: 0)

@@ -8,7 +8,7 @@ import Purl
 struct UploadRecord: Codable, Equatable {
     static let suffix = ".upload"
     private static let currentVersion = 1
-    /// A longer file is no record.
+    /// A longer file is not a record.
     private static let maximumSize = 1 << 20
 
     private var purlUpload = Self.currentVersion

@@ -20,7 +20,7 @@ struct AccessLog {
 
     /// Writes a line.
     func write(_ line: some Encodable) {
-        // A log that cannot be written is no reason to stop serving.
+        // A log that cannot be written is not a reason to stop serving.
         guard let data = try? encoder.encode(line) else { return }
         try? file.write(contentsOf: data + [UInt8(ascii: "\n")])
     }

@@ -294,7 +294,7 @@ final class Exchange {
 
     private func receive(_ head: ResponseHead) throws(ParseError) {
         observer?.exchangeDidReceive(head)
-        // A 101 is no tunnel, nor is a success a switch.
+        // A 101 is not a tunnel, nor is a success a switch.
         let isSwitch = method == .connect ? Tunnel.isOpen(after: head.status) : head.status == 101
         if mayUpgrade, isSwitch {
             stage = .switched(head)

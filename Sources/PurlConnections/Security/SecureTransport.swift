@@ -22,7 +22,7 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         case failed(SystemError)
     }
 
-    /// So much content is given to the session at once, which makes records of it.
+    /// The most content that is encrypted in one call.
     private static let portion = 65_536
     /// So many times the lower transport is read without any content, before others have their turn.
     private static let readsPerTurn = 16

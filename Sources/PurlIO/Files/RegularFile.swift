@@ -91,7 +91,7 @@ package struct RegularFile: ~Copyable, Sendable {
     }
 
     /// Reserves room on the disk for the first `length` bytes of an open file, and leaves its length as it is. A file system
-    /// that cannot reserve any is no error.
+    /// that cannot reserve any is not an error.
     package static func reserve(_ length: Int64, in descriptor: Int32) throws(SystemError) {
         while Platform.reserve(length, in: descriptor) != 0 {
             switch errno {

@@ -6,7 +6,7 @@ import Synchronization
 /// Each kind of call has a lane of its own, so that name look-ups that hang hold up no file, and code of the user's that
 /// blocks holds up only its kind. A lane runs its calls in the order in which they were handed over, several at a time; a
 /// ``WorkQueue`` runs its own one at a time. The threads start when they are needed, and end when a second has passed
-/// without work. They are no threads of Dispatch's, which all serial queues of a process share, and which blocked calls
+/// without work. They are not threads of Dispatch's, which all serial queues of a process share, and which blocked calls
 /// use up.
 package final class Worker: Sendable {
     /// The kinds of calls.

@@ -87,7 +87,7 @@ package enum DialError: Error, Sendable, Hashable, CustomStringConvertible {
     case connect([ConnectFailure])
     /// The program's connector has failed with this error.
     case connector(ThrownError)
-    /// What the program's connector has connected is no connection.
+    /// What the program's connector has connected is not a connection.
     case unusable(UnusableDescriptor)
 
     package var description: String {

@@ -31,7 +31,7 @@
     /// Whether nothing has arrived, not even the end of the stream or an error. Takes no bytes.
     var isQuiet: Bool { get }
 
-    /// Whether nothing has arrived since that turn of the loop, in which all there was has been received; see ``isQuiet``.
+    /// Whether nothing has arrived since that turn of the loop, after which the transport was drained; see ``isQuiet``.
     func isQuiet(since turn: UInt64) -> Bool
 
     /// Takes bytes to be sent.
@@ -46,11 +46,11 @@
     /// Takes the bytes of two buffers to be sent in one step, as ``send(_:)`` does; the first one may be taken alone.
     func send(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) throws(SystemError) -> Int
 
-    /// Sends at most `count` bytes, one at least, of an open file from `offset` on, without a part for this process. The
+    /// Sends at most `count` bytes, one at least, of an open file from `offset` on, without copying through this process. The
     /// move ends where the file does.
     func send(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws(SystemError) -> TransportMove
 
-    /// Moves at most `count` bytes that have arrived into a pipe, without a part for this process.
+    /// Moves at most `count` bytes that have arrived into a pipe, without copying through this process.
     func receive(_ count: Int, intoPipe descriptor: Int32) throws(SystemError) -> TransportMove
 
     /// What became of the bytes that the transport has taken; `nil` where nothing reports it.

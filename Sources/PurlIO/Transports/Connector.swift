@@ -39,7 +39,7 @@ public enum ConnectedTransport: Sendable {
     /// non-blocking, moves content between it and files without a copy, and closes it. One that is not open, no stream socket
     /// or not connected fails the transfer with `URLError.cannotConnectToHost`.
     case descriptor(Int32)
-    /// A stream that is no socket.
+    /// A stream that is not a socket.
     case transport(any Transport)
 }
 

@@ -84,7 +84,7 @@ extension ConnectionRequest {
 }
 
 extension ConnectedTransport {
-    /// What was connected, as the loop uses it. A descriptor that is no connected stream socket is closed, if it is open.
+    /// What was connected, as the loop uses it. A descriptor that is not a connected stream socket is closed, if it is open.
     @NetworkActor package func loopTransport() throws(UnusableDescriptor) -> any LoopTransport {
         switch self {
         case .descriptor(let number): try StreamSocket(checking: number)
@@ -103,7 +103,7 @@ extension ConnectedTransport {
     }
 }
 
-/// Why a descriptor is no connection.
+/// Why a descriptor is not a connection.
 package enum UnusableDescriptor: Error, Sendable, Hashable, CustomStringConvertible {
     case notOpen(Int32)
     case notASocket(Int32)

@@ -188,7 +188,7 @@ import Synchronization
         _ move: TransportMove, atMost limit: Int, _ operation: String
     ) throws(SystemError) -> TransportMove {
         guard case .moved(let count) = move else { return move }
-        // Nothing moved is no move, and would be tried again and again.
+        // Nothing moved is not a move, and would be tried again and again.
         _ = try checked(count > 0 ? count : -1, atMost: limit, operation)
         return move
     }

@@ -49,7 +49,7 @@ public struct Conversation: Sendable, Hashable {
         }
     }
 
-    /// Why a text is no conversation.
+    /// Why a text is not a conversation.
     public struct SyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The number of the line, from 1.
         public let line: Int

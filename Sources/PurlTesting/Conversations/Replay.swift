@@ -105,7 +105,7 @@ private struct ComparableRequest: Sendable {
         body = request.body
     }
 
-    /// Parses a recorded request. Bytes that are no request get a line that equals no request's.
+    /// Parses a recorded request. Bytes that are not a request get a line that equals no request's.
     init(_ bytes: Data) {
         let bytes = [UInt8](bytes)
         var parser = RequestHeadParser()

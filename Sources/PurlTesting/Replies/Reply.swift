@@ -198,7 +198,7 @@ extension Reply {
         Reply(.switching(self, after: count, to: other))
     }
 
-    /// Accepts a WebSocket handshake (RFC 6455), then runs a script. A request that is no handshake gets a `400`.
+    /// Accepts a WebSocket handshake (RFC 6455), then runs a script. A request that is not a handshake gets a `400`.
     ///
     /// Of the modifiers, those that add or replace fields hold for the response to the handshake: ``field(_:_:)`` sets a
     /// cookie with it, and a replaced `Sec-WebSocket-Accept` makes it invalid. To refuse a handshake, use another reply.
