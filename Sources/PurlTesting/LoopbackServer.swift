@@ -146,7 +146,7 @@ public final class LoopbackServer: Sendable {
     /// ```
     ///
     /// - Parameter observer: What is called; `nil` ends it.
-    public func observe(_ observer: (@Sendable (Happening) -> Void)?) {
+    public func observe(_ observer: (@Sendable (ServerEvent) -> Void)?) {
         recorder.observe(observer)
     }
 

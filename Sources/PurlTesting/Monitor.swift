@@ -3,7 +3,7 @@ import Synchronization
 #if SANITIZE_THREAD
     internal import PurlIO
 
-    typealias Mutex = TracedMutex
+    typealias Mutex = SanitizedMutex
 #endif
 
 /// A value that any thread may read and change, and that a task can wait for.

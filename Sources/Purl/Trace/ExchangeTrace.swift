@@ -40,7 +40,7 @@ final class ExchangeTrace: ExchangeObserver {
     }
 
     private func record(other kind: TransferTrace.Kind) {
-        record(OtherEvent(kind))
+        record(EagerEvent(kind))
     }
 
     // MARK: Sending

@@ -46,7 +46,7 @@ final class TaskTrace: DialWatcher, Sendable {
 
     /// Records an event that is rare.
     func record(other kind: TransferTrace.Kind) {
-        record(OtherEvent(kind))
+        record(EagerEvent(kind))
     }
 
     /// Records that a call of the delegate begins on this thread.

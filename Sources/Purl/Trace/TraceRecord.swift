@@ -92,7 +92,7 @@ extension TracedObject {
 }
 
 /// An event that is made when it is recorded.
-final class OtherEvent: TracedObject {
+final class EagerEvent: TracedObject {
     private let kind: TransferTrace.Kind
 
     init(_ kind: TransferTrace.Kind) {

@@ -105,13 +105,13 @@ public final class TransferTrace: Sendable {
     ///   - lane: Where it happened; `.server` for what a test's server has done.
     public func note(_ text: String, in lane: Lane = .caller) {
         let time = state.withLock { $0.clock }.reading
-        add(TraceEntry(time: time, lane: lane, record: .object, object: OtherEvent(.note(text))))
+        add(TraceEntry(time: time, lane: lane, record: .object, object: EagerEvent(.note(text))))
     }
 
     // MARK: For the recording places
 
     /// What an event says about calls of the delegate on its thread.
-    enum CallOfThread {
+    enum DelegateCallBoundary {
         case begins, ends
         /// The program has done something, in a call of the delegate or elsewhere.
         case mayRun
@@ -122,7 +122,7 @@ public final class TransferTrace: Sendable {
     ///
     /// - Parameter entry: Made within the lock, so that it is moved to its place and not copied. The clock, which may be the
     ///   program's, is read before.
-    func add(_ entry: @autoclosure () -> TraceEntry, call: CallOfThread = .irrelevant) {
+    func add(_ entry: @autoclosure () -> TraceEntry, call: DelegateCallBoundary = .irrelevant) {
         state.withLock { state in
             switch call {
             case .begins: state.beginCall(NativeThread.current)

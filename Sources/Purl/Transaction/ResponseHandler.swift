@@ -208,7 +208,7 @@ struct ResponseHandler {
     }
 
     /// The body is the rest of what the storage holds, or a part of it. The delegate has accepted the first part; those that
-    /// follow are details of the way.
+    /// follow are not reported to it.
     private func append(_ part: ResumedPart) {
         guard let storage = transfer.storage, let offset = storage.point?.offset else { return }
         guard !storage.hasBegun else { return receiveIntoStorage(.part(part, at: offset)) }

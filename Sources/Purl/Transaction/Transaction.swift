@@ -909,7 +909,7 @@ final class Transaction: ExchangeClient {
     /// A connection that other tasks have used: the delegate of this one may not have been asked about its server.
     private func askAbout(_ security: ConnectionSecurity, of connection: HTTPConnection) {
         phase = .preparing
-        connection.hold()
+        connection.stopWatching()
         let securing = Securing(asking: calls, about: security) { [weak self] failure in
             guard let self else { return }
             guard let failure else { return self.secured(connection) }

@@ -54,7 +54,7 @@ struct UploadResumption {
         if let step = upload.receiveInterim(head, to: outgoing.request) {
             take(step)
         } else if upload.isBegun, !wasBegun {
-            transfer.recordUpload()
+            transfer.journalUpload()
         }
     }
 
@@ -95,6 +95,6 @@ struct UploadResumption {
         // Credentials do not return from another origin.
         if history.hasLeftOrigin { Redirect.removeCredentials(from: &request) }
         transfer.load(request, history, after: next.delay)
-        transfer.recordUpload()
+        transfer.journalUpload()
     }
 }

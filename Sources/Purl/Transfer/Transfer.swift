@@ -378,7 +378,7 @@ final class Transfer {
     }
 
     /// The upload has changed: the journal of a background session and the task's observer follow.
-    func recordUpload() {
+    func journalUpload() {
         guard let upload else { return }
         uploadRecorder.record(upload.resumeData, sent: calls.task.countOfBytesSent)
     }

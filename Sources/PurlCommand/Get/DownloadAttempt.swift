@@ -46,7 +46,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     /// What the partial files held before the attempt.
     private let content: PartFiles.Content
     private let output: Output
-    private let trace: Trace
+    private let trace: VerboseLog
     private let checkConditions: @Sendable (Destination, Int64) throws(CommandFailure) -> Void
     private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     private let state: Mutex<State>
@@ -59,7 +59,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     ///   - onAccept: Called when the response is the file, before its first byte is read.
     init(
         _ request: URLRequest, of download: DownloadRequest, sources: [URL], to destination: Destination,
-        _ output: Output, reservations: PathReservations, trace: Trace,
+        _ output: Output, reservations: PathReservations, trace: VerboseLog,
         checkConditions: @escaping @Sendable (Destination, Int64) throws(CommandFailure) -> Void,
         onAccept: @escaping @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     ) {

@@ -21,7 +21,7 @@ struct FileDownload: Sendable {
     private let number: Int
     private let context: Context
     private let messages: MessagePrinter
-    private let trace: Trace
+    private let trace: VerboseLog
 
     /// - Parameter number: The position in the command's list.
     init(_ request: DownloadRequest, number: Int, _ context: Context, console: Console) {
@@ -31,7 +31,7 @@ struct FileDownload: Sendable {
         messages = MessagePrinter(
             console: console, isQuiet: context.options.verbosity == .quiet,
             subject: context.isOneOfMany ? request.url.shownText : nil)
-        trace = Trace(
+        trace = VerboseLog(
             console: context.options.verbosity == .verbose ? console : nil, name: messages.subject ?? "")
     }
 

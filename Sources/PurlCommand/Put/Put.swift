@@ -100,7 +100,7 @@ private struct FileUpload {
     private let output: Console
     private let messages: MessagePrinter
     private let display: ProgressDisplay
-    private let trace: Trace
+    private let trace: VerboseLog
     /// `nil` with `--no-resume`.
     private let recordKeeper: UploadRecordKeeper?
 
@@ -115,7 +115,7 @@ private struct FileUpload {
         self.output = output
         messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
         display = ProgressDisplay(errors)
-        trace = Trace(console: options.verbosity == .verbose ? errors : nil, name: "")
+        trace = VerboseLog(console: options.verbosity == .verbose ? errors : nil, name: "")
         recordKeeper = options.resumes ? UploadRecordKeeper(of: file, to: options, messages, trace) : nil
     }
 

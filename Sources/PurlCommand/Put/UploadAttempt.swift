@@ -48,7 +48,7 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
     private static let longestExplanation = 2000
 
     private let source: Source
-    private let trace: Trace
+    private let trace: VerboseLog
     private let onStart: @Sendable (URLSessionTask, _ offset: Int64) -> Void
     private let onRestart: @Sendable (any Error) -> Void
     private let onRecord: @Sendable (Data?) -> Void
@@ -62,7 +62,7 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
     ///     cannot be resumed any more.
     ///   - onBody: Called with the response's body.
     init(
-        _ source: Source, trace: Trace,
+        _ source: Source, trace: VerboseLog,
         onStart: @escaping @Sendable (URLSessionTask, _ offset: Int64) -> Void,
         onRestart: @escaping @Sendable (any Error) -> Void, onRecord: @escaping @Sendable (Data?) -> Void,
         onBody: @escaping @Sendable (Data) -> Void

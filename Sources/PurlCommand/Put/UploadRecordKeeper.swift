@@ -14,10 +14,10 @@ final class UploadRecordKeeper: Sendable {
     private let url: URL
     private let method: String
     private let messages: MessagePrinter
-    private let trace: Trace
+    private let trace: VerboseLog
     private let state = Mutex(State.saving)
 
-    init(of file: URL, to options: PutOptions, _ messages: MessagePrinter, _ trace: Trace) {
+    init(of file: URL, to options: PutOptions, _ messages: MessagePrinter, _ trace: VerboseLog) {
         self.file = file
         url = options.url
         method = options.method

@@ -23,7 +23,7 @@ struct MessagePrinter: Sendable {
 }
 
 /// Prints what `-v` shows: requests (`>`), responses (`<`) and delegate calls (`*`).
-struct Trace: Sendable {
+struct VerboseLog: Sendable {
     /// `nil` prints nothing.
     let console: Console?
     /// The download's name when there are several; otherwise empty.

@@ -402,7 +402,7 @@ final class Exchange {
         guard case .onItsWay = reach, connection.isReused, !method.isIdempotent, let delay = delays.first else {
             return fail(.closedBeforeResponse(error, reach))
         }
-        connection.hold()
+        connection.stopWatching()
         stage = .awaitingReach(
             EventLoop.shared.schedule(after: delay) { [weak self] in self?.endBeforeResponse(error, delays.dropFirst())
             })

@@ -82,7 +82,7 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     package var facts: ConnectionFacts { isReused ? factsOfReuse : factsOfFirstUse }
 
     /// The connection is about to carry an exchange, and is no longer watched as an idle one is: the delegate is asked first.
-    package func hold() {
+    package func stopWatching() {
         transport.interest = []
     }
 

@@ -31,7 +31,7 @@ package enum UploadEvent: CaseIterable, Sendable {
     /// The request ended without a final response.
     case cut
     /// The same, after as many requests without progress as there may be.
-    case cutOnceMore
+    case cutWithoutProgress
     /// The server has all of the content: the response is the task's, whatever its status.
     case completed
     /// The server has named its offset, or has taken the part.
@@ -95,7 +95,7 @@ extension UploadPhase {
         case .offered: (.created, .proceed)
         case .offeredForParts: (.asking, .ask)
         case .oversized: (.over, .fail)
-        case .cut, .cutOnceMore: (.over, .giveUp)
+        case .cut, .cutWithoutProgress: (.over, .giveUp)
         case .completed: (.over, .deliver)
         case .accepted: (.appending, .append)
         // What creates an upload is an ordinary request of the task's, and so is a redirect of it.
@@ -113,7 +113,7 @@ extension UploadPhase {
         case .offeredForParts: (.asking, .ask)
         case .oversized: (.over, .fail)
         case .cut: (.asking, .ask)
-        case .cutOnceMore: (.over, .giveUp)
+        case .cutWithoutProgress: (.over, .giveUp)
         case .completed: (.over, .deliver)
         case .accepted: (.appending, .append)
         case .moved, .redirected: (.creating, .follow)
@@ -129,7 +129,7 @@ extension UploadPhase {
         case .offered, .offeredForParts: nil
         case .oversized: (.over, .fail)
         case .cut: (.asking, .ask)
-        case .cutOnceMore: (.over, .giveUp)
+        case .cutWithoutProgress: (.over, .giveUp)
         // The response to the content was lost; this one is all there is.
         case .completed: (.over, .deliver)
         case .accepted: (.appending, .append)
@@ -145,7 +145,7 @@ extension UploadPhase {
         case .offered, .offeredForParts: nil
         case .oversized: (.over, .fail)
         case .cut: (.asking, .ask)
-        case .cutOnceMore: (.over, .giveUp)
+        case .cutWithoutProgress: (.over, .giveUp)
         case .completed: (.over, .deliver)
         case .accepted, .conflict: (.appending, .append)
         case .moved: (.appending, .follow)

@@ -152,7 +152,7 @@ package struct UploadState: Sendable, Hashable {
     /// Takes the end of a request without a final response.
     package mutating func receiveCut() -> UploadStep {
         attempts += 1
-        return take(isPatient ? .cut : .cutOnceMore, status: 0)
+        return take(isPatient ? .cut : .cutWithoutProgress, status: 0)
     }
 
     /// Takes a final response.
@@ -300,7 +300,7 @@ package struct UploadState: Sendable, Hashable {
         case .misplaced: misplacement(fields.offset ?? 0)
         case .forbidden: .forbidden(status: status)
         case .unplaced: .unplaced(status: status)
-        case .offered, .offeredForParts, .cut, .cutOnceMore, .completed, .accepted, .moved, .redirected, .conflict,
+        case .offered, .offeredForParts, .cut, .cutWithoutProgress, .completed, .accepted, .moved, .redirected, .conflict,
             .tooLarge, .otherVersion, .refused, .failed:
             .refused(status: status)
         }

@@ -50,7 +50,7 @@ final class Recorder: Sendable {
     let record = Monitor(LoopbackServer.Record())
 
     private let keepsRequests: Bool
-    private let observer = Mutex<(@Sendable (LoopbackServer.Happening) -> Void)?>(nil)
+    private let observer = Mutex<(@Sendable (LoopbackServer.ServerEvent) -> Void)?>(nil)
 
     /// Starts an empty record. Without `keepsRequests` only the counts are kept.
     init(keepsRequests: Bool) {
@@ -63,12 +63,12 @@ final class Recorder: Sendable {
     }
 
     /// Calls `observer` with everything that happens from now on.
-    func observe(_ observer: (@Sendable (LoopbackServer.Happening) -> Void)?) {
+    func observe(_ observer: (@Sendable (LoopbackServer.ServerEvent) -> Void)?) {
         self.observer.withLock { $0 = observer }
     }
 
-    private func report(_ happening: @autoclosure () -> LoopbackServer.Happening) {
-        if let observer = observer.withLock({ $0 }) { observer(happening()) }
+    private func report(_ event: @autoclosure () -> LoopbackServer.ServerEvent) {
+        if let observer = observer.withLock({ $0 }) { observer(event()) }
     }
 
     // MARK: Connections

@@ -9,7 +9,7 @@ package enum Medium: String, Sendable, CaseIterable {
     case tcp
     /// Transports of the program's own, within the process.
     case memory
-    /// Those, under a feigned security layer: `https`, and streams that are secure from the start.
+    /// Those, under a fake security layer: `https`, and streams that are secure from the start.
     case secure
 
     var transport: LoopbackServer.Transport {

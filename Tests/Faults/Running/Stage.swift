@@ -151,8 +151,8 @@ final class Stage: Sendable {
         case .tcp: break
         case .memory: configuration.connector = memory
         case .secure:
-            configuration.connector = FeignedConnector(base: memory)
-            configuration.tlsProvider = FeignedProvider()
+            configuration.connector = FakeConnector(base: memory)
+            configuration.tlsProvider = FakeProvider()
         }
         configuration.files = files
         return configuration

@@ -113,7 +113,8 @@ struct ConnectionScheduleTests {
             testDescription: "at the limit, a retry waits until one is free",
             limit: 2, events: [.comes("a"), .comes("b"), .comesAgain("c"), .closed], steps: ["a…", "b…", "c…"]),
         Story(
-            testDescription: "one that must not be sent twice is dialled for until the server has kept a connection open",
+            testDescription:
+                "one that must not be sent twice is dialled for until the server has kept a connection open",
             limit: 3, events: [.comes("a"), .free("1"), .comesOnce("b"), .kept, .comesOnce("c")],
             steps: ["a…", "b…", "c←1"]),
         Story(
@@ -141,7 +142,9 @@ struct ConnectionScheduleTests {
         var steps: [String] = []
         func serve() {
             while true {
-                switch schedule.next({ connection, _ in states[connection] ?? .usable }, close: { steps.append("✕\($0)") }) {
+                switch schedule.next(
+                    { connection, _ in states[connection] ?? .usable }, close: { steps.append("✕\($0)") })
+                {
                 case .use(let connection, let exchange):
                     exchange.isWaiting = false
                     steps.append("\(exchange.name)←\(connection)")

@@ -12,7 +12,7 @@ struct UploadPhaseTests {
         (.offeredForParts, (.asking, .ask), (.asking, .ask), nil, nil),
         (.oversized, (.over, .fail), (.over, .fail), (.over, .fail), (.over, .fail)),
         (.cut, (.over, .giveUp), (.asking, .ask), (.asking, .ask), (.asking, .ask)),
-        (.cutOnceMore, (.over, .giveUp), (.over, .giveUp), (.over, .giveUp), (.over, .giveUp)),
+        (.cutWithoutProgress, (.over, .giveUp), (.over, .giveUp), (.over, .giveUp), (.over, .giveUp)),
         (.completed, (.over, .deliver), (.over, .deliver), (.over, .deliver), (.over, .deliver)),
         (.accepted, (.appending, .append), (.appending, .append), (.appending, .append), (.appending, .append)),
         (.moved, (.creating, .follow), (.creating, .follow), (.asking, .follow), (.appending, .follow)),

@@ -48,7 +48,6 @@ struct ReusedConnectionTests {
         Answer(
             "HTTP/1.0 with keep-alive",
             raw("HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 5\r\n\r\nhello")),
-        Answer("a POST", .text("hello"), method: "POST"),
     ]
 
     static let closed: [Answer] = [
@@ -91,6 +90,29 @@ struct ReusedConnectionTests {
     @Test("A new connection is made after", arguments: closed)
     func new(answer: Answer) async throws {
         #expect(try await load(answer, times: 3) == [1, 2, 3])
+    }
+
+    /// The connections of requests in a row, at most two of them at a time, while the clock stands still.
+    private func connections(of methods: [String]) async throws -> [Int] {
+        let server = try LoopbackServer()
+        var request = URLRequest(url: server.route("/file", .text("hello")))
+        let session = try Sandbox().session {
+            $0.clock = ManualClock()
+            $0.httpMaximumConnectionsPerHost = 2
+        }
+        for method in methods {
+            request.httpMethod = method
+            _ = try await session.data(for: request)
+        }
+        session.finishTasksAndInvalidate()
+        return server.requests.map(\.connection)
+    }
+
+    @Test("A POST has a connection of its own until the server has kept one open for a second request")
+    func posts() async throws {
+        #expect(try await connections(of: ["GET", "GET", "POST", "POST"]) == [1, 1, 1, 1])
+        #expect(try await connections(of: ["GET", "POST", "GET", "POST"]) == [1, 2, 2, 2])
+        #expect(try await connections(of: ["POST", "POST", "POST", "POST"]) == [1, 2, 2, 2])
     }
 
     @Test("A delegate's task leaves a reusable connection after", arguments: kept)

@@ -132,7 +132,7 @@ struct ConnectorTests {
         let error = try await failure(of: server.url("/file"), connector)
         #expect(error.code == .cannotConnectToHost)
         let reason = try #require((error as NSError).localizedFailureReason)
-        #expect(reason.hasPrefix("What the connector returned is no connection: the descriptor"))
+        #expect(reason.hasPrefix("The connector returned an unusable connection: the descriptor"))
         #expect(reason.hasSuffix(bad.reason))
     }
 

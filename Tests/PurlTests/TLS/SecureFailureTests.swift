@@ -12,11 +12,11 @@ struct SecureFailureTests {
 
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let handshake: FeignedGate.Script.Handshake
+        let handshake: FakeGate.Script.Handshake
         let code: URLError.Code
         let word: String
 
-        init(_ description: String, _ handshake: FeignedGate.Script.Handshake, _ code: URLError.Code, _ word: String) {
+        init(_ description: String, _ handshake: FakeGate.Script.Handshake, _ code: URLError.Code, _ word: String) {
             (testDescription, self.handshake, self.code, self.word) = (description, handshake, code, word)
         }
     }
@@ -47,7 +47,7 @@ struct SecureFailureTests {
     @Test("A provider that makes no session is a failure")
     func refusal() async throws {
         let stage = try await SecureStage(
-            provider: FeignedProvider { $0.refusal = TLSError(.unusableSettings, reason: "no such file") })
+            provider: FakeProvider { $0.refusal = TLSError(.unusableSettings, reason: "no such file") })
         let url = stage.route("/file", .text("hello"))
         let outcome = try await LoadForm.dataAsync.load(url) { $0.tlsProvider = stage.provider }
         outcome.expectFailure(.secureConnectionFailed, at: url)
@@ -56,7 +56,7 @@ struct SecureFailureTests {
 
     @Test("A protocol that was not offered is a failure")
     func unaskedProtocol() async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.applicationProtocol = "h2" })
+        let stage = try await SecureStage(provider: FakeProvider { $0.applicationProtocol = "h2" })
         let url = stage.route("/file", .text("hello"))
         let outcome = try await LoadForm.dataAsync.load(url) { $0.tlsProvider = stage.provider }
         outcome.expectFailure(.secureConnectionFailed, at: url)
@@ -79,7 +79,7 @@ struct SecureFailureTests {
         "Each problem with a server has its code and its sentence, and the error has the certificates",
         arguments: problems)
     func problem(problem: TLSTrust.Problem, code: URLError.Code, word: String) async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.problem = { _ in problem } })
+        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in problem } })
         let url = stage.route("/file", .text("hello"))
         let outcome = try await LoadForm.dataHandler.load(url) { $0.tlsProvider = stage.provider }
         outcome.expectFailure(code, at: url)

@@ -8,8 +8,8 @@ import Testing
 struct SecureFlowTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        var gate: @Sendable (inout FeignedGate.Script) -> Void = { _ in }
-        var client: @Sendable (inout FeignedProvider.Script) -> Void = { _ in }
+        var gate: @Sendable (inout FakeGate.Script) -> Void = { _ in }
+        var client: @Sendable (inout FakeProvider.Script) -> Void = { _ in }
     }
 
     static let rows: [Row] = [
@@ -20,15 +20,15 @@ struct SecureFlowTests {
         Row(
             testDescription: "tickets between all pieces",
             gate: {
-                $0.beforeContent = FeignedRecord.encode(.ticket, [1])
-                $0.afterContent = FeignedRecord.encode(.ticket, [2])
+                $0.beforeContent = FakeRecord.encode(.ticket, [1])
+                $0.afterContent = FakeRecord.encode(.ticket, [2])
             }),
-        Row(testDescription: "changes of keys", gate: { $0.afterContent = FeignedRecord.encode(.keyRequest) }),
+        Row(testDescription: "changes of keys", gate: { $0.afterContent = FakeRecord.encode(.keyRequest) }),
     ]
 
     @Test("A body arrives whole, however it is cut into records", arguments: rows, [0, 1, 16_384, 200_000])
     func bodies(row: Row, size: Int) async throws {
-        let stage = try await SecureStage(row.gate, provider: FeignedProvider(row.client))
+        let stage = try await SecureStage(row.gate, provider: FakeProvider(row.client))
         let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
         let url = stage.route("/echo", .computed { .bytes($0.body) })
         let session = stage.session()
@@ -44,7 +44,7 @@ struct SecureFlowTests {
 
     @Test("What the session has to send by itself goes out while the owner only reads")
     func answers() async throws {
-        let stage = try await SecureStage { $0.afterContent = FeignedRecord.encode(.keyRequest) }
+        let stage = try await SecureStage { $0.afterContent = FakeRecord.encode(.keyRequest) }
         let url = stage.route("/file", .generated(size: 300_000))
         let session = stage.session()
         _ = try await session.data(from: url)
@@ -55,7 +55,7 @@ struct SecureFlowTests {
     @Test("A server that does not read stops the upload; little is held in memory", arguments: [1, 16_384])
     func sendingWaits(recordSize: Int) async throws {
         let stage = try await SecureStage(
-            { $0.readsNothing = true }, provider: FeignedProvider { $0.recordSize = recordSize })
+            { $0.readsNothing = true }, provider: FakeProvider { $0.recordSize = recordSize })
         let url = stage.route("/take", .text("never"))
         let file = stage.sandbox.file("large")
         try Data(count: 32 << 20).write(to: file)

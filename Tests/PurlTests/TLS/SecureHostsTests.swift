@@ -105,7 +105,7 @@ struct SecureHostsTests {
         arguments: [(false, nil, true), (true, nil, false), (false, .unknownRoot, false)]
             as [(Bool, TLSTrust.Problem?, Bool)])
     func session(isPlain: Bool, problem: TLSTrust.Problem?, isLearned: Bool) async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.problem = { _ in problem } })
+        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in problem } })
         stage.server.route("/file", .text("x").field("Strict-Transport-Security", "max-age=1000"))
         let session = stage.session(SessionTrustDelegate()) { $0.resolver = Names() }
         let first =

@@ -38,7 +38,7 @@ struct SecureLoadingTests {
 
     @Test("Connections are reused, also after records without content that came while they were idle")
     func reuse() async throws {
-        let ticket = FeignedRecord.encode(.ticket, [1, 2, 3])
+        let ticket = FakeRecord.encode(.ticket, [1, 2, 3])
         let stage = try await SecureStage {
             $0.afterHandshake = ticket + ticket
             $0.afterContent = ticket
@@ -54,7 +54,7 @@ struct SecureLoadingTests {
     @Test("A connection is not used again after content that no request asked for")
     func surplus() async throws {
         let stage = try await SecureStage {
-            $0.afterContent = FeignedRecord.encode(
+            $0.afterContent = FakeRecord.encode(
                 .content, Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad".utf8))
         }
         let url = stage.route("/file", .text("hello"))

@@ -10,16 +10,16 @@ import Testing
 /// A server behind a gate, and what a session needs to reach it.
 struct SecureStage {
     let server: LoopbackServer
-    let gate: FeignedGate
-    let provider: FeignedProvider
+    let gate: FakeGate
+    let provider: FakeProvider
     let sandbox: Sandbox
 
     init(
-        _ gate: (inout FeignedGate.Script) -> Void = { _ in }, provider: FeignedProvider = FeignedProvider(),
+        _ gate: (inout FakeGate.Script) -> Void = { _ in }, provider: FakeProvider = FakeProvider(),
         stream: StreamScript? = nil
     ) async throws {
         server = try await LoopbackServer.started(stream: stream)
-        self.gate = try await FeignedGate.started(before: server.port, gate)
+        self.gate = try await FakeGate.started(before: server.port, gate)
         self.provider = provider
         sandbox = try Sandbox()
     }

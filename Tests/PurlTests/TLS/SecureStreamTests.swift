@@ -62,7 +62,7 @@ struct SecureStreamTests {
 
     @Test("A stream whose server is not trusted ends, and nothing is written")
     func untrusted() async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.problem = { _ in .expired } }, stream: .echo)
+        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in .expired } }, stream: .echo)
         let witness = StreamWitness()
         let session = stage.session(witness)
         let task = task(stage, in: session)
@@ -77,7 +77,7 @@ struct SecureStreamTests {
 
     @Test("The delegate is asked about a stream's server")
     func trust() async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.problem = { _ in .expired } }, stream: .echo)
+        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in .expired } }, stream: .echo)
         let delegate = SessionTrustDelegate()
         let session = stage.session(delegate)
         let task = task(stage, in: session)

@@ -9,7 +9,7 @@ struct TrustTests {
     private func outcome(
         _ delegate: any URLSessionDelegate, problem: TLSTrust.Problem?
     ) async throws -> (code: URLError.Code?, stage: SecureStage) {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.problem = { _ in problem } })
+        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in problem } })
         let url = stage.route("/file", .text("hello"))
         let session = stage.session(delegate)
         defer { session.finishTasksAndInvalidate() }
@@ -97,7 +97,7 @@ struct TrustTests {
 
     @Test("The question is asked once for a connection, and again for a new one, also if an earlier session is resumed")
     func once() async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.isResumed = true })
+        let stage = try await SecureStage(provider: FakeProvider { $0.isResumed = true })
         let url = stage.route("/file", .text("hello"))
         let delegate = SessionTrustDelegate()
         let session = stage.session(delegate)
@@ -112,7 +112,7 @@ struct TrustTests {
 
     @Test("A task's own delegate is asked before a connection carries its request that another delegate has accepted")
     func sharing() async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.problem = { _ in .unknownRoot } })
+        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in .unknownRoot } })
         let url = stage.route("/file", .text("hello"))
         let session = stage.session()
         let lenient = TaskTrustDelegate()
@@ -133,7 +133,7 @@ struct TrustTests {
 
     @Test("What the session's delegate accepts with its method about the session goes for all tasks")
     func sessionWide() async throws {
-        let stage = try await SecureStage(provider: FeignedProvider { $0.problem = { _ in .unknownRoot } })
+        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in .unknownRoot } })
         let url = stage.route("/file", .text("hello"))
         let delegate = SessionTrustDelegate()
         let session = stage.session(delegate)
@@ -192,7 +192,7 @@ struct TrustTests {
     func order() async throws {
         let hasShaken = Watched(false)
         let stage = try await SecureStage(
-            provider: FeignedProvider {
+            provider: FakeProvider {
                 $0.problem = { _ in
                     hasShaken.change { $0 = true }
                     return nil

@@ -1,5 +1,5 @@
 #if SANITIZE_THREAD
     internal import PurlIO
 
-    typealias Mutex = TracedMutex
+    typealias Mutex = SanitizedMutex
 #endif

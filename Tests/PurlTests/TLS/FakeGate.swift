@@ -4,10 +4,10 @@ import Purl
 import PurlIO
 import PurlTesting
 
-/// The server's side of the feigned security layer, in front of a server that speaks in the open.
+/// The server's side of the fake security layer, in front of a server that speaks in the open.
 ///
 /// Each connection of a client is joined to one of its own to the server behind.
-final class FeignedGate: Sendable {
+final class FakeGate: Sendable {
     /// What a gate does otherwise than a good one.
     struct Script: Sendable {
         enum Handshake: Sendable {
@@ -55,15 +55,14 @@ final class FeignedGate: Sendable {
     private let listener: GateListener
     private let record: Watched<Record>
 
-    static func started(before server: UInt16, _ change: (inout Script) -> Void = { _ in }) async throws -> FeignedGate
-    {
+    static func started(before server: UInt16, _ change: (inout Script) -> Void = { _ in }) async throws -> FakeGate {
         var script = Script()
         change(&script)
         let record = Watched(Record())
         let listener = try await GateListener { [script] client in
             GateConnection(client, to: server, script, record).start()
         }
-        return FeignedGate(listener, record, listener.port)
+        return FakeGate(listener, record, listener.port)
     }
 
     private init(_ listener: GateListener, _ record: Watched<Record>, _ port: UInt16) {
@@ -252,9 +251,9 @@ private final class GateConnection {
     private let client: RelayEnd
     private var server: RelayEnd?
     private let port: UInt16
-    private let script: FeignedGate.Script
-    private let record: Watched<FeignedGate.Record>
-    private var reader = FeignedReader()
+    private let script: FakeGate.Script
+    private let record: Watched<FakeGate.Record>
+    private var reader = FakeReader()
     private var plain: (fromClient: Int, fromServer: Int)
     private var isSecure = false
     private var clientHasEnded = false
@@ -262,7 +261,7 @@ private final class GateConnection {
     private var serverIsGone = false
 
     init(
-        _ socket: StreamSocket, to port: UInt16, _ script: FeignedGate.Script, _ record: Watched<FeignedGate.Record>
+        _ socket: StreamSocket, to port: UInt16, _ script: FakeGate.Script, _ record: Watched<FakeGate.Record>
     ) {
         client = RelayEnd(socket)
         self.port = port
@@ -317,7 +316,7 @@ private final class GateConnection {
         }
     }
 
-    private func take(_ kind: FeignedRecord.Kind, _ bytes: [UInt8]) {
+    private func take(_ kind: FakeRecord.Kind, _ bytes: [UInt8]) {
         switch kind {
         case .clientHello: greet(String(decoding: bytes, as: UTF8.self))
         case .content:
@@ -342,7 +341,7 @@ private final class GateConnection {
             isSecure = true
             if script.readsNothing { client.isReading = false }
             client.send(
-                FeignedRecord.encode(.serverHello, Array("certificate of \(name)".utf8)) + script.afterHandshake)
+                FakeRecord.encode(.serverHello, Array("certificate of \(name)".utf8)) + script.afterHandshake)
         case .stalled: break
         case .inTheOpen: client.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
         case .closed: stop()
@@ -355,7 +354,7 @@ private final class GateConnection {
 
     private func send(_ kind: TLSError.Kind) {
         let number = TLSError.Kind.allCases.firstIndex(of: kind) ?? 0
-        client.send(FeignedRecord.encode(.alert, [UInt8(number)]))
+        client.send(FakeRecord.encode(.alert, [UInt8(number)]))
         client.end()
     }
 
@@ -363,7 +362,7 @@ private final class GateConnection {
 
     private func takeFromServer(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else {
-            if isSecure, !script.truncates { client.send(FeignedRecord.encode(.closeNotify)) }
+            if isSecure, !script.truncates { client.send(FakeRecord.encode(.closeNotify)) }
             client.end()
             serverIsGone = true
             if clientIsGone { stop() }
@@ -375,7 +374,7 @@ private final class GateConnection {
         let rest = bytes.dropFirst(open.count)
         guard !rest.isEmpty else { return }
         client.send(
-            script.beforeContent + FeignedRecord.encode(content: rest, size: script.recordSize) + script.afterContent)
+            script.beforeContent + FakeRecord.encode(content: rest, size: script.recordSize) + script.afterContent)
         if client.waiting > Self.limit { server?.isReading = false }
     }
 }

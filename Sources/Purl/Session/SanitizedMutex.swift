@@ -1,8 +1,8 @@
 #if SANITIZE_THREAD
     package import PurlIO
 
-    typealias Mutex = TracedMutex
+    typealias Mutex = SanitizedMutex
 
     /// For the targets that import `Purl` but not `PurlIO`.
-    package typealias SanitizedMutex = TracedMutex
+    package typealias SanitizedMutex = SanitizedMutex
 #endif

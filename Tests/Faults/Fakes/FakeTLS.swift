@@ -2,9 +2,9 @@ internal import Foundation
 package import Purl
 import Synchronization
 
-/// What the feigned security layer sends: records of a kind, a length and bytes that are changed in a way that anybody can
+/// What the fake security layer sends: records of a kind, a length and bytes that are changed in a way that anybody can
 /// undo. It secures nothing, and stands in for a TLS library.
-package enum FeignedRecord {
+package enum FakeRecord {
     package enum Kind: UInt8 {
         case clientHello = 1
         case serverHello
@@ -35,7 +35,7 @@ package enum FeignedRecord {
 }
 
 /// Takes records apart.
-package struct FeignedReader {
+package struct FakeReader {
     private var bytes: [UInt8] = []
     private var start = 0
 
@@ -44,13 +44,13 @@ package struct FeignedReader {
     package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
     /// The next whole record; `nil` when there is none.
-    package mutating func next() throws -> (FeignedRecord.Kind, [UInt8])? {
+    package mutating func next() throws -> (FakeRecord.Kind, [UInt8])? {
         guard start < bytes.count else {
             bytes.removeAll(keepingCapacity: true)
             start = 0
             return nil
         }
-        guard let kind = FeignedRecord.Kind(rawValue: bytes[start]) else {
+        guard let kind = FakeRecord.Kind(rawValue: bytes[start]) else {
             throw TLSError(.notTLS, reason: "a record of the kind \(bytes[start])")
         }
         guard bytes.count >= start + 3 else { return nil }
@@ -61,8 +61,8 @@ package struct FeignedReader {
     }
 }
 
-/// A provider of the feigned security layer.
-package final class FeignedProvider: TLSProvider {
+/// A provider of the fake security layer.
+package final class FakeProvider: TLSProvider {
     package struct Script: Sendable {
         /// What is wrong with the server.
         package var problem: @Sendable (TLSSessionRequest) -> TLSTrust.Problem? = { _ in nil }
@@ -96,21 +96,21 @@ package final class FeignedProvider: TLSProvider {
     package func makeSession(_ request: TLSSessionRequest) throws -> any TLSSession {
         made.withLock { $0.append(request) }
         if let refusal = script.refusal { throw refusal }
-        return FeignedSession(request, script) { self.closed.withLock { $0 += 1 } }
+        return FakeSession(request, script) { self.closed.withLock { $0 += 1 } }
     }
 }
 
 /// The client's side.
-private final class FeignedSession: TLSSession {
+private final class FakeSession: TLSSession {
     private let request: TLSSessionRequest
-    private let script: FeignedProvider.Script
+    private let script: FakeProvider.Script
     private let onFinish: () -> Void
-    private var reader = FeignedReader()
+    private var reader = FakeReader()
     private var content: ArraySlice<UInt8> = []
     private var outgoing: [UInt8] = []
     private var hasBegun = false
 
-    init(_ request: TLSSessionRequest, _ script: FeignedProvider.Script, onFinish: @escaping () -> Void) {
+    init(_ request: TLSSessionRequest, _ script: FakeProvider.Script, onFinish: @escaping () -> Void) {
         self.request = request
         self.script = script
         self.onFinish = onFinish
@@ -119,7 +119,7 @@ private final class FeignedSession: TLSSession {
     func handshake() throws -> TLSHandshakeStep {
         if !hasBegun {
             hasBegun = true
-            outgoing += FeignedRecord.encode(.clientHello, Array(request.host.utf8))
+            outgoing += FakeRecord.encode(.clientHello, Array(request.host.utf8))
         }
         guard let (kind, bytes) = try next() else { return .waiting }
         guard kind == .serverHello else { throw TLSError(.notTLS, reason: "no hello") }
@@ -149,7 +149,7 @@ private final class FeignedSession: TLSSession {
             case .content: content = bytes[...]
             case .closeNotify: return .end
             case .ticket: continue
-            case .keyRequest: outgoing += FeignedRecord.encode(.newKey)
+            case .keyRequest: outgoing += FakeRecord.encode(.newKey)
             case .clientHello, .serverHello, .alert, .newKey: throw TLSError(.malformed, reason: "\(kind)")
             }
         }
@@ -161,23 +161,23 @@ private final class FeignedSession: TLSSession {
 
     func write(_ content: UnsafeRawBufferPointer) throws -> Int {
         let count = min(content.count, script.writeLimit)
-        outgoing += FeignedRecord.encode(content: content[..<count], size: script.recordSize)
+        outgoing += FakeRecord.encode(content: content[..<count], size: script.recordSize)
         return count
     }
 
     func finishWriting() {
         onFinish()
-        outgoing += FeignedRecord.encode(.closeNotify)
+        outgoing += FakeRecord.encode(.closeNotify)
     }
 
     /// An alert becomes its error, and an error an alert.
-    private func next() throws -> (FeignedRecord.Kind, [UInt8])? {
+    private func next() throws -> (FakeRecord.Kind, [UInt8])? {
         do {
             guard let (kind, bytes) = try reader.next() else { return nil }
             if kind == .alert, let number = bytes.first { throw TLSError(Self.kinds[Int(number)], reason: "an alert") }
             return (kind, bytes)
         } catch {
-            outgoing += FeignedRecord.encode(.alert, [0])
+            outgoing += FakeRecord.encode(.alert, [0])
             throw error
         }
     }

@@ -6,7 +6,7 @@
     /// On Linux a contended `Mutex` is handed over inside the kernel (`FUTEX_LOCK_PI`), where the sanitizer sees neither
     /// the release nor the acquisition, and reports a race that is none. The atomic shows it both; it guards nothing
     /// itself.
-    package struct TracedMutex<Value: ~Copyable>: ~Copyable, Sendable {
+    package struct SanitizedMutex<Value: ~Copyable>: ~Copyable, Sendable {
         private let mutex: Synchronization.Mutex<Value>
         private let handover = Atomic<UInt8>(0)
 
@@ -25,5 +25,5 @@
         }
     }
 
-    typealias Mutex = TracedMutex
+    typealias Mutex = SanitizedMutex
 #endif

@@ -1,6 +1,6 @@
 extension LoopbackServer {
     /// What happens on a server's side of the wire.
-    public enum Happening: Sendable, Hashable, CustomStringConvertible {
+    public enum ServerEvent: Sendable, Hashable, CustomStringConvertible {
         /// A connection was accepted; they are counted from 1.
         case connection(Int)
         /// The head of a request has arrived. The number is ``ReceivedRequest/number``.

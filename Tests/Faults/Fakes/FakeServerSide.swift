@@ -3,21 +3,21 @@ internal import Purl
 internal import PurlIO
 import Synchronization
 
-/// Puts the server's side of the feigned security layer on the connections of another connector, unless they are meant to
+/// Puts the server's side of the fake security layer on the connections of another connector, unless they are meant to
 /// be in the open.
-struct FeignedConnector: Connector {
+struct FakeConnector: Connector {
     let base: any Connector
 
     func connect(_ request: ConnectionRequest) async throws -> ConnectedTransport {
         let connected = try await base.connect(request)
         guard request.scheme != "http", case .transport(let transport) = connected else { return connected }
-        return .transport(FeignedServerSide(transport))
+        return .transport(FakeServerSide(transport))
     }
 }
 
-/// The server's side of the feigned security layer, at the client's end of a connection within the process: the client
+/// The server's side of the fake security layer, at the client's end of a connection within the process: the client
 /// exchanges records with it, and the server content.
-final class FeignedServerSide: PurlIO.Transport {
+final class FakeServerSide: PurlIO.Transport {
     private enum Phase {
         case waitingForHello
         case open
@@ -28,7 +28,7 @@ final class FeignedServerSide: PurlIO.Transport {
     private struct State {
         var signal: TransportSignal?
         var phase = Phase.waitingForHello
-        var reader = FeignedReader()
+        var reader = FakeReader()
         /// Records that the client has not read.
         var records: ArraySlice<UInt8> = []
         /// Content that the server had no room for.
@@ -65,7 +65,7 @@ final class FeignedServerSide: PurlIO.Transport {
                 var content = [UInt8](repeating: 0, count: 16_384)
                 guard let count = try content.withUnsafeMutableBytes({ try server.read(into: $0) }) else { return nil }
                 if count == 0 { state.phase = .ended }
-                state.records = FeignedRecord.encode(count == 0 ? .closeNotify : .content, content[..<count])[...]
+                state.records = FakeRecord.encode(count == 0 ? .closeNotify : .content, content[..<count])[...]
             }
             let count = min(buffer.count, state.records.count)
             buffer.copyBytes(from: state.records.prefix(count))
@@ -83,7 +83,7 @@ final class FeignedServerSide: PurlIO.Transport {
                 switch kind {
                 case .clientHello:
                     state.phase = .open
-                    state.records += FeignedRecord.encode(.serverHello, Array("certificate".utf8))
+                    state.records += FakeRecord.encode(.serverHello, Array("certificate".utf8))
                 case .content: state.content += bytes
                 case .closeNotify: state.endsSoon = true
                 case .serverHello, .alert, .ticket, .keyRequest, .newKey: break
