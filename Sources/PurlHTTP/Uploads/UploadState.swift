@@ -300,7 +300,8 @@ package struct UploadState: Sendable, Hashable {
         case .misplaced: misplacement(fields.offset ?? 0)
         case .forbidden: .forbidden(status: status)
         case .unplaced: .unplaced(status: status)
-        case .offered, .offeredForParts, .cut, .cutWithoutProgress, .completed, .accepted, .moved, .redirected, .conflict,
+        case .offered, .offeredForParts, .cut, .cutWithoutProgress, .completed, .accepted, .moved, .redirected,
+            .conflict,
             .tooLarge, .otherVersion, .refused, .failed:
             .refused(status: status)
         }

@@ -33,7 +33,7 @@ struct SecureFlowTests {
         let url = stage.route("/echo", .computed { .bytes($0.body) })
         let session = stage.session()
         var request = URLRequest(url: url)
-        request.httpMethod = "POST"
+        request.httpMethod = "PUT"
         for _ in 0..<2 {
             let (body, _) = try await session.upload(for: request, from: content)
             #expect(body.isSame(as: content))
