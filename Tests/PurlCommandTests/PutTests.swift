@@ -178,6 +178,32 @@ struct PutTests {
         #expect(target.acceptedBytes == Self.content.count)
     }
 
+    @Test(
+        "the record of a first command stays, whatever responds to a question about the upload, unless that is gone",
+        arguments: [200, 301, 400, 401, 403, 405, 408, 421, 425, 429, 451, 503])
+    func oddAnswer(_ status: Int) async throws {
+        target.fault(.mishap(.cut), at: .offset(2_500_000))
+        target.fault(.reply(.status(status)), at: .offsetRetrieval, times: status == 503 ? 4 : 1)
+        let (code, lines) = try await put()
+        #expect(code == ([401, 403].contains(status) ? 22 : 1))
+        #expect(lines.last?.hasSuffix("the same command resumes the upload") == true)
+        #expect(folder.names == ["film.bin", "film.bin.upload"])
+        #expect(try await put().exitCode == 0)
+        #expect(target.uploads.map(\.content) == [Self.content])
+        #expect(target.acceptedBytes == Self.content.count)
+        #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("--retry resumes after a refusal for the time being", arguments: [UploadPhase.offsetRetrieval, .append])
+    func retryResumes(_ phase: UploadPhase) async throws {
+        target.fault(.mishap(.cut), at: .offset(2_500_000))
+        target.fault(.reply(.status(429)), at: phase)
+        #expect(try await put("--retry", "1").exitCode == 0)
+        #expect(server.requests.filter { $0.method == "PUT" }.count == 1)
+        #expect(target.uploads.map(\.content) == [Self.content])
+        #expect(target.acceptedBytes == Self.content.count)
+    }
+
     @Test("an upload that is not interrupted is one request, whatever the server would have forgotten")
     func forgetfulServer() async throws {
         target.fault(.expiry, at: .offsetRetrieval, times: 100)
@@ -396,6 +422,47 @@ struct PutTests {
         #expect(lines.last?.hasPrefix("purl: “film.bin.upload” is not a record of purl's.") == true)
         #expect(String(decoding: folder.contents("film.bin.upload"), as: UTF8.self) == "mine")
         #expect(server.requests.isEmpty)
+    }
+
+    @Test("a file under the name of a new record that is not one stays as it is")
+    func foreignNewRecord() async throws {
+        try folder.write("mine", to: "film.bin.upload.new")
+        let (code, lines) = try await put()
+        #expect(code == 1)
+        #expect(lines.last?.hasPrefix("purl: “film.bin.upload.new” is not a record of purl's.") == true)
+        #expect(folder.contents("film.bin.upload.new") == Data("mine".utf8))
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("a record that nests thousands of containers is refused")
+    func nestedRecord() async throws {
+        let depth = 20_000
+        let arrays = String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth)
+        try folder.write("<?xml version=\"1.0\"?><plist version=\"1.0\">\(arrays)</plist>", to: "film.bin.upload")
+        let (code, lines) = try await put()
+        #expect(code == 1)
+        #expect(lines.last?.hasPrefix("purl: “film.bin.upload” is not a record of purl's.") == true)
+    }
+
+    @Test("an empty record, as a power loss may leave it, does not hinder the upload")
+    func emptyRecord() async throws {
+        try folder.write("", to: "film.bin.upload")
+        try await interruptedPut()
+        #expect(try await put().lines.first == "film.bin: resuming at 2.50 MB of 6.00 MB")
+        #expect(target.uploads.map(\.content) == [Self.content])
+    }
+
+    @Test("a record of another file that has taken the name is not removed with that of the first")
+    func recordOfReplacement() throws {
+        let file = folder.file("film.bin")
+        let first = try #require(FileEntry(at: file).regularFile)
+        try folder.write("other", to: "other")
+        let second = try #require(FileEntry(at: folder.file("other")).regularFile)
+        try UploadRecord(of: second, to: url, method: "PUT", resumeData: Data()).save(for: file)
+        UploadRecord.remove(for: file, first.identity, of: url, "PUT")
+        #expect(folder.names.contains("film.bin.upload"))
+        UploadRecord.remove(for: file, second.identity, of: url, "PUT")
+        #expect(!folder.names.contains("film.bin.upload"))
     }
 
     @Test("one command at a time uploads a file")

@@ -65,7 +65,7 @@ public final class FileHandleSink: PipedSink, ConcurrentSink {
     ///   trusted, and a transfer starts over.
     public init(_ handle: FileHandle, recordAt recordURL: URL?) {
         completion = .safe
-        state = Mutex(State(record: recordURL.map(RecordFile.init), handle: handle, closing: .byCaller))
+        state = Mutex(State(record: recordURL.map { RecordFile(url: $0) }, handle: handle, closing: .byCaller))
     }
 
     /// Moves the file to `url`, and its record with it; replaces what is there. A task that is writing continues

@@ -28,10 +28,12 @@ final class RecordFile: Sendable {
     }
 
     let url: URL
+    private let files: any FileLayer
     private let state = Mutex(State())
 
-    init(url: URL) {
+    init(url: URL, through files: any FileLayer = SystemFiles()) {
         self.url = url
+        self.files = files
     }
 
     private var newer: URL { url.appendingPathExtension("new") }
@@ -93,17 +95,18 @@ final class RecordFile: Sendable {
         do {
             switch change {
             case .none: return
-            case .first: try RegularFile(url.path, .existing).synchronize()
-            case .newer: try RegularFile(newer.path, .existing).synchronize()
+            case .first: try files.open(url.path, .existing).synchronize()
+            case .newer: try files.open(newer.path, .existing).synchronize()
             }
             try state.withLock { state in
-                guard state.changes == changes else { return }
-                if case .newer = change { try RegularFile.move(newer.path, to: url.path) }
+                // Another thread may have made the same change safe, and put it in its place.
+                guard state.changes == changes, state.unsafeChange == change else { return }
+                if case .newer = change { try files.move(newer.path, to: url.path) }
                 state.unsafeChange = .none
             }
         } catch {
-            // A record that was changed or given up meanwhile need not be there.
-            guard state.withLock({ $0.changes == changes }) else { return }
+            // A record that was changed, given up or put in its place meanwhile need not be there.
+            guard state.withLock({ $0.changes == changes && $0.unsafeChange == change }) else { return }
             throw FileFailure(.write, url, error)
         }
     }

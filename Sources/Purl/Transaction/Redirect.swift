@@ -42,14 +42,15 @@ enum Redirect {
         for field in credentialFields { request.setValue(nil, forHTTPHeaderField: field) }
     }
 
-    /// The upload resource that a `Location` names; `nil` for what could not be loaded, or may not be by a redirect.
+    /// The upload resource that a `Location` names, without credentials: those of the current request count. `nil` for what
+    /// could not be loaded, or may not be by a redirect.
     /// A secure one is for secure servers to name: where a plain one does, there may be no TLS provider.
     static func uploadResource(_ location: String, from url: URL) -> URL? {
         guard let target = resolve(location, against: url), !leadsToLocalSocket(from: url, to: target),
             let origin = try? TargetURI(target).origin, !origin.isWebSocket, !origin.isStream,
             !origin.isSecure || Origin(url)?.isSecure == true
         else { return nil }
-        return target
+        return target.withoutCredentials
     }
 
     /// What is never sent to another origin.

@@ -197,7 +197,7 @@ final class ResumableUpload {
         let resource: URL? =
             switch purpose {
             // It may have moved.
-            case .offset, .rest: request.url
+            case .offset, .rest: request.url?.withoutCredentials
             case .whole, .first: state.isResumable ? (wasResumable ? self.resource : location) : nil
             }
         var delivered: HTTPURLResponse?
@@ -212,6 +212,11 @@ final class ResumableUpload {
     /// - Parameter response: The response that it continues after.
     func take(_ continuation: Continuation, after response: ReceivedResponse) {
         state = continuation.state
+        if case .fail(let fault) = continuation.step {
+            // What has responded may not be the upload resource: it stays where it was.
+            if !fault.leavesUpload { resource = nil }
+            return
+        }
         resource = continuation.resource
         switch continuation.step {
         case .ask where continuation.isToContent && response.head.status >= 500:
@@ -219,10 +224,7 @@ final class ResumableUpload {
         case .ask: break
         case .append: failure = nil
         case .create(_, let version): self.version = version ?? self.version
-        // With other credentials it can be resumed.
-        case .fail(.forbidden): break
-        case .fail: resource = nil
-        case .proceed, .follow, .deliver, .giveUp: break
+        case .proceed, .follow, .deliver, .giveUp, .fail: break
         }
     }
 
@@ -325,7 +327,9 @@ final class ResumableUpload {
     /// A request to the upload resource that `creation` has created.
     nonisolated static func request(_ method: String, at url: URL, createdBy creation: URLRequest) -> URLRequest {
         var request = creation
-        if let old = request.url { request = Redirect.request(request, movedFrom: old, to: url) }
+        if let old = request.url {
+            request = Redirect.request(request, movedFrom: old, to: url.withCredentials(of: old))
+        }
         request.httpMethod = method
         request.httpBody = nil
         request.httpBodyStream = nil
@@ -359,5 +363,27 @@ final class ResumableUpload {
             originalRequest: StoredRequest(original), creatingRequest: StoredRequest(creation.request),
             resource: resource.absoluteString, interopVersion: version, offset: offset, sent: state.sent,
             length: state.length, content: content)
+    }
+}
+
+extension URL {
+    /// The same without a user and a password.
+    var withoutCredentials: URL {
+        guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+            return self
+        }
+        parts.percentEncodedUser = nil
+        parts.percentEncodedPassword = nil
+        return parts.url ?? self
+    }
+
+    /// The same with the user and the password of another URL, where that has the same origin.
+    fileprivate func withCredentials(of other: URL) -> URL {
+        guard isSameOrigin(as: other), let given = URLComponents(url: other, resolvingAgainstBaseURL: true),
+            given.user != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        else { return self }
+        parts.percentEncodedUser = given.percentEncodedUser
+        parts.percentEncodedPassword = given.percentEncodedPassword
+        return parts.url ?? self
     }
 }

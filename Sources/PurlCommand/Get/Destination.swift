@@ -57,7 +57,7 @@ struct Destination: Equatable, Sendable {
     ///   - earlier: The partial files in that folder.
     init(for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts) throws(CommandFailure) {
         if let output = request.output {
-            let url = URL(fileURLWithPath: output, relativeTo: folder)
+            let url = URL.file(at: output, in: folder)
             switch try OutputPath(at: url, name: output) {
             case .file:
                 self.init(file: url, choice: .user, name: output)
@@ -174,7 +174,8 @@ struct Destination: Equatable, Sendable {
         var isFolder: ObjCBool = false
         let folder = file.deletingLastPathComponent()
         guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw CommandFailure("There is no folder “\(folder.relativePath)”.")
+            let given = NSString(string: name).deletingLastPathComponent
+            throw CommandFailure("There is no folder “\(given.isEmpty ? folder.path : given)”.")
         }
     }
 }

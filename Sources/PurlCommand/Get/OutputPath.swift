@@ -30,7 +30,7 @@ enum OutputPath: Equatable, Sendable {
                 self = .file(url)
                 return
             }
-            let target = url.resolvingSymlinksInPath()
+            let target = url.withoutLinks
             // The path may have changed meanwhile, or be one that only the system can follow.
             guard FileEntry(at: target).regularFile?.identity == file.identity else {
                 throw CommandFailure("“\(name)” is a symbolic link that cannot be resolved.")
@@ -84,6 +84,20 @@ enum StreamOutput: Equatable, Sendable {
     case path(URL)
     /// An open descriptor of this process.
     case descriptor(Int32)
+}
+
+extension URL {
+    /// The file at a path as it was written. What `..` means after a symbolic link only the system can tell, so it stays.
+    static func file(at path: String, in folder: URL) -> URL {
+        URL(fileURLWithPath: path.hasPrefix("/") ? path : "\(folder.path)/\(path)")
+    }
+
+    /// The same file by a path without symbolic links; the same path where the system can follow none.
+    var withoutLinks: URL {
+        guard let resolved = realpath(path, nil) else { return self }
+        defer { free(resolved) }
+        return URL(fileURLWithPath: String(cString: resolved))
+    }
 }
 
 /// What is at a path.

@@ -27,7 +27,7 @@ struct Put {
         makeConfiguration = configuration
         self.output = output
         self.errors = errors
-        file = URL(fileURLWithPath: options.file, relativeTo: folder).absoluteURL
+        file = .file(at: options.file, in: folder)
         messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
         trace = RequestedTrace(options.trace)
     }
@@ -69,7 +69,7 @@ struct Put {
 
     private func lock() throws(CommandFailure) -> FileLock {
         do throws(FileLock.Failure) {
-            return try FileLock(file.resolvingSymlinksInPath())
+            return try FileLock(file.withoutLinks)
         } catch {
             switch error {
             case .cannotOpen: throw CommandFailure("“\(options.file)” cannot be opened.")
@@ -116,7 +116,7 @@ private struct FileUpload {
         messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
         display = ProgressDisplay(errors)
         trace = VerboseLog(console: options.verbosity == .verbose ? errors : nil, name: "")
-        recordKeeper = options.resumes ? UploadRecordKeeper(of: file, to: options, messages, trace) : nil
+        recordKeeper = options.resumes ? UploadRecordKeeper(of: file, entry, to: options, messages, trace) : nil
     }
 
     private var name: String { file.lastPathComponent }
@@ -138,7 +138,7 @@ private struct FileUpload {
         while true {
             let report = await attempt(progress)
             progress.start = progress.start ?? report.start
-            progress.resumeData = report.resumeData ?? (report.leavesUploadAlone ? progress.resumeData : nil)
+            progress.resumeData = report.resumeData ?? (report.leavesUploadAlone ? report.recorded : nil)
             recordKeeper?.update(progress.resumeData)
             if isLost(report), progress.restarts < Self.maximumRestarts {
                 progress.restarts += 1
@@ -166,7 +166,9 @@ private struct FileUpload {
     /// The resume data of an earlier command; `nil` when this one starts at the beginning. Throws for a record of another
     /// upload, which stays.
     private func recordedData() throws(CommandFailure) -> Data? {
-        guard options.resumes, let record = try UploadRecord(for: file) else { return nil }
+        guard options.resumes else { return nil }
+        try UploadRecord.checkNewRecord(for: file)
+        guard let record = try UploadRecord(for: file) else { return nil }
         guard record.isOf(options.url, options.method) else {
             throw CommandFailure(
                 "“\(UploadRecord.place(for: file).lastPathComponent)” is the record of an unfinished upload to"
@@ -257,8 +259,10 @@ private struct FileUpload {
 
     private func finish(_ response: HTTPURLResponse, _ sent: Int64, _ progress: Progress, elapsed: Duration) {
         // What an earlier command has begun there is out of date, unless another one continues it now.
-        if !options.resumes, let lock = try? FileLock(file.resolvingSymlinksInPath()) {
-            withExtendedLifetime(lock) { UploadRecord.remove(for: file, of: options.url, options.method) }
+        if !options.resumes, let lock = try? FileLock(file.withoutLinks) {
+            withExtendedLifetime(lock) {
+                UploadRecord.remove(for: file, entry.identity, of: options.url, options.method)
+            }
         }
         let result = UploadText.result(length: length, sent: sent, from: progress.start, in: elapsed)
         messages.info("\(name): \(result); the server answered \(Self.describe(response.statusCode))")
@@ -276,7 +280,7 @@ private struct FileUpload {
         for line in String(decoding: report.explanation, as: UTF8.self).split(whereSeparator: \.isNewline) {
             messages.info(String(line))
         }
-        if progress.resumeData != nil, options.resumes {
+        if progress.resumeData != nil, recordKeeper?.keepsRecord == true {
             let sent = report.sent > 0 ? "\(ByteText.progress(report.sent, of: length)) sent; " : ""
             messages.info("\(name): \(sent)the same command resumes the upload")
         } else if report.sent > 0, code != .httpError {

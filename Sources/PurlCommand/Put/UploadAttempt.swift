@@ -22,16 +22,27 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
         /// How many bytes have been sent, those of earlier attempts included.
         var sent: Int64 = 0
         var resumeData: Data?
+        /// What it took to resume the upload when that last changed; at first, what the attempt began with.
+        var recorded: Data?
+        /// Whether the last request appended to the upload.
+        var hasAppended = false
         /// Whether the server has offered to resume the upload, in this attempt or an earlier one.
         var wasOffered = false
 
         /// Whether a failed attempt leaves the server with what it had: it was not reached, is busy, or asks for other
         /// credentials.
         var leavesUploadAlone: Bool {
-            if isDenied { return true }
-            guard error != nil else { return false }
-            guard let status = response?.statusCode else { return true }
-            return status >= 500 || status == 408 || status == 429
+            guard let response else { return error != nil }
+            switch response.statusCode {
+            case 401, 403, 407, 408, 421, 425, 429: return true
+            // As a response without an error it may be to all of the content.
+            case 500...: return error != nil || (hasAppended && !isComplete(response))
+            default: return false
+            }
+        }
+
+        private func isComplete(_ response: HTTPURLResponse) -> Bool {
+            response.value(forHTTPHeaderField: "Upload-Complete")?.hasPrefix("?1") == true
         }
 
         /// Whether the server, or a proxy, has refused the command's credentials.
@@ -74,7 +85,10 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
         self.onRecord = onRecord
         self.onBody = onBody
         var report = Report()
-        if case .resumeData = source { report.wasOffered = true }
+        if case .resumeData(let data) = source {
+            report.wasOffered = true
+            report.recorded = data
+        }
         state = Mutex(State(report: report))
     }
 
@@ -86,7 +100,10 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
             case .resumeData(let data): session.uploadTask(withResumeData: data)
             }
         task.delegate = self
-        task.observeResumeData(onRecord)
+        task.observeResumeData { [self] data in
+            state.withLock { $0.report.recorded = data }
+            onRecord(data)
+        }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { $0.completion = continuation }
@@ -170,6 +187,7 @@ final class UploadAttempt: NSObject, URLSessionDataDelegate {
         let (completion, report) = state.withLock { state in
             state.report.error = error
             state.report.sent = task.countOfBytesSent
+            state.report.hasAppended = task.currentRequest?.httpMethod == "PATCH"
             state.report.resumeData = state.report.resumeData ?? (error as? URLError)?.uploadTaskResumeData
             defer { state.completion = nil }
             return (state.completion, state.report)

@@ -10,6 +10,8 @@ struct UploadRecord: Codable, Equatable {
     private static let currentVersion = 1
     /// A longer file is not a record.
     private static let maximumSize = 1 << 20
+    /// What is written here nests three containers.
+    private static let maximumContainers = 8
 
     private var purlUpload = Self.currentVersion
     /// The URL of the command line, without a user and a password: those of the current command count.
@@ -39,18 +41,32 @@ struct UploadRecord: Codable, Equatable {
 
     /// Reads the record of a file; `nil` when there is none. Throws when something else has its name.
     init?(for file: URL) throws(CommandFailure) {
-        let place = Self.place(for: file)
-        switch FileEntry(at: place) {
-        case .missing: return nil
-        case .regular(let entry) where entry.isOwn && !entry.hasOtherNames && entry.length <= Self.maximumSize: break
-        case .regular, .folder, .link, .device, .pipe, .socket: throw Self.refusal(place)
-        }
-        guard let data = try? Data(contentsOf: place),
-            let found = try? PropertyListDecoder().decode(UploadRecord.self, from: data),
-            found.purlUpload == Self.currentVersion
-        else { throw Self.refusal(place) }
+        guard let found = try Self.read(Self.place(for: file)) else { return nil }
         self = found
     }
+
+    /// Throws when something that is not a record has the name under which a new one is written.
+    static func checkNewRecord(for file: URL) throws(CommandFailure) {
+        _ = try read(newPlace(for: file))
+    }
+
+    private static func read(_ place: URL) throws(CommandFailure) -> UploadRecord? {
+        switch FileEntry(at: place) {
+        case .missing: return nil
+        case .regular(let entry) where entry.isOwn && !entry.hasOtherNames && entry.length <= maximumSize:
+            // A power loss may leave it so.
+            if entry.length == 0 { return nil }
+        case .regular, .folder, .link, .device, .pipe, .socket: throw refusal(place)
+        }
+        guard let data = try? Data(contentsOf: place),
+            let list = UntrustedPropertyList(data, maximumContainers: maximumContainers),
+            let found = list.decode(UploadRecord.self), found.purlUpload == currentVersion
+        else { throw refusal(place) }
+        return found
+    }
+
+    /// Where a new record of a file is written.
+    private static func newPlace(for file: URL) -> URL { place(for: file).appendingPathExtension("new") }
 
     /// Whether it is about the same request.
     func isOf(_ url: URL, _ method: String) -> Bool { self.url == Self.recorded(url) && self.method == method }
@@ -80,7 +96,8 @@ struct UploadRecord: Codable, Equatable {
     /// fields may hold credentials.
     func save(for file: URL) throws(CommandFailure) {
         let place = Self.place(for: file)
-        let new = place.appendingPathExtension("new")
+        let new = Self.newPlace(for: file)
+        try Self.checkNewRecord(for: file)
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         do {
@@ -90,17 +107,22 @@ struct UploadRecord: Codable, Equatable {
             guard descriptor >= 0 else { throw Self.currentError }
             let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             try output.write(contentsOf: data)
+            // A power loss leaves the old one or this one.
+            try output.synchronize()
             guard rename(new.path, place.path) == 0 else { throw Self.currentError }
         } catch {
             unlink(new.path)
             throw CommandFailure(
-                "“\(place.lastPathComponent)” cannot be saved: \((error as NSError).localizedDescription)")
+                "“\(place.lastPathComponent)” cannot be saved: \((error as NSError).reason).")
         }
     }
 
-    /// Removes the record of a file, if there is one of an upload to this URL. What belongs to another one stays.
-    static func remove(for file: URL, of url: URL, _ method: String) {
-        guard let record = try? UploadRecord(for: file), record.isOf(url, method) else { return }
+    /// Removes the record of a file, if there is one of an upload of it to this URL. What belongs to another one stays, also
+    /// where that has taken the file's name.
+    static func remove(for file: URL, _ identity: FileEntry.Identity, of url: URL, _ method: String) {
+        guard let record = try? UploadRecord(for: file), record.isOf(url, method), record.identity == identity else {
+            return
+        }
         unlink(place(for: file).path)
     }
 

@@ -58,7 +58,7 @@ struct UnfinishedUpload {
     }
 
     private static func lock(_ file: URL) -> Result<FileLock, FileLock.Failure> {
-        Result { () throws(FileLock.Failure) in try FileLock(file.resolvingSymlinksInPath()) }
+        Result { () throws(FileLock.Failure) in try FileLock(file.withoutLinks) }
     }
 }
 

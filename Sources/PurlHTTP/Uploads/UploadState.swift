@@ -31,6 +31,16 @@ package enum UploadFault: Error, Sendable, Hashable {
     case forbidden(status: Int)
     /// The server has not named what it takes to continue.
     case unplaced(status: Int)
+
+    /// Whether the server may have what it had nonetheless: it is busy, wants other credentials, or something on the way has
+    /// responded in its place. Only what says that the upload is gone, or fits no upload of this content, ends it.
+    package var leavesUpload: Bool {
+        switch self {
+        case .forbidden, .unplaced: true
+        case .refused(let status): ![404, 409, 410, 413].contains(status)
+        case .oversized, .beyondEnd, .neverSent: false
+        }
+    }
 }
 
 /// What to do next for an upload; see ``UploadAction``.
