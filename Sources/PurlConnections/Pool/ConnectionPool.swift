@@ -1,4 +1,4 @@
-package import PurlHTTP
+internal import PurlHTTP
 package import PurlIO
 
 /// The next hop of a request: its server, or a proxy.
