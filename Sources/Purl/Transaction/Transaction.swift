@@ -361,7 +361,7 @@ final class Transaction: ExchangeClient {
         transfer.deadlines.stopRedialling()
         transfer.deadlines.watchProgress(of: request)
         let hop = route.nextHop(to: target)
-        let demand = attempt.demand(for: request.method)
+        let demand = attempt.demand(for: request.method, isRecoverable: history.isResumedUpload)
         if let connection = session.pool.takeIdle(to: hop, for: demand) {
             return begin(body, on: connection, target)
         }

@@ -14,9 +14,11 @@ struct UnansweredRequest {
         case repeated
 
         /// Which connection will do for it.
-        func demand(for method: RequestMethod) -> ConnectionDemand {
+        ///
+        /// - Parameter isRecoverable: The server can be asked how much has arrived, as of an upload that resumes.
+        func demand(for method: RequestMethod, isRecoverable: Bool) -> ConnectionDemand {
             switch self {
-            case .first: method.isIdempotent ? .any : .lasting
+            case .first: method.isIdempotent || isRecoverable ? .any : .lasting
             case .repeated: .new
             }
         }
