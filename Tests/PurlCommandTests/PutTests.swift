@@ -332,7 +332,7 @@ struct PutTests {
 
     /// What happens to the request that cancels an upload.
     enum Cancellation: CaseIterable, Sendable {
-        case done, expired, refused, redirected, unreachable
+        case done, expired, refused, redirected, endless, unreachable
     }
 
     @Test("purl clean has the server delete its part, and says whether it did", arguments: Cancellation.allCases)
@@ -352,6 +352,9 @@ struct PutTests {
         case .redirected:
             target.fault(.reply(.status(303).field("Location", "/elsewhere")), at: .cancellation)
             answer = "the server may keep its part: it answered 303 (see other)"
+        case .endless:
+            target.fault(.reply(.text("deleted").stalled(afterBytes: 1)), at: .cancellation)
+            answer = "the server has deleted its part"
         case .unreachable:
             server.stop()
             answer = "the server could not be asked to delete its part: "

@@ -133,6 +133,24 @@ struct UpdateTests {
         #expect(folder.contents("film.bin") == Data("mine".utf8))
     }
 
+    @Test("Nor does one during which another program changes the file: what has arrived stays beside it")
+    func changedWhileArriving() async throws {
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
+        #expect(try await get("-N").exitCode == 0)
+        let newer = GeneratedContent(size: 400_000, seed: 32)
+        let gate = Gate()
+        server.route("/film.bin", .generated(newer).entityTag("\"v2\"").stalled(afterBytes: 100_000, until: gate))
+        async let update = get("-N")
+        await gate.reached()
+        try folder.write("mine", to: "film.bin")
+        gate.open()
+        let (code, lines) = try await update
+        #expect(code == 1)
+        #expect(lines.last?.hasPrefix("purl: “film.bin” was created or changed meanwhile.") == true)
+        #expect(folder.contents("film.bin") == Data("mine".utf8))
+        #expect(try newer.matches(fileAt: folder.file("film.bin.part")))
+    }
+
     @Test("A newer version for which the disk has no room, or with a wrong checksum, leaves the file and its record")
     func failedUpdate() async throws {
         server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))

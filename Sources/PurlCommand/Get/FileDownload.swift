@@ -311,7 +311,7 @@ struct FileDownload: Sendable {
     ) throws(CommandFailure) -> DownloadOutcome {
         let destination = report.destination
         if let parts = destination.parts {
-            try parts.finish(replacing: destination.mayReplace, keepsRecord: keepsRecord)
+            try parts.finish(replacing: mayReplace(destination, parts), keepsRecord: keepsRecord)
             if context.options.updates, let date = report.response?.value(forHTTPHeaderField: "Last-Modified") {
                 FileTime.set(date, of: parts.file)
             }
@@ -323,6 +323,12 @@ struct FileDownload: Sendable {
         }
         messages.info("\(destination.name): complete\(checked), \(BatchText.amount(whole, new: new, in: elapsed))")
         return .complete(bytes: whole, new: new)
+    }
+
+    /// A file that `-N` found by itself may have been changed while its newer version arrived.
+    private func mayReplace(_ destination: Destination, _ parts: PartFiles) -> Bool {
+        guard destination.isUpdate, destination.choice != .user else { return destination.mayReplace }
+        return parts.recordOfFinishedFile(for: sources(for: destination)) != nil
     }
 
     private func concludeUpToDate(_ destination: Destination) -> DownloadOutcome {

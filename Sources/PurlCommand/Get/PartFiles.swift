@@ -211,7 +211,7 @@ struct PartFiles: Equatable {
         case .regular where replacing || isNothingLost: break
         case .regular, .folder, .link, .device, .pipe, .socket:
             throw CommandFailure(
-                "“\(file.lastPathComponent)” was created meanwhile. The complete download is in “\(bytes.lastPathComponent)”."
+                "“\(file.lastPathComponent)” was created or changed meanwhile. The complete download is in “\(bytes.lastPathComponent)”."
             )
         }
         try Self.check(rename(bytes.path, file.path), "“\(file.lastPathComponent)” cannot be saved")

@@ -85,7 +85,9 @@ final class UploadCancellation: NSObject, URLSessionTaskDelegate {
             return "the server was not asked to delete its part, since the record does not tell how"
         }
         do {
-            let (_, response) = try await session.data(for: request, delegate: self)
+            // The status is enough: what follows may have no end.
+            let (bytes, response) = try await session.bytes(for: request, delegate: self)
+            bytes.task.cancel()
             return Self.clause((response as? HTTPURLResponse)?.statusCode ?? 0)
         } catch {
             return "the server could not be asked to delete its part: \(error.failureSentence)"
