@@ -4,7 +4,7 @@ internal import PurlIO
 package enum ConnectionDemand: Sendable {
     case any
     /// The request must not be sent twice, so that a connection which its server is just about to close will not do: a new
-    /// one is dialled until the server has shown that it keeps connections open, as long as the limit allows.
+    /// one is dialled until the server has shown that it keeps connections open.
     case lasting
     /// No connection will do that was used before.
     case new
@@ -102,13 +102,15 @@ struct ConnectionSchedule<Waiter: ConnectionWaiter, Connection> {
                 continue
             }
             let isFull = open >= currentLimit
-            if mayUseIdle(for: waiter.demand) || (isFull && waiter.demand != .new),
+            // The only idle one has to do, so that a server that has few connections can show that it keeps them.
+            let isAllThereIs = isFull && waiter.demand == .lasting && idle.count == 1
+            if mayUseIdle(for: waiter.demand) || isAllThereIs,
                 let connection = popIdle({ state($0, waiter.demand) }, close: close)
             {
                 waiting.removeFirst()
                 return .use(connection, waiter)
             }
-            if isFull, waiter.demand == .new, let connection = popIdle({ state($0, .new) }, close: close) {
+            if isFull, waiter.demand != .any, let connection = popIdle({ state($0, .new) }, close: close) {
                 close(connection)
                 open -= 1
             }

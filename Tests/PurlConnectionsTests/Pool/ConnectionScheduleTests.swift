@@ -122,8 +122,12 @@ struct ConnectionScheduleTests {
             limit: 3, events: [.comes("a"), .kept, .free("1"), .lost, .comesAgain("b"), .comesOnce("c"), .comes("d")],
             steps: ["a…", "b…", "c…", "d←1"]),
         Story(
-            testDescription: "at the limit it has to do with one that is idle",
+            testDescription: "at the limit it has to do with the only idle one",
             events: [.comes("a"), .comesOnce("b"), .free("1")], steps: ["a…", "b←1"]),
+        Story(
+            testDescription: "of several idle ones one is closed in favour of it",
+            limit: 2, events: [.comes("a"), .comes("b"), .free("1"), .free("2"), .comesOnce("c")],
+            steps: ["a…", "b…", "✕2", "c…"]),
         Story(
             testDescription: "where descriptors run out, the open ones have to do",
             limit: 3, events: [.comes("a"), .comes("b"), .shortage("b"), .comes("c"), .free("1"), .free("1")],

@@ -30,7 +30,10 @@ final class HastyServer: Sendable {
         Thread.detachNewThread { [weak self, listener] in
             while true {
                 let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else {
+                    close(listener)
+                    return
+                }
                 self?.serve(connection)
                 close(connection)
             }
@@ -38,8 +41,8 @@ final class HastyServer: Sendable {
     }
 
     deinit {
+        // The thread closes it: until then no other socket has its number.
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
     }
 
     /// The bodies of the requests, in the order in which they came.

@@ -112,7 +112,7 @@ struct ReusedConnectionTests {
     func posts() async throws {
         #expect(try await connections(of: ["GET", "GET", "POST", "POST"]) == [1, 1, 1, 1])
         #expect(try await connections(of: ["GET", "POST", "GET", "POST"]) == [1, 2, 2, 2])
-        #expect(try await connections(of: ["POST", "POST", "POST", "POST"]) == [1, 2, 2, 2])
+        #expect(try await connections(of: ["POST", "POST", "POST", "POST"]) == [1, 2, 3, 4])
     }
 
     @Test("A delegate's task leaves a reusable connection after", arguments: kept)
