@@ -1,5 +1,5 @@
 #if SANITIZE_THREAD
     import Purl
 
-    typealias Mutex = SanitizedMutex
+    typealias Mutex = SessionMutex
 #endif

@@ -4,5 +4,5 @@
     typealias Mutex = SanitizedMutex
 
     /// For the targets that import `Purl` but not `PurlIO`.
-    package typealias SanitizedMutex = SanitizedMutex
+    package typealias SessionMutex = SanitizedMutex
 #endif
