@@ -274,11 +274,12 @@ struct DownloadStatus: Sendable {
     ///   - digest: SHA-256 of the whole, from the server.
     ///   - isStartingOver: The version may be another one than before.
     mutating func beginVersion(total: Int64?, received: Int64, digest: String?, isStartingOver: Bool) -> [Event] {
-        let isNews = total != nil && total != item.totalBytes
+        let known = item.totalBytes
         item.totalBytes = total
         item.serverSHA256 = digest ?? (isStartingOver ? nil : item.serverSHA256)
         self.received = received
-        return (isNews ? total.map { [.totalSize($0)] } ?? [] : []) + [progress]
+        guard let total = item.totalBytes, total != known else { return [progress] }
+        return [.totalSize(total), progress]
     }
 
     mutating func setReceived(_ count: Int64) -> [Event] {

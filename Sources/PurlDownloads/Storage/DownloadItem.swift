@@ -20,7 +20,7 @@ struct DownloadItem: Sendable, Equatable {
     static let maximumDigests = 32
     /// An item is one dictionary with an array; this bounds what the parser accepts.
     private static let maximumContainers = 4
-    /// Greater lengths are not kept: no file has them.
+    /// Greater lengths, which a server may send, are not kept: no file has them.
     private static let maximumLength = Int64.max / 2
     /// Order numbers are milliseconds since 1970, or slightly larger.
     private static let maximumOrder: Int64 = 1 << 53
@@ -32,7 +32,9 @@ struct DownloadItem: Sendable, Equatable {
     /// The server's `Repr-Digest` of the version that is being downloaded.
     var serverSHA256: String?
     /// The length of the version that is being downloaded. A record with another length is damaged.
-    var totalBytes: Int64?
+    var totalBytes: Int64? {
+        didSet { if let total = totalBytes, total > Self.maximumLength { totalBytes = nil } }
+    }
     var intent: Intent
     /// The place in the list.
     var order: Int64
@@ -68,7 +70,7 @@ struct DownloadItem: Sendable, Equatable {
         return try encoder.encode(
             Stored(
                 version: Self.currentVersion, url: url.absoluteString, currentURL: currentURL.absoluteString,
-                sha256: storedDigests, serverSHA256: serverSHA256, totalBytes: keptTotal, state: intent.rawValue,
+                sha256: storedDigests, serverSHA256: serverSHA256, totalBytes: totalBytes, state: intent.rawValue,
                 order: order, checksum: checksum))
     }
 
@@ -89,12 +91,9 @@ struct DownloadItem: Sendable, Equatable {
             DownloadPaths.fileName(of: url) + "." + DownloadPaths.itemType == fileName,
             sha256.count <= Self.maximumDigests,
             (sha256 + [serverSHA256].compactMap(\.self)).allSatisfy(FileDigest.isHexadecimal),
-            totalBytes.map({ $0 >= 0 }) ?? true, totalBytes == keptTotal
+            stored.totalBytes.map({ (0...Self.maximumLength).contains($0) }) ?? true
         else { return nil }
     }
-
-    /// The length as it is stored: a server may send one with which the item could not be read again.
-    private var keptTotal: Int64? { totalBytes.flatMap { $0 <= Self.maximumLength ? $0 : nil } }
 
     private var storedDigests: [String] { sha256.suffix(Self.maximumDigests) }
 
@@ -103,7 +102,7 @@ struct DownloadItem: Sendable, Equatable {
         let entries: [String?] = [
             String(Self.currentVersion), url.absoluteString, currentURL.absoluteString,
             storedDigests.joined(separator: " "), serverSHA256,
-            keptTotal.map { String($0) }, intent.rawValue, String(order),
+            totalBytes.map { String($0) }, intent.rawValue, String(order),
         ]
         var digest = SHA256()
         for entry in entries {
