@@ -11,7 +11,7 @@ func story() async throws {
     let server = try LoopbackServer()
     let film = GeneratedContent(size: 1_000_000)
     let served = Reply.generated(film).entityTag("\"v1\"")
-    let (gate, eventsDelivered) = (Gate(), Gate())
+    let (gate, eventsDelivered) = (ServerGate(), ServerGate())
     let url = server.route(
         "/film",
         .sequence([

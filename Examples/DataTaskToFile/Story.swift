@@ -21,7 +21,7 @@ func story() async throws {
 /// With a `FileHandle`, and killed without a warning.
 @MainActor
 private func killed(_ stage: Stage) async throws {
-    let gate = Gate()
+    let gate = ServerGate()
     let reply = served.stalled(afterBytes: 300_000, until: gate, times: 1).stalled(afterBytes: 600_000, times: 1)
     let url = stage.open("FileHandle: killed, then started twice", "/film", reply)
 

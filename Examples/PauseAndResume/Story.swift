@@ -31,7 +31,7 @@ func story() async throws {
 
     screen.print("")
     screen.print("A generated page: no length, no version")
-    let gate = Gate()
+    let gate = ServerGate()
     let pageURL = server.route(
         "/page", .generated(size: 100_000).chunked().acceptRanges(nil).stalled(afterBytes: 50_000, until: gate))
     let other = PauseAndResume.controller(for: pageURL, folder, screen)

@@ -29,7 +29,7 @@ func story() async throws {
 
     screen.print("")
     screen.print("A lost connection")
-    target.fault(.mishap(.cut), at: .offset(700_000))
+    target.fault(.connection(.cut), at: .offset(700_000))
     controller.press()
     await screen.waitFor("the server answered 201")
 
@@ -76,7 +76,7 @@ private func controller(for file: URL, to url: URL, _ screen: Screen) -> UploadC
 
 /// Lets the target take no more than 400,000 bytes of the next request, so that a pause always happens there.
 private func stall(_ target: UploadTarget) {
-    target.fault(.mishap(.stall(until: nil)), at: .offset(400_000))
+    target.fault(.connection(.stall(until: nil)), at: .offset(400_000))
 }
 
 /// Returns when it has them.

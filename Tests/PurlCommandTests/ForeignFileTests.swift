@@ -167,7 +167,7 @@ struct ForeignFileTests {
     /// A server without validators: no checkpoint is ever saved.
     @Test("Bytes of purl's are known as such when it is killed before the first checkpoint", arguments: [true, false])
     func killed(isResumable: Bool) async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let whole = Reply.generated(Self.content)
         let reply = isResumable ? whole.entityTag("\"v1\"") : whole
         server.route("/film.bin", reply.stalled(afterBytes: 100_000, until: gate, times: 1))

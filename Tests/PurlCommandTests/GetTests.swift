@@ -47,7 +47,7 @@ struct GetTests {
 
     @Test("keeps the bytes when interrupted, and resumes from them", arguments: [SIGINT, SIGTERM])
     func interruption(signal: Int32) async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/film.bin", film.stalled(afterBytes: 1_500_000, until: gate, times: 1))
         let first = try PurlProcess(["get", url.absoluteString], in: folder)
         var last = ""

@@ -29,9 +29,9 @@ struct PutTests {
     /// Runs it until the target has so many bytes, and waits at the gate.
     private func putStalled(
         _ file: String = "film.bin", at offset: Int, _ options: [String] = []
-    ) async throws -> (process: PurlProcess, gate: Gate) {
-        let gate = Gate()
-        target.fault(.mishap(.stall(until: gate)), at: .offset(offset))
+    ) async throws -> (process: PurlProcess, gate: ServerGate) {
+        let gate = ServerGate()
+        target.fault(.connection(.stall(until: gate)), at: .offset(offset))
         let process = try PurlProcess(["put", file, url.absoluteString] + options, in: folder)
         await gate.reached()
         return (process, gate)
@@ -114,7 +114,7 @@ struct PutTests {
 
     @Test("a connection that is lost is resumed within the command")
     func cuts() async throws {
-        for offset in [100_000, 2_000_000, 5_999_999] { target.fault(.mishap(.cut), at: .offset(offset)) }
+        for offset in [100_000, 2_000_000, 5_999_999] { target.fault(.connection(.cut), at: .offset(offset)) }
         let (code, _) = try await put()
         #expect(code == 0)
         #expect(target.uploads.map(\.content) == [Self.content])
@@ -182,7 +182,7 @@ struct PutTests {
         "the record of a first command stays, whatever responds to a question about the upload, unless that is gone",
         arguments: [200, 301, 400, 401, 403, 405, 408, 421, 425, 429, 451, 503])
     func oddAnswer(_ status: Int) async throws {
-        target.fault(.mishap(.cut), at: .offset(2_500_000))
+        target.fault(.connection(.cut), at: .offset(2_500_000))
         target.fault(.reply(.status(status)), at: .offsetRetrieval, times: status == 503 ? 4 : 1)
         let (code, lines) = try await put()
         #expect(code == ([401, 403].contains(status) ? 22 : 1))
@@ -194,9 +194,10 @@ struct PutTests {
         #expect(folder.names == ["film.bin"])
     }
 
-    @Test("--retry resumes after a refusal for the time being", arguments: [UploadPhase.offsetRetrieval, .append])
-    func retryResumes(_ phase: UploadPhase) async throws {
-        target.fault(.mishap(.cut), at: .offset(2_500_000))
+    @Test(
+        "--retry resumes after a refusal for the time being", arguments: [UploadTarget.Phase.offsetRetrieval, .append])
+    func retryResumes(_ phase: UploadTarget.Phase) async throws {
+        target.fault(.connection(.cut), at: .offset(2_500_000))
         target.fault(.reply(.status(429)), at: phase)
         #expect(try await put("--retry", "1").exitCode == 0)
         #expect(server.requests.filter { $0.method == "PUT" }.count == 1)
@@ -295,8 +296,8 @@ struct PutTests {
         #expect(requests.map { $0.fields["X-Old"] } == [nil, nil])
     }
 
-    @Test("401 and 403 leave the record", arguments: [401, 403], [UploadPhase.offsetRetrieval, .append])
-    func denied(_ status: Int, at phase: UploadPhase) async throws {
+    @Test("401 and 403 leave the record", arguments: [401, 403], [UploadTarget.Phase.offsetRetrieval, .append])
+    func denied(_ status: Int, at phase: UploadTarget.Phase) async throws {
         try await interruptedPut()
         target.fault(.reply(.status(status).field("WWW-Authenticate", "Bearer")), at: phase)
         let (code, lines) = try await put()
@@ -400,7 +401,7 @@ struct PutTests {
     @Test("a lost connection to a server that cannot resume fails, and says so")
     func unresumable() async throws {
         let plain = UploadTarget(versions: [])
-        plain.fault(.mishap(.reset), at: .offset(1_000_000), times: 10)
+        plain.fault(.connection(.reset), at: .offset(1_000_000), times: 10)
         server.route("/films/film.bin", .upload(to: plain))
         let (code, lines) = try await put()
         #expect(code == 1)

@@ -41,7 +41,7 @@ struct SameFileTests {
     func named() async throws {
         let folder = TemporaryFolder()
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route(
             "/film.bin", .generated(Self.content).entityTag("\"v1\"").stalled(afterBytes: 0, until: gate))
         async let winner = PurlProcess.run(["get", url.absoluteString], in: folder)
@@ -138,7 +138,7 @@ struct UpdateTests {
         server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
         #expect(try await get("-N").exitCode == 0)
         let newer = GeneratedContent(size: 400_000, seed: 32)
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/film.bin", .generated(newer).entityTag("\"v2\"").stalled(afterBytes: 100_000, until: gate))
         async let update = get("-N")
         await gate.reached()

@@ -58,7 +58,7 @@ struct SeveralTests {
 
     @Test("downloads as many at once as -P allows, and the others in order")
     func limit() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let urls = routeFilms("ab") { $0.stalled(afterBytes: 1000, until: gate) } + routeFilms("cd")
         let process = try PurlProcess(["get", "-P", "2"] + urls, in: folder)
         await server.wait { record in record.requests.filter { $0.bytesSent == 1000 }.count == 2 }
@@ -83,7 +83,7 @@ struct SeveralTests {
 
     @Test("resumes all after being killed, and skips complete files")
     func killed() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         // Slow enough for records to be saved, and never complete.
         let slow = { (film: Reply) in
             film.throttled(bytesPerSecond: 1_500_000).stalled(afterBytes: 3_000_000, until: gate)

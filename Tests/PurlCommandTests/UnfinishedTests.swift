@@ -91,7 +91,7 @@ struct UnfinishedTests {
     @Test("keeps files that are being written")
     func beingWritten() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let content = GeneratedContent(size: 4_000_000, seed: 5)
         let url = server.route(
             "/film.bin", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 1_500_000, until: gate))

@@ -8,7 +8,7 @@ import Testing
 @Suite("Callers that expect digests", .timeLimit(.minutes(3)))
 struct CallerTests {
     let fixture: DownloadFixture
-    let gate = Gate()
+    let gate = ServerGate()
     let content = GeneratedContent(size: 60_000, seed: 4)
 
     init() throws { fixture = try DownloadFixture() }

@@ -100,7 +100,7 @@ struct CheckTests {
 
     @Test("The Content-Digest of a 200 response is checked when the rest came later, in another process too")
     func remembered() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let first = reply.field("Content-Digest", wrong).stalled(afterBytes: 20_000, until: gate)
         let url = fixture.server.route("/f", first.switching(after: 1, to: reply))
         try await fixture.leave(20_000, of: url, gate: gate)

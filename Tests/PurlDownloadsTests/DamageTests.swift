@@ -17,7 +17,7 @@ struct DamageTests {
 
     /// Leaves 1000 of the 2000 bytes at `url`. One changed digit in the record would make these the whole file.
     private func leaveHalf(of url: URL) async throws -> (partial: Data, record: Data, item: Data) {
-        let gate = Gate()
+        let gate = ServerGate()
         fixture.server.route("/f", reply.stalled(afterBytes: 1000, until: gate))
         try await fixture.leave(1000, of: url, gate: gate)
         fixture.server.route("/f", reply)

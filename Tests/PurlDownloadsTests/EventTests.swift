@@ -38,7 +38,7 @@ struct EventBufferTests {
 @Suite("Listening", .timeLimit(.minutes(3)))
 struct EventTests {
     let fixture: DownloadFixture
-    let gate = Gate()
+    let gate = ServerGate()
     let content = GeneratedContent(size: 100_000, seed: 12)
 
     init() throws { fixture = try DownloadFixture() }

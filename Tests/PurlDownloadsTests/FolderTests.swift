@@ -37,7 +37,7 @@ struct FolderTests {
         "A partial file is never called finished, after a relaunch neither", arguments: Arrangement.allCases,
         ["/f", "/f.mp4", "/f.part", "/f.resume"])
     func partial(arrangement: Arrangement, path: String) async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route(path, reply.stalled(afterBytes: 40_000, until: gate))
         let configuration = try configuration(arrangement)
         let first = DownloadManager(configuration: configuration)

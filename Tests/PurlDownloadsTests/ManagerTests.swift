@@ -16,7 +16,7 @@ struct ManagerTests {
 
     @Test("The same URL twice is one download and one request")
     func sameURL() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 50_000, until: gate))
         let manager = fixture.manager()
         let first = manager.download(url)
@@ -35,7 +35,7 @@ struct ManagerTests {
     @Test("Downloads beyond the limit wait, and start in order", arguments: [1, 3, 0])
     func limit(limit: Int) async throws {
         let places = max(1, limit)
-        let gates = (0..<6).map { _ in Gate() }
+        let gates = (0..<6).map { _ in ServerGate() }
         let urls = gates.indices.map { index in
             fixture.server.route("/\(index)", reply.stalled(afterBytes: 1000, until: gates[index]))
         }
@@ -55,7 +55,7 @@ struct ManagerTests {
 
     @Test("Pausing a download frees its slot for the next")
     func pauseFreesPlace() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let manager = fixture.manager(limit: 1)
         let first = manager.download(fixture.server.route("/a", reply.stalled(afterBytes: 1000, until: gate)))
         let second = manager.download(fixture.server.route("/b", reply))
@@ -71,7 +71,7 @@ struct ManagerTests {
 
     @Test("pauseAll pauses all downloads, and resumeAll starts them in order")
     func pauseAll() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let manager = fixture.manager(limit: 1)
         let urls = (0..<4).map { fixture.server.route("/\($0)", reply.stalled(afterBytes: 1000, until: gate)) }
         let downloads = urls.map { manager.download($0) }
@@ -89,7 +89,7 @@ struct ManagerTests {
 
     @Test("cancelAll keeps the downloads in the list, and starting one again resumes it")
     func cancelAll() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let manager = fixture.manager(limit: 1)
         let urls = (0..<3).map { fixture.server.route("/\($0)", reply.stalled(afterBytes: 40_000, until: gate)) }
         let downloads = urls.map { manager.download($0) }
@@ -108,7 +108,7 @@ struct ManagerTests {
 
     @Test("cancelAndDelete removes the download from the list and the disk")
     func delete() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
         let manager = fixture.manager()
         let download = manager.download(url)
@@ -129,7 +129,7 @@ struct ManagerTests {
 
     @Test("A download that is started right after cancelAndDelete begins anew, and keeps its bytes and its item")
     func startedAfterDeletion() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
         let manager = fixture.manager()
         var download = manager.download(url)
@@ -159,7 +159,7 @@ struct ManagerTests {
 
     @Test("A downloader that is started right after another of the same URL was deleted waits for the deletion")
     func otherDownloaderAfterDeletion() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
         var download = fixture.downloader(url)
         download.start()
@@ -177,7 +177,7 @@ struct ManagerTests {
 
     @Test("An invalidated manager starts no downloads")
     func invalidated() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 1000, until: gate))
         let manager = fixture.manager(limit: 1)
         let running = manager.download(url)
@@ -196,7 +196,7 @@ struct ManagerTests {
 
     @Test("Of two managers that download the same file, one writes it and the other fails")
     func twoManagers() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
         let (first, second) = (fixture.manager(), fixture.manager())
         let mine = first.download(url)

@@ -16,7 +16,7 @@ struct RelaunchTests {
         "The list is restored in order and with its states, and no request is made before a start",
         arguments: [true, false])
     func list(isInvalidated: Bool) async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let urls = (0..<4).map { fixture.server.route("/\($0).bin", reply.stalled(afterBytes: 60_000, until: gate)) }
         var first: DownloadManager? = fixture.manager(limit: 1)
         let downloads = urls.compactMap { first?.download($0) }
@@ -47,7 +47,7 @@ struct RelaunchTests {
 
     @Test("The next manager waits until the invalidated one has released the file")
     func atOnce() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.ignoringRange().stalled(afterBytes: 60_000, until: gate))
         for round in 1...5 {
             let manager = fixture.manager()
@@ -63,7 +63,7 @@ struct RelaunchTests {
 
     @Test("The progress is read from disk before any request")
     func progress() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
         try await fixture.leave(60_000, of: url, gate: gate)
         let manager = fixture.manager()
@@ -80,7 +80,7 @@ struct RelaunchTests {
 
     @Test("A manager finds the download that a downloader on its own has left")
     func alone() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
         try await fixture.leave(60_000, of: url, gate: gate)
         #expect(fixture.manager().downloads.map(\.url) == [url])
@@ -114,7 +114,7 @@ struct RelaunchTests {
 
     @Test("A partial file longer than its record allows starts over")
     func tooLong() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
         try await fixture.leave(60_000, of: url, gate: gate)
         gate.open()
@@ -130,7 +130,7 @@ struct RelaunchTests {
 
     @Test("Bytes beyond those in the record are requested again")
     func surplus() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
         try await fixture.leave(60_000, of: url, gate: gate)
         gate.open()
@@ -158,7 +158,7 @@ struct RelaunchTests {
 
     @Test("The item beside a finished file is removed")
     func finishedItem() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = fixture.server.route("/f", reply.stalled(afterBytes: 60_000, until: gate))
         try await fixture.leave(60_000, of: url, gate: gate)
         let download = fixture.downloader(url)

@@ -33,7 +33,7 @@ struct ReplaceURLTests {
 
     @Test("The new URL is restored after a relaunch")
     func relaunch() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let old = fixture.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
         let fresh = fixture.server.route("/g", reply)
         try await fixture.leave(30_000, of: old, gate: gate)
@@ -46,7 +46,7 @@ struct ReplaceURLTests {
 
     @Test("A running download is restarted with the new URL and keeps its bytes")
     func underWay() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let old = fixture.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
         let fresh = fixture.server.route("/g", reply)
         let download = fixture.downloader(old)
@@ -61,7 +61,7 @@ struct ReplaceURLTests {
 
     @Test("Another version at the new URL starts over")
     func otherVersion() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let other = GeneratedContent(size: 70_000, seed: 1)
         let old = fixture.server.route("/f", reply.stalled(afterBytes: 30_000, until: gate))
         let fresh = fixture.server.route("/g", Reply.generated(other).entityTag("\"v2\""))

@@ -61,7 +61,7 @@ struct ControlTests {
     }
 
     let fixture: DownloadFixture
-    let gate = Gate()
+    let gate = ServerGate()
     let content = GeneratedContent(size: 100_000, seed: 11)
 
     init() throws { fixture = try DownloadFixture() }

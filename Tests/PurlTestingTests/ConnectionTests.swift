@@ -25,7 +25,7 @@ struct ConnectionTests {
     @Test("Pipelined requests get their responses in order, with stalls and handlers among them")
     func pipelining() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/1", Reply.text("one ").stalled(afterBytes: 2, until: gate))
         server.route("/2", .computed { request in .text("two:" + String(decoding: request.body, as: UTF8.self)) })
         server.route("/3", .generated(size: 300_000))

@@ -30,7 +30,7 @@ struct DeliveryTests {
     func backPressure() async throws {
         let size = 64 << 20
         let server = try LoopbackServer()
-        let probe = Gate()
+        let probe = ServerGate()
         server.route("/", .generated(size: size))
         server.route("/probe", Reply.text("x").delayed(until: probe))
         let client = try RawClient(to: server, receiveBuffer: 64 << 10)

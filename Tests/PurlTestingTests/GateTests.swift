@@ -6,7 +6,7 @@ struct GateTests {
     @Test("An open gate does not stop a response")
     func open() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         gate.open()
         gate.open()
         #expect(gate.isOpen)
@@ -21,7 +21,7 @@ struct GateTests {
     @Test("A gate can stop several responses")
     func several() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/", Reply.text("abc").delayed(until: gate))
         let clients = try (0..<3).map { _ in try RawClient(to: server) }
         for client in clients { await client.get("/") }
@@ -32,7 +32,7 @@ struct GateTests {
 
     @Test("reached returns when its task is cancelled")
     func cancelled() async {
-        let gate = Gate()
+        let gate = ServerGate()
         let waiting = Task { await gate.reached() }
         waiting.cancel()
         await waiting.value

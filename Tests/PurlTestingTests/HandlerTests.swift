@@ -40,7 +40,7 @@ struct HandlerTests {
     @Test("A handler is cancelled when its client leaves")
     func cancellation() async throws {
         let server = try LoopbackServer()
-        let never = Gate()
+        let never = ServerGate()
         let (outcomes, outcome) = AsyncStream.makeStream(of: Bool.self)
         server.route(
             "/",

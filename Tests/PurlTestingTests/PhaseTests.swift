@@ -9,7 +9,7 @@ struct PhaseTests {
     private static let whole = head + "4\r\nabcd\r\n4\r\nefgh\r\n0\r\nX-Sum: 1\r\n\r\n"
 
     /// What has been sent when a response reaches each phase.
-    static let places: [(Phase, String)] = [
+    static let places: [(Reply.Phase, String)] = [
         (.beforeHead, ""),
         (.statusLine, "HTTP/1.1"),
         (.field, "HTTP/1.1 200 OK\r\nTransfer-Enco"),
@@ -26,9 +26,9 @@ struct PhaseTests {
     }
 
     @Test("A cut at a phase sends everything before it and nothing after", arguments: places)
-    func cut(phase: Phase, sent: String) async throws {
+    func cut(phase: Reply.Phase, sent: String) async throws {
         let server = try LoopbackServer()
-        server.route("/", reply.mishap(.cut, at: phase))
+        server.route("/", reply.fault(.cut, at: phase))
         let client = try RawClient(to: server)
         await client.get("/")
         let end = await client.readToEnd()
@@ -36,11 +36,11 @@ struct PhaseTests {
         #expect(server.requests.map(\.ending) == [.cut])
     }
 
-    @Test("A stall at a phase sends the rest once its gate opens", arguments: Phase.allCases)
-    func stall(phase: Phase) async throws {
+    @Test("A stall at a phase sends the rest once its gate opens", arguments: Reply.Phase.allCases)
+    func stall(phase: Reply.Phase) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
-        server.route("/", reply.mishap(.stall(until: gate), at: phase))
+        let gate = ServerGate()
+        server.route("/", reply.fault(.stall(until: gate), at: phase))
         let client = try RawClient(to: server)
         await client.get("/")
         await gate.reached()
@@ -49,19 +49,19 @@ struct PhaseTests {
         #expect(gate.arrivals == 1)
     }
 
-    @Test("A response without the phase is sent unharmed", arguments: [Phase.chunk, .chunkSize, .trailers])
-    func unharmed(phase: Phase) async throws {
+    @Test("A response without the phase is sent unharmed", arguments: [Reply.Phase.chunk, .chunkSize, .trailers])
+    func unharmed(phase: Reply.Phase) async throws {
         let server = try LoopbackServer()
-        server.route("/", Reply.text("abc").mishap(.reset, at: phase))
+        server.route("/", Reply.text("abc").fault(.reset, at: phase))
         let client = try RawClient(to: server)
         await client.get("/")
         #expect(String(await client.readResponse().body) == "abc")
     }
 
-    @Test("A mishap with times holds for the first responses only")
+    @Test("A fault with times holds for the first responses only")
     func times() async throws {
         let server = try LoopbackServer()
-        server.route("/", reply.mishap(.cut, at: .chunkSize, times: 1))
+        server.route("/", reply.fault(.cut, at: .chunkSize, times: 1))
         for sent in [Self.head + "4\r\nabcd\r\n4", Self.whole] {
             let client = try RawClient(to: server)
             await client.get("/", "Connection: close")

@@ -80,7 +80,7 @@ struct RequestBodyTests {
     @Test("A body is not read until its gate opens")
     func heldBody() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/", Reply.text("x").takingBody(after: gate))
         let client = try RawClient(to: server)
         let size = 32 << 20

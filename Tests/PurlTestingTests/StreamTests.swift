@@ -31,7 +31,7 @@ struct StreamTests {
 
     @Test("Steps run in order")
     func steps() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let server = try await server(
             .listening.send("220 ready\r\n").expect("HELO\r\n").send("250 hello\r\n").receive(8).wait(at: gate)
                 .send("end").finish())

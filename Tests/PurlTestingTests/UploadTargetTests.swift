@@ -344,7 +344,7 @@ struct UploadTargetTests {
     @Test("A cut at an offset leaves exactly so many bytes", arguments: [0, 1, 1500, 2999, 3000])
     func cutAtOffset(_ offset: Int) async throws {
         let site = try Site()
-        site.target.fault(.mishap(.cut), at: .offset(offset))
+        site.target.fault(.connection(.cut), at: .offset(offset))
         let client = try await site.create(Self.content)
         #expect(await client.readToEnd().data.isEmpty)
         #expect(site.target.uploads.map(\.offset) == [offset])
@@ -358,7 +358,7 @@ struct UploadTargetTests {
     @Test("Cuts at several offsets happen in turn, in the creation and in what is appended")
     func severalCuts() async throws {
         let site = try Site()
-        for offset in [500, 1000, 2000] { site.target.fault(.mishap(.cut), at: .offset(offset), times: 2) }
+        for offset in [500, 1000, 2000] { site.target.fault(.connection(.cut), at: .offset(offset), times: 2) }
         _ = await (try site.create(Self.content)).readToEnd()
         for offset in [500, 500, 1000, 1000, 2000] {
             #expect(site.target.uploads.map(\.offset) == [offset])
@@ -371,11 +371,11 @@ struct UploadTargetTests {
     @Test("A cut of a creation happens before the upload exists, or after the 104")
     func cutCreation() async throws {
         let site = try Site()
-        site.target.fault(.mishap(.cut), at: .creation)
+        site.target.fault(.connection(.cut), at: .creation)
         let first = try await site.send("POST /files", "Upload-Complete: ?1", "Content-Length: 3000")
         #expect(await first.readTextToEnd() == "")
         #expect(site.target.uploads.isEmpty)
-        site.target.fault(.mishap(.reset), at: .announcement)
+        site.target.fault(.connection(.reset), at: .announcement)
         let second = try await site.send("POST /files", "Upload-Complete: ?1", "Content-Length: 3000")
         #expect(await second.readToEnd().end == .failed(ECONNRESET))
         #expect(site.target.uploads.map(\.offset) == [0])
@@ -384,7 +384,7 @@ struct UploadTargetTests {
     @Test("A lost final response leaves a complete upload")
     func lostResponse() async throws {
         let site = try Site()
-        site.target.fault(.mishap(.cut), at: .completion)
+        site.target.fault(.connection(.cut), at: .completion)
         #expect(await (try site.create(Self.content)).readTextToEnd() == "")
         #expect(try await site.offset().contains("Upload-Complete: ?1\r\nUpload-Offset: 3000\r\n"))
         #expect(site.target.uploads.map(\.content) == [Self.content])
@@ -393,9 +393,9 @@ struct UploadTargetTests {
     @Test(
         "A response in place of the server's own leaves what was taken",
         arguments: [
-            (UploadPhase.creation, []), (.announcement, [0]), (.offset(1000), [1000]), (.completion, [3000]),
-        ] as [(UploadPhase, [Int])])
-    func otherResponse(_ phase: UploadPhase, _ offsets: [Int]) async throws {
+            (UploadTarget.Phase.creation, []), (.announcement, [0]), (.offset(1000), [1000]), (.completion, [3000]),
+        ] as [(UploadTarget.Phase, [Int])])
+    func otherResponse(_ phase: UploadTarget.Phase, _ offsets: [Int]) async throws {
         let site = try Site()
         site.target.fault(.reply(.text("later").status(503)), at: phase)
         let client = try await site.send("POST /files", "Upload-Complete: ?1", "Content-Length: 3000")
@@ -410,12 +410,12 @@ struct UploadTargetTests {
 
     @Test(
         "Later requests can be cut or get another response, too",
-        arguments: [UploadPhase.offsetRetrieval, .append, .part, .cancellation])
-    func laterRequests(_ phase: UploadPhase) async throws {
+        arguments: [UploadTarget.Phase.offsetRetrieval, .append, .part, .cancellation])
+    func laterRequests(_ phase: UploadTarget.Phase) async throws {
         let site = try Site()
         _ = try await site.create(Self.content.prefix(1000), length: 3000)
         await site.target.wait { $0.first?.offset == 1000 }
-        site.target.fault(.mishap(.cut), at: phase)
+        site.target.fault(.connection(.cut), at: phase)
         site.target.fault(.reply(.status(502)), at: phase)
         for expected in ["", "HTTP/1.1 502 "] {
             switch phase {
@@ -439,7 +439,7 @@ struct UploadTargetTests {
         site.target.fault(.interimVersion(5), at: .creation)
         site.target.fault(.interimVersion(nil), at: .creation, times: 2)
         site.target.fault(.location(nil), at: .creation, times: 2)
-        site.target.fault(.mishap(.pause(.zero)), at: .creation)
+        site.target.fault(.connection(.pause(.zero)), at: .creation)
         var heads: [String] = []
         for _ in 0..<3 {
             let client = try await site.send("POST /files", "Upload-Complete: ?1")
@@ -457,7 +457,7 @@ struct UploadTargetTests {
         _ = try await site.create(Self.content.prefix(1000), length: 3000)
         await site.target.wait { $0.first?.offset == 1000 }
         site.target.fault(.offset(4000), at: .offsetRetrieval)
-        site.target.fault(.mishap(.pause(.zero)), at: .offsetRetrieval)
+        site.target.fault(.connection(.pause(.zero)), at: .offsetRetrieval)
         site.target.fault(.offset(nil), at: .offsetRetrieval)
         site.target.fault(.offset(7), at: .append)
         #expect(try await site.offset().contains("Upload-Offset: 4000\r\n"))
@@ -482,11 +482,11 @@ struct UploadTargetTests {
 
     @Test("A stall stops reading until its gate opens, and a pause for some time")
     func stall() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let site = try Site()
-        site.target.fault(.mishap(.stall(until: gate)), at: .offset(1000))
-        site.target.fault(.mishap(.pause(.milliseconds(1))), at: .offset(2000))
-        site.target.fault(.mishap(.pause(.milliseconds(1))), at: .completion)
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(1000))
+        site.target.fault(.connection(.pause(.milliseconds(1))), at: .offset(2000))
+        site.target.fault(.connection(.pause(.milliseconds(1))), at: .completion)
         let client = try await site.create(Self.content)
         await gate.reached()
         #expect(site.target.uploads.map(\.offset) == [1000])
@@ -500,9 +500,9 @@ struct UploadTargetTests {
 
     @Test("A request for the offset ends one that is stalled, whose gate then does nothing")
     func endedStall() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let site = try Site()
-        site.target.fault(.mishap(.stall(until: gate)), at: .offset(1000))
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(1000))
         let client = try await site.create(Self.content)
         await gate.reached()
         #expect(try await site.offset().contains("Upload-Offset: 1000\r\n"))
@@ -511,8 +511,10 @@ struct UploadTargetTests {
         #expect(try await site.offset().contains("Upload-Offset: 1000\r\n"))
     }
 
-    @Test("An upload can expire at any phase", arguments: [UploadPhase.announcement, .offset(10), .offsetRetrieval])
-    func expiryAtPhase(_ phase: UploadPhase) async throws {
+    @Test(
+        "An upload can expire at any phase",
+        arguments: [UploadTarget.Phase.announcement, .offset(10), .offsetRetrieval])
+    func expiryAtPhase(_ phase: UploadTarget.Phase) async throws {
         let site = try Site()
         site.target.fault(.expiry, at: phase)
         let client = try await site.create(Self.content.prefix(1000), length: 3000)

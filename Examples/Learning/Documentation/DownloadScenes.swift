@@ -5,7 +5,7 @@ import PurlTesting
 extension Scene {
     /// A download that is redirected, paused, cut off and resumed.
     static let redirectedAndCut = Scene("film", "A download that is redirected, paused, cut off and resumed") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let reel = stage.server.route(
             "/reel",
             .generated(size: 3000, seed: 7).entityTag("\"take-1\"").stalled(afterBytes: 1000, until: gate, times: 1))
@@ -36,7 +36,7 @@ extension Scene {
 
     /// A download into a file: each part of a transfer has something to do.
     static let journey = Scene("download", "A download") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let url = stage.server.route("/film", .generated(size: 3000).stalled(afterBytes: 1000, until: gate))
         let session = URLSession(
             configuration: stage.configuration, delegate: SceneDelegate(), delegateQueue: nil)
@@ -53,7 +53,7 @@ extension Scene {
     /// A download that is cut off, and whose resource changes before it is resumed.
     static let changedResource = Scene("changed-resource", "A resource that changes before the download is resumed") {
         stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let url = stage.server.route(
             "/film",
             .sequence([

@@ -41,7 +41,7 @@ extension Scene {
     /// An upload whose connection is lost, and which is resumed where the server has it.
     static let resumableUpload = Scene("resumable-upload", "An upload that is cut off and resumed") { stage in
         let target = UploadTarget()
-        target.fault(.mishap(.cut), at: .offset(1000))
+        target.fault(.connection(.cut), at: .offset(1000))
         let url = stage.server.route("/photos", .upload(to: target))
         let configuration = stage.configuration
         configuration.resumableUploads = .always

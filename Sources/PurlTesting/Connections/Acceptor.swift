@@ -36,7 +36,7 @@ final class Acceptor {
     }
 
     /// Closes every connection and continues to listen.
-    func closeConnections(_ ending: Ending) {
+    func closeConnections(_ ending: LoopbackServer.Ending) {
         for connection in connections.values { connection.close(ending) }
     }
 

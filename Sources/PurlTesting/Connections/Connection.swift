@@ -68,7 +68,7 @@ final class Connection {
     }
 
     /// Closes the connection; the response being written ends with `ending`.
-    func close(_ ending: Ending) {
+    func close(_ ending: LoopbackServer.Ending) {
         switch phase {
         case .reading, .holdingBody: break
         case .preparing(let handler): handler.cancel()
@@ -102,7 +102,7 @@ final class Connection {
         if transport.interest != interest { transport.interest = interest }
     }
 
-    private func finishRequest(_ ending: Ending) {
+    private func finishRequest(_ ending: LoopbackServer.Ending) {
         guard let request = pending?.received else { return }
         pending?.upload?.abandon()
         pending = nil
@@ -378,7 +378,7 @@ extension Connection: UploadConnection {
         context.routes.set(reply, path: path, method: nil)
     }
 
-    func breakOff(_ ending: Ending) {
+    func breakOff(_ ending: LoopbackServer.Ending) {
         switch ending {
         case .cut:
             finishRequest(.cut)

@@ -9,7 +9,7 @@ protocol Peer: AnyObject {
     func start(with bytes: [UInt8])
 
     /// Records that the connection is being closed from outside.
-    func close(_ ending: Ending)
+    func close(_ ending: LoopbackServer.Ending)
 }
 
 /// What a peer has yet to send.

@@ -79,7 +79,7 @@ public struct Conversation: Sendable, Hashable {
         // By scalars: as characters, CR LF is one, and so is a line end with an accent after it.
         let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
-            do throws(ConversationParser.Fault) {
+            do throws(ConversationParser.Failure) {
                 try parser.parse(Substring(line.last == "\r" ? line.dropLast() : line))
             } catch {
                 throw SyntaxError(line: index + 1, reason: error.reason)

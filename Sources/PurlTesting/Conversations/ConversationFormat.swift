@@ -3,7 +3,7 @@ import Foundation
 /// Parses a conversation line by line.
 struct ConversationParser {
     /// What is wrong with a line.
-    struct Fault: Error {
+    struct Failure: Error {
         let reason: String
     }
 
@@ -14,7 +14,7 @@ struct ConversationParser {
     /// Parses a line.
     ///
     /// - Parameter line: The line, without its end.
-    mutating func parse(_ line: Substring) throws(Fault) {
+    mutating func parse(_ line: Substring) throws(Failure) {
         guard let speaker = line.first, speaker != "#" else { return }
         let rest = line.dropFirst()
         switch speaker {
@@ -24,8 +24,8 @@ struct ConversationParser {
             hasEnded = false
             exchanges[exchanges.count - 1].request += try Self.bytes(rest)
         case "<":
-            guard !exchanges.isEmpty else { throw Fault(reason: "an answer without a request") }
-            guard !hasEnded else { throw Fault(reason: "a line of an answer that has ended") }
+            guard !exchanges.isEmpty else { throw Failure(reason: "an answer without a request") }
+            guard !hasEnded else { throw Failure(reason: "a line of an answer that has ended") }
             isAnswering = true
             if rest.hasPrefix("!") {
                 exchanges[exchanges.count - 1].ending = try Self.ending(rest.dropFirst())
@@ -34,43 +34,43 @@ struct ConversationParser {
                 exchanges[exchanges.count - 1].answer += try Self.bytes(rest)
             }
         default:
-            throw Fault(reason: "begins with neither “>” nor “<” nor “#”")
+            throw Failure(reason: "begins with neither “>” nor “<” nor “#”")
         }
     }
 
-    private static func ending(_ text: Substring) throws(Fault) -> Reply.RawEnding {
+    private static func ending(_ text: Substring) throws(Failure) -> Reply.RawEnding {
         switch text.trimmingCharacters(in: .whitespaces) {
         case "end": return .close
         case "reset": return .reset
-        default: throw Fault(reason: "“<!\(text)” is neither “<! end” nor “<! reset”")
+        default: throw Failure(reason: "“<!\(text)” is neither “<! end” nor “<! reset”")
         }
     }
 
-    private static func bytes(_ line: Substring) throws(Fault) -> Data {
+    private static func bytes(_ line: Substring) throws(Failure) -> Data {
         switch line.first {
         case nil: return Data("\r\n".utf8)
         case " ": return Data(try unescaped(line.dropFirst()) + Array("\r\n".utf8))
         case "-": return Data(try unescaped(try text(line)))
         case "=":
             guard let data = Data(base64Encoded: String(try text(line))) else {
-                throw Fault(reason: "no base64")
+                throw Failure(reason: "no base64")
             }
             return data
-        default: throw Fault(reason: "no blank after the first character")
+        default: throw Failure(reason: "no blank after the first character")
         }
     }
 
     /// What follows the second character of a line, and a blank.
-    private static func text(_ line: Substring) throws(Fault) -> Substring {
+    private static func text(_ line: Substring) throws(Failure) -> Substring {
         let rest = line.dropFirst()
         guard rest.first == " " else {
             if rest.isEmpty { return rest }
-            throw Fault(reason: "no blank after the first two characters")
+            throw Failure(reason: "no blank after the first two characters")
         }
         return rest.dropFirst()
     }
 
-    private static func unescaped(_ text: Substring) throws(Fault) -> [UInt8] {
+    private static func unescaped(_ text: Substring) throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {
@@ -86,11 +86,11 @@ struct ConversationParser {
             case UInt8(ascii: "x"):
                 let digits = rest.prefix(2)
                 guard digits.count == 2, let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
-                    throw Fault(reason: "\\x without two hexadecimal digits")
+                    throw Failure(reason: "\\x without two hexadecimal digits")
                 }
                 bytes.append(byte)
                 rest = rest.dropFirst(2)
-            default: throw Fault(reason: "a backslash that begins no escape")
+            default: throw Failure(reason: "a backslash that begins no escape")
             }
         }
         return bytes

@@ -2,33 +2,35 @@ public import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// A conversation that is being recorded. Any thread.
-public final class Recording: Sendable {
-    private let upstream: Endpoint
-    private let exchanges = Monitor<[Conversation.Exchange]>([])
+extension Conversation {
+    /// A conversation that is being recorded. Any thread.
+    public final class Recording: Sendable {
+        private let upstream: Endpoint
+        private let exchanges = Monitor<[Conversation.Exchange]>([])
 
-    fileprivate init(_ upstream: Endpoint) {
-        self.upstream = upstream
-    }
-
-    /// The conversation so far: its exchanges, in the order in which they ended.
-    public var conversation: Conversation { Conversation(exchanges.value) }
-
-    /// Returns when so many exchanges have been recorded, or when the calling task is cancelled.
-    ///
-    /// - Parameter count: How many exchanges to wait for, those already recorded included.
-    public func waitForExchanges(_ count: Int) async {
-        await exchanges.wait { $0.count >= count }
-    }
-
-    /// Sends a request to the upstream server, and records its response.
-    fileprivate func forward(_ request: ReceivedRequest) async throws -> Reply {
-        let message = ForwardedRequest(request, to: upstream)
-        let (response, ending) = try await UpstreamExchange.response(to: message, from: upstream)
-        exchanges.update {
-            $0.append(Conversation.Exchange(request: message.recorded, answer: response, ending: ending))
+        fileprivate init(_ upstream: Endpoint) {
+            self.upstream = upstream
         }
-        return .raw([response], then: ending)
+
+        /// The conversation so far: its exchanges, in the order in which they ended.
+        public var conversation: Conversation { Conversation(exchanges.value) }
+
+        /// Returns when so many exchanges have been recorded, or when the calling task is cancelled.
+        ///
+        /// - Parameter count: How many exchanges to wait for, those already recorded included.
+        public func waitForExchanges(_ count: Int) async {
+            await exchanges.wait { $0.count >= count }
+        }
+
+        /// Sends a request to the upstream server, and records its response.
+        fileprivate func forward(_ request: ReceivedRequest) async throws -> Reply {
+            let message = ForwardedRequest(request, to: upstream)
+            let (response, ending) = try await UpstreamExchange.response(to: message, from: upstream)
+            exchanges.update {
+                $0.append(Conversation.Exchange(request: message.recorded, answer: response, ending: ending))
+            }
+            return .raw([response], then: ending)
+        }
     }
 }
 
@@ -46,9 +48,9 @@ extension LoopbackServer {
     ///
     /// - Parameter url: The other server: `http`, its name or address, and its port. A path is ignored.
     /// - Returns: The recording.
-    public func record(forwardingTo url: URL) -> Recording {
+    public func record(forwardingTo url: URL) -> Conversation.Recording {
         let port = url.port.flatMap { UInt16(exactly: $0) } ?? 80
-        let recording = Recording(.host(url.host(percentEncoded: false) ?? "", port: port))
+        let recording = Conversation.Recording(.host(url.host(percentEncoded: false) ?? "", port: port))
         fallback(.computed { try await recording.forward($0) })
         return recording
     }

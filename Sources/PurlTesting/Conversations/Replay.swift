@@ -2,66 +2,69 @@ import Foundation
 internal import PurlHTTP
 internal import PurlIO
 
-/// The replay of a ``Conversation``, and how far it is. Any thread.
-public final class Replay: Sendable {
-    private struct State: Sendable {
-        var remaining: [RecordedExchange]
-        var problems: [String] = []
-    }
-
-    private struct RecordedExchange: Sendable {
-        let request: ComparableRequest
-        let answer: Data
-        let ending: Reply.RawEnding
-    }
-
-    private let ignored: Set<String>
-    private let state: Monitor<State>
-
-    fileprivate init(_ conversation: Conversation, ignoring names: Set<String>) {
-        ignored = Set(names.map { $0.lowercased() })
-        state = Monitor(
-            State(
-                remaining: conversation.exchanges.map {
-                    RecordedExchange(
-                        request: ComparableRequest($0.request), answer: $0.answer, ending: $0.ending)
-                }))
-    }
-
-    /// How requests differed from the recorded ones, one sentence each. Such a request got a `500` with its sentence.
-    public var problems: [String] { state.read(\.problems) }
-
-    /// How many exchanges have not taken place yet.
-    public var remaining: Int { state.read(\.remaining.count) }
-
-    /// Returns when every exchange has taken place, or when the calling task is cancelled.
-    public func waitUntilFinished() async {
-        await state.wait { $0.remaining.isEmpty }
-    }
-
-    /// The reply to a request: the answer of the first remaining exchange with its method and target. Requests on several
-    /// connections may arrive in another order than the recorded one.
-    fileprivate func reply(to received: ReceivedRequest) -> Reply {
-        let request = ComparableRequest(received)
-        return state.update { state in
-            guard let position = state.remaining.firstIndex(where: { $0.request.line == request.line }) else {
-                let expected =
-                    state.remaining.first.map { "the next recorded one is “\($0.request.line)”" }
-                    ?? "every recorded exchange has taken place"
-                return refuse("“\(request.line)” was requested, but \(expected)", &state)
-            }
-            let recorded = state.remaining[position]
-            if let difference = recorded.request.difference(from: request, ignoring: ignored) {
-                return refuse("“\(request.line)”: \(difference)", &state)
-            }
-            state.remaining.remove(at: position)
-            return .raw([recorded.answer], then: recorded.ending)
+extension Conversation {
+    /// The replay of a ``Conversation``, and how far it is. Any thread.
+    public final class Replay: Sendable {
+        private struct State: Sendable {
+            var remaining: [RecordedExchange]
+            var problems: [String] = []
         }
-    }
 
-    private func refuse(_ problem: String, _ state: inout State) -> Reply {
-        state.problems.append(problem)
-        return .text(problem + "\n").status(500)
+        private struct RecordedExchange: Sendable {
+            let request: ComparableRequest
+            let answer: Data
+            let ending: Reply.RawEnding
+        }
+
+        private let ignored: Set<String>
+        private let state: Monitor<State>
+
+        fileprivate init(_ conversation: Conversation, ignoring names: Set<String>) {
+            ignored = Set(names.map { $0.lowercased() })
+            state = Monitor(
+                State(
+                    remaining: conversation.exchanges.map {
+                        RecordedExchange(
+                            request: ComparableRequest($0.request), answer: $0.answer, ending: $0.ending)
+                    }))
+        }
+
+        /// How requests differed from the recorded ones, one sentence each. Such a request got a `500` with its
+        /// sentence.
+        public var problems: [String] { state.read(\.problems) }
+
+        /// How many exchanges have not taken place yet.
+        public var remaining: Int { state.read(\.remaining.count) }
+
+        /// Returns when every exchange has taken place, or when the calling task is cancelled.
+        public func waitUntilFinished() async {
+            await state.wait { $0.remaining.isEmpty }
+        }
+
+        /// The reply to a request: the answer of the first remaining exchange with its method and target. Requests on
+        /// several connections may arrive in another order than the recorded one.
+        fileprivate func reply(to received: ReceivedRequest) -> Reply {
+            let request = ComparableRequest(received)
+            return state.update { state in
+                guard let position = state.remaining.firstIndex(where: { $0.request.line == request.line }) else {
+                    let expected =
+                        state.remaining.first.map { "the next recorded one is “\($0.request.line)”" }
+                        ?? "every recorded exchange has taken place"
+                    return refuse("“\(request.line)” was requested, but \(expected)", &state)
+                }
+                let recorded = state.remaining[position]
+                if let difference = recorded.request.difference(from: request, ignoring: ignored) {
+                    return refuse("“\(request.line)”: \(difference)", &state)
+                }
+                state.remaining.remove(at: position)
+                return .raw([recorded.answer], then: recorded.ending)
+            }
+        }
+
+        private func refuse(_ problem: String, _ state: inout State) -> Reply {
+            state.problems.append(problem)
+            return .text(problem + "\n").status(500)
+        }
     }
 }
 
@@ -83,8 +86,8 @@ extension LoopbackServer {
     @discardableResult
     public func replay(
         _ conversation: Conversation, ignoring names: Set<String> = ["Host", "User-Agent"]
-    ) -> Replay {
-        let replay = Replay(conversation, ignoring: names)
+    ) -> Conversation.Replay {
+        let replay = Conversation.Replay(conversation, ignoring: names)
         fallback(.computed { replay.reply(to: $0) })
         return replay
     }

@@ -32,7 +32,7 @@ public struct ReceivedRequest: Sendable, Equatable {
     /// How many bytes of the response's body the operating system has taken so far. Chunk framing does not count.
     public internal(set) var bytesSent = 0
     /// How the response ended; `nil` while it is pending.
-    public internal(set) var ending: Ending?
+    public internal(set) var ending: LoopbackServer.Ending?
 
     init(number: Int, connection: Int, head: RequestHead) {
         self.number = number
@@ -122,18 +122,4 @@ private struct TargetParts {
         path = String(rest[..<(question ?? rest.endIndex)])
         query = question.map { String(rest[rest.index(after: $0)...]) }
     }
-}
-
-/// How a response, or a connection without HTTP, ended.
-public enum Ending: Sendable, Hashable {
-    /// The operating system has taken every byte of it.
-    case complete
-    /// The script closed the connection in the middle (the client sees the end of the stream).
-    case cut
-    /// The script reset the connection in the middle (the client sees a reset).
-    case reset
-    /// The client closed or reset the connection first.
-    case clientLeft
-    /// The server was stopped.
-    case serverStopped
 }

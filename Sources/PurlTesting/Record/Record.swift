@@ -135,7 +135,7 @@ final class Recorder: Sendable {
     }
 
     /// Sets how a request's response ended.
-    func finishRequest(_ number: Int, _ ending: Ending) {
+    func finishRequest(_ number: Int, _ ending: LoopbackServer.Ending) {
         change { record in
             record.unansweredRequests -= 1
             record.updateRequest(number) { $0.ending = ending }

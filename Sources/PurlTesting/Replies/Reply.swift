@@ -472,7 +472,7 @@ extension Reply {
     /// Reads the request's body, and sends the `100 Continue` that the client expects, only after a gate has opened.
     ///
     /// - Parameter gate: The gate.
-    public func takingBody(after gate: Gate) -> Reply {
+    public func takingBody(after gate: ServerGate) -> Reply {
         changed { $0.bodyGate = gate }
     }
 
@@ -482,17 +482,17 @@ extension Reply {
     }
 }
 
-// MARK: - Mishaps
+// MARK: - Faults
 
 extension Reply {
-    /// Lets something go wrong when a response reaches a phase. Mishaps add up.
+    /// Lets something go wrong when a response reaches a phase. Faults add up.
     ///
     /// - Parameters:
-    ///   - mishap: What goes wrong.
+    ///   - fault: What goes wrong.
     ///   - phase: Where in the response.
     ///   - times: For how many responses.
-    public func mishap(_ mishap: Mishap, at phase: Phase, times: Int = .max) -> Reply {
-        changed { $0.mishaps.append(Limited(value: PlannedMishap(phase: phase, mishap: mishap), times: times)) }
+    public func fault(_ fault: Fault, at phase: Phase, times: Int = .max) -> Reply {
+        changed { $0.faults.append(Limited(value: PlannedFault(phase: phase, fault: fault), times: times)) }
     }
 
     /// Ends the stream in the middle of the body.
@@ -501,7 +501,7 @@ extension Reply {
     ///   - count: After how many bytes of body.
     ///   - times: For how many responses.
     public func cut(afterBytes count: Int, times: Int = .max) -> Reply {
-        mishap(.cut, at: .afterBodyBytes(count), times: times)
+        fault(.cut, at: .afterBodyBytes(count), times: times)
     }
 
     /// Ends the stream at a phase of the response.
@@ -510,7 +510,7 @@ extension Reply {
     ///   - phase: Where in the response.
     ///   - times: For how many responses.
     public func cut(at phase: Phase, times: Int = .max) -> Reply {
-        mishap(.cut, at: phase, times: times)
+        fault(.cut, at: phase, times: times)
     }
 
     /// Resets the connection in the middle of the body.
@@ -521,7 +521,7 @@ extension Reply {
     ///   - count: After how many bytes of body.
     ///   - times: For how many responses.
     public func reset(afterBytes count: Int, times: Int = .max) -> Reply {
-        mishap(.reset, at: .afterBodyBytes(count), times: times)
+        fault(.reset, at: .afterBodyBytes(count), times: times)
     }
 
     /// Resets the connection at a phase of the response.
@@ -530,7 +530,7 @@ extension Reply {
     ///   - phase: Where in the response.
     ///   - times: For how many responses.
     public func reset(at phase: Phase, times: Int = .max) -> Reply {
-        mishap(.reset, at: phase, times: times)
+        fault(.reset, at: phase, times: times)
     }
 
     /// Stops sending in the middle of the body until a gate opens.
@@ -539,7 +539,7 @@ extension Reply {
     ///   - count: After how many bytes of body.
     ///   - gate: The gate; without one, nothing more is ever sent.
     ///   - times: For how many responses.
-    public func stalled(afterBytes count: Int, until gate: Gate? = nil, times: Int = .max) -> Reply {
+    public func stalled(afterBytes count: Int, until gate: ServerGate? = nil, times: Int = .max) -> Reply {
         stalled(at: .afterBodyBytes(count), until: gate, times: times)
     }
 
@@ -549,8 +549,8 @@ extension Reply {
     ///   - phase: Where in the response.
     ///   - gate: The gate; without one, nothing more is ever sent.
     ///   - times: For how many responses.
-    public func stalled(at phase: Phase, until gate: Gate? = nil, times: Int = .max) -> Reply {
-        mishap(.stall(until: gate), at: phase, times: times)
+    public func stalled(at phase: Phase, until gate: ServerGate? = nil, times: Int = .max) -> Reply {
+        fault(.stall(until: gate), at: phase, times: times)
     }
 
     /// Delays the response until a gate opens. Interim responses are sent before.
@@ -558,7 +558,7 @@ extension Reply {
     /// - Parameters:
     ///   - gate: The gate.
     ///   - times: For how many responses.
-    public func delayed(until gate: Gate, times: Int = .max) -> Reply {
+    public func delayed(until gate: ServerGate, times: Int = .max) -> Reply {
         stalled(at: .beforeHead, until: gate, times: times)
     }
 
@@ -568,7 +568,7 @@ extension Reply {
     ///   - duration: How long.
     ///   - times: For how many responses.
     public func delayed(by duration: Duration, times: Int = .max) -> Reply {
-        mishap(.pause(duration), at: .beforeHead, times: times)
+        fault(.pause(duration), at: .beforeHead, times: times)
     }
 }
 

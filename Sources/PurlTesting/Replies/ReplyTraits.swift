@@ -81,9 +81,9 @@ struct ReplyTraits: Sendable {
     var ifRange = IfRangeTreatment.evaluated
     var acceptRanges: String? = "bytes"
     var ranges: Limited<RangeTreatment>?
-    var contentRangeFault: Limited<ContentRangeFault>?
-    var rangeFault: Limited<RangeFault>?
-    var lengthFault: Limited<LengthFault>?
+    var contentRangeFault: Limited<Reply.ContentRangeFault>?
+    var rangeFault: Limited<Reply.RangeFault>?
+    var lengthFault: Limited<Reply.LengthFault>?
     /// The status of a response with a part of the content.
     var partialStatus = 206
 
@@ -92,11 +92,11 @@ struct ReplyTraits: Sendable {
     var pieceSize: Int?
     var persistence = Persistence.kept
     var interim: [Interim] = []
-    var mishaps: [Limited<PlannedMishap>] = []
+    var faults: [Limited<PlannedFault>] = []
 
     var respondsBeforeBody = false
     var sendsContinue = true
-    var bodyGate: Gate?
+    var bodyGate: ServerGate?
 
     /// Resolves everything that depends on how many responses were sent before.
     ///
@@ -107,7 +107,7 @@ struct ReplyTraits: Sendable {
         contentRangeFault = contentRangeFault?.settled(at: index)
         rangeFault = rangeFault?.settled(at: index)
         lengthFault = lengthFault?.settled(at: index)
-        mishaps = mishaps.compactMap { $0.settled(at: index) }
+        faults = faults.compactMap { $0.settled(at: index) }
     }
 }
 

@@ -85,7 +85,7 @@ extension ReplyTraits {
     }
 }
 
-extension RangeFault {
+extension Reply.RangeFault {
     /// The range that is sent in place of `range`, never an empty one.
     fileprivate func applied(to range: Range<Int64>) -> Range<Int64> {
         switch self {

@@ -55,7 +55,7 @@ struct Response {
 
     private init(_ pieces: [Data], then ending: Reply.RawEnding, to request: PendingRequest) {
         var steps = pieces.flatMap { [.bytes([UInt8]($0)), .turn] as [ResponseScript.Step] }
-        if ending == .reset { steps.append(.mishap(.reset)) }
+        if ending == .reset { steps.append(.fault(.reset)) }
         script = ResponseScript(prelude: steps, range: 0..<0)
         content = ContentReader(Data())
         keepsConnection = ending == .keepOpen && request.received.isComplete
@@ -72,10 +72,10 @@ struct Response {
         var bytes: [UInt8] = []
         try composed.head.encode(into: &bytes)
 
-        let mishaps = traits.mishaps.map(\.value)
-        prelude += bytes.split(by: mishaps)
+        let faults = traits.faults.map(\.value)
+        prelude += bytes.split(by: faults)
         script = try ResponseScript(
-            prelude: prelude, range: composed.body, chunking: composed.chunking, mishaps: mishaps,
+            prelude: prelude, range: composed.body, chunking: composed.chunking, faults: faults,
             pieceSize: traits.pieceSize)
         self.content = composed.multipart.map { ContentReader(content, arrangedBy: $0) } ?? content
         self.head = composed.head
@@ -85,21 +85,21 @@ struct Response {
 }
 
 extension [UInt8] {
-    /// The steps that write these bytes of a head, with the mishaps that happen in it.
-    fileprivate func split(by mishaps: [PlannedMishap]) -> [ResponseScript.Step] {
-        let breaks = mishaps.compactMap { planned in offset(of: planned.phase).map { ($0, planned.mishap) } }
+    /// The steps that write these bytes of a head, with the faults that happen in it.
+    fileprivate func split(by faults: [PlannedFault]) -> [ResponseScript.Step] {
+        let breaks = faults.compactMap { planned in offset(of: planned.phase).map { ($0, planned.fault) } }
         var steps: [ResponseScript.Step] = []
         var start = 0
-        for (offset, mishap) in breaks.sorted(by: { $0.0 < $1.0 }) {
+        for (offset, fault) in breaks.sorted(by: { $0.0 < $1.0 }) {
             if offset > start { steps.append(.bytes([UInt8](self[start..<offset]))) }
-            steps.append(.mishap(mishap))
+            steps.append(.fault(fault))
             start = offset
         }
         return steps + [.bytes([UInt8](self[start...]))]
     }
 
     /// Where in these bytes of a head the phase is; `nil` when it is elsewhere in the response, or nowhere.
-    private func offset(of phase: Phase) -> Int? {
+    private func offset(of phase: Reply.Phase) -> Int? {
         let firstLine = firstIndex(of: UInt8(ascii: "\n")) ?? count
         switch phase {
         case .beforeHead: return 0

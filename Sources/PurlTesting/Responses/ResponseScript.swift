@@ -11,7 +11,7 @@ struct ResponseScript {
         /// Let the event loop turn, so that what was written before is sent by itself.
         case turn
         /// Something goes wrong.
-        case mishap(Mishap)
+        case fault(Reply.Fault)
     }
 
     private static let largestPiece: Int64 = 256 << 10
@@ -19,19 +19,19 @@ struct ResponseScript {
     private let prelude: [Step]
     private var preludePosition = 0
     private let range: Range<Int64>
-    private let mishaps: [BodyMishap]
-    private var mishapPosition = 0
+    private let faults: [BodyFault]
+    private var faultPosition = 0
     private let pieceSize: Int64
     private let turnsAfterPieces: Bool
     private var chunks: ChunkState?
     private var sent: Int64 = 0
     private var isTurnDue = false
-    /// The rest of chunk framing that a mishap interrupts.
+    /// The rest of chunk framing that a fault interrupts.
     private var queued: ArraySlice<Step> = []
 
-    private struct BodyMishap {
+    private struct BodyFault {
         let offset: Int64
-        let mishap: Mishap
+        let fault: Reply.Fault
     }
 
     /// What is left of the current chunk, and what follows the last.
@@ -40,12 +40,12 @@ struct ResponseScript {
         let headEnd: String
         let end: [UInt8]
         var left: Int64 = 0
-        /// Where in `end` a mishap in the trailers happens.
+        /// Where in `end` a fault in the trailers happens.
         var endBreak: Int { end.count > 5 ? 3 + (end.count - 5) / 2 : 3 }
         /// What happens in the next size.
-        var sizeMishaps: [Mishap]
+        var sizeFaults: [Reply.Fault]
         /// What happens in the trailers.
-        let endMishaps: [Mishap]
+        let endFaults: [Reply.Fault]
         /// The line end of the chunk before.
         var separator = ""
         var hasEnded = false
@@ -57,11 +57,11 @@ struct ResponseScript {
     ///   - prelude: Everything before the body.
     ///   - range: The bytes of the content that are the body.
     ///   - chunking: How the body is cut into chunks.
-    ///   - mishaps: What goes wrong; only mishaps in the body count.
+    ///   - faults: What goes wrong; only faults in the body count.
     ///   - pieceSize: How many bytes are written at a time, with a turn of the loop after each; `nil` for no such limit.
     /// - Throws: When the trailers are not valid.
     init(
-        prelude: [Step], range: Range<Int64>, chunking: ReplyTraits.Chunking? = nil, mishaps: [PlannedMishap] = [],
+        prelude: [Step], range: Range<Int64>, chunking: ReplyTraits.Chunking? = nil, faults: [PlannedFault] = [],
         pieceSize: Int? = nil
     ) throws(EncodeError) {
         if let chunking {
@@ -70,15 +70,15 @@ struct ResponseScript {
             let headEnd = chunking.chunkExtension.map { ";\($0)\r\n" } ?? "\r\n"
             chunks = ChunkState(
                 size: Int64(chunking.size), headEnd: headEnd, end: end,
-                sizeMishaps: mishaps.filter { $0.phase == .chunkSize }.map(\.mishap),
-                endMishaps: mishaps.filter { $0.phase == .trailers }.map(\.mishap))
+                sizeFaults: faults.filter { $0.phase == .chunkSize }.map(\.fault),
+                endFaults: faults.filter { $0.phase == .trailers }.map(\.fault))
         }
         self.range = range
         self.pieceSize = pieceSize.map { min(Int64($0), Self.largestPiece) } ?? Self.largestPiece
         turnsAfterPieces = pieceSize != nil
         self.prelude = pieceSize.map { size in prelude.flatMap { $0.inPieces(of: size) } } ?? prelude
         let length = Int64(range.count)
-        self.mishaps = mishaps.compactMap { planned in
+        self.faults = faults.compactMap { planned in
             let offset: Int64? =
                 switch planned.phase {
                 case .beforeHead, .statusLine, .field, .midHead, .chunkSize, .trailers: nil
@@ -88,15 +88,15 @@ struct ResponseScript {
                 case .beforeLastBytes(let count): max(0, length - Int64(max(0, count)))
                 case .chunk: chunking.map { min(Int64($0.size), length) / 2 }
                 }
-            return offset.map { BodyMishap(offset: $0, mishap: planned.mishap) }
+            return offset.map { BodyFault(offset: $0, fault: planned.fault) }
         }.sorted { $0.offset < $1.offset }
     }
 
-    /// A script without chunks, mishaps and pieces.
+    /// A script without chunks, faults and pieces.
     init(prelude: [Step], range: Range<Int64>) {
         self.prelude = prelude
         self.range = range
-        mishaps = []
+        faults = []
         pieceSize = Self.largestPiece
         turnsAfterPieces = false
     }
@@ -112,9 +112,9 @@ struct ResponseScript {
             isTurnDue = false
             return .turn
         }
-        if mishapPosition < mishaps.count, mishaps[mishapPosition].offset <= sent, hasBody {
-            defer { mishapPosition += 1 }
-            return .mishap(mishaps[mishapPosition].mishap)
+        if faultPosition < faults.count, faults[faultPosition].offset <= sent, hasBody {
+            defer { faultPosition += 1 }
+            return .fault(faults[faultPosition].fault)
         }
         queued = nextFraming()[...]
         return queued.popFirst() ?? nextContent()
@@ -133,21 +133,21 @@ struct ResponseScript {
         chunks.separator = "\r\n"
         let digits = [UInt8](String(chunks.left, radix: 16).utf8)
         let isSecond = !separator.isEmpty || left == 0
-        let sizeMishaps = isSecond ? chunks.sizeMishaps : []
-        if isSecond { chunks.sizeMishaps = [] }
+        let sizeFaults = isSecond ? chunks.sizeFaults : []
+        if isSecond { chunks.sizeFaults = [] }
         guard left == 0 else {
             return (separator + digits + [UInt8](chunks.headEnd.utf8)).split(
-                at: separator.count + max(1, digits.count / 2), by: sizeMishaps)
+                at: separator.count + max(1, digits.count / 2), by: sizeFaults)
         }
         let (size, rest) = (Array(chunks.end[..<chunks.endBreak]), Array(chunks.end[chunks.endBreak...]))
-        return (separator + size).split(at: separator.count + 1, by: sizeMishaps)
-            + rest.split(at: 0, by: chunks.endMishaps)
+        return (separator + size).split(at: separator.count + 1, by: sizeFaults)
+            + rest.split(at: 0, by: chunks.endFaults)
     }
 
     private mutating func nextContent() -> Step? {
         var count = min(pieceSize, Int64(range.count) - sent)
         if let chunks { count = min(count, chunks.left) }
-        if mishapPosition < mishaps.count { count = min(count, mishaps[mishapPosition].offset - sent) }
+        if faultPosition < faults.count { count = min(count, faults[faultPosition].offset - sent) }
         guard count > 0 else { return nil }
         let start = range.lowerBound + sent
         sent += count
@@ -158,11 +158,11 @@ struct ResponseScript {
 }
 
 extension [UInt8] {
-    /// The steps that write these bytes, with mishaps at `offset`.
-    fileprivate func split(at offset: Int, by mishaps: [Mishap]) -> [ResponseScript.Step] {
-        guard !mishaps.isEmpty else { return [.bytes(self)] }
+    /// The steps that write these bytes, with faults at `offset`.
+    fileprivate func split(at offset: Int, by faults: [Reply.Fault]) -> [ResponseScript.Step] {
+        guard !faults.isEmpty else { return [.bytes(self)] }
         let (first, rest) = (Array(self[..<offset]), Array(self[offset...]))
-        return (first.isEmpty ? [] : [.bytes(first)]) + mishaps.map { .mishap($0) } + [.bytes(rest)]
+        return (first.isEmpty ? [] : [.bytes(first)]) + faults.map { .fault($0) } + [.bytes(rest)]
     }
 }
 
@@ -175,7 +175,7 @@ extension ResponseScript.Step {
                 let end = start + min(size, bytes.count - start)
                 return [.bytes([UInt8](bytes[start..<end])), .turn] as [ResponseScript.Step]
             }
-        case .content, .turn, .mishap:
+        case .content, .turn, .fault:
             [self]
         }
     }

@@ -11,7 +11,7 @@ final class ResponseWriter {
         case paused
         /// Continues when `onResume` is called. Until then the script lets nothing be sent.
         case stalled
-        case ended(Ending)
+        case ended(LoopbackServer.Ending)
     }
 
     /// Bytes that are sent together: heads and chunk framing, then perhaps some of the body.
@@ -91,10 +91,10 @@ final class ResponseWriter {
                     step = nil
                     NetworkActor.post { [weak self] in self?.resume() }
                     return .paused
-                case .mishap(let mishap):
+                case .fault(let fault):
                     guard try flush() else { return .blocked }
                     step = nil
-                    if let progress = perform(mishap) { return progress }
+                    if let progress = perform(fault) { return progress }
                 case nil:
                     return try flush() ? .ended(.complete) : .blocked
                 }
@@ -163,10 +163,10 @@ final class ResponseWriter {
         return true
     }
 
-    // MARK: Mishaps
+    // MARK: Faults
 
-    private func perform(_ mishap: Mishap) -> Progress? {
-        switch mishap {
+    private func perform(_ fault: Reply.Fault) -> Progress? {
+        switch fault {
         case .stall(let gate):
             let isOpen = gate?.arrive { [weak self] in NetworkActor.post { self?.resume() } }
             return isOpen == true ? nil : .stalled

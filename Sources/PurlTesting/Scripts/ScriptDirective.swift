@@ -48,17 +48,17 @@ enum ScriptDirective: Sendable, Equatable {
     case conditionsIgnored
     case ifRange(IfRange)
     case ranges(Ranges)
-    case range(RangeFault)
+    case range(Reply.RangeFault)
     case partialStatus(Int)
-    case contentRange(ContentRangeFault)
+    case contentRange(Reply.ContentRangeFault)
     case acceptRanges(String?)
-    case contentLength(LengthFault)
+    case contentLength(Reply.LengthFault)
     case chunked(Int)
     case untilClose
     case rate(Int)
     case pieces(Int)
     case close
-    case mishap(ScriptMishap, at: ScriptPhase)
+    case fault(ScriptFault, at: ScriptPhase)
     case upload(UploadDirective)
 
     /// What a `Range` field does.
@@ -78,17 +78,17 @@ enum ScriptDirective: Sendable, Equatable {
     }
 }
 
-/// A ``Mishap`` as a script can name it.
-enum ScriptMishap: Sendable, Equatable {
+/// A ``Reply/Fault`` as a script can name it.
+enum ScriptFault: Sendable, Equatable {
     case cut
     case reset
     case stall
     case pause(milliseconds: Int)
 }
 
-/// Where a mishap of a script happens.
+/// Where a fault of a script happens.
 enum ScriptPhase: Sendable, Equatable {
-    case at(Phase)
+    case at(Reply.Phase)
     /// Anywhere in the body, as the seed decides.
     case anywhere
 }
@@ -119,14 +119,14 @@ extension ScriptDirective {
             .raw([data])
         case .status, .redirect, .interim, .field, .replacing, .entityTag, .freshEntityTags, .lastModified,
             .conditionsIgnored, .ifRange, .ranges, .range, .partialStatus, .contentRange, .acceptRanges, .contentLength,
-            .chunked, .untilClose, .rate, .pieces, .close, .mishap, .upload:
+            .chunked, .untilClose, .rate, .pieces, .close, .fault, .upload:
             nil
         }
     }
 
     /// Whether something goes wrong with the response by itself. A `HEAD`, which counts as no request, is spared.
-    var isMishap: Bool {
-        if case .mishap = self { true } else { false }
+    var isFault: Bool {
+        if case .fault = self { true } else { false }
     }
 
     /// The reply as the directive changes it.
@@ -161,13 +161,13 @@ extension ScriptDirective {
         case .rate(let bytes): reply.throttled(bytesPerSecond: bytes)
         case .pieces(let size): reply.inPieces(of: size)
         case .close: reply.closingConnection()
-        case .mishap(let mishap, let phase): reply.mishap(mishap.value, at: phase.phase(context.random))
+        case .fault(let fault, let phase): reply.fault(fault.value, at: phase.phase(context.random))
         }
     }
 }
 
-extension ScriptMishap {
-    var value: Mishap {
+extension ScriptFault {
+    var value: Reply.Fault {
         switch self {
         case .cut: .cut
         case .reset: .reset
@@ -178,7 +178,7 @@ extension ScriptMishap {
 }
 
 extension ScriptPhase {
-    fileprivate func phase(_ random: UInt64) -> Phase {
+    fileprivate func phase(_ random: UInt64) -> Reply.Phase {
         switch self {
         case .at(let phase): phase
         case .anywhere: .bodyShare(perMille: Int(random % 1000))

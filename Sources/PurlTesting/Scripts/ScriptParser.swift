@@ -238,17 +238,17 @@ enum ScriptParser {
         "pieces": { line throws(Failure) in .pieces(try line.size("a size")) },
         "close": { (_: inout ScriptLine) throws(Failure) in .close },
 
-        // Mishaps
-        "cut": { line throws(Failure) in .mishap(.cut, at: try phase(&line)) },
-        "reset": { line throws(Failure) in .mishap(.reset, at: try phase(&line)) },
-        "stall": { line throws(Failure) in .mishap(.stall, at: try phase(&line)) },
+        // Faults
+        "cut": { line throws(Failure) in .fault(.cut, at: try phase(&line)) },
+        "reset": { line throws(Failure) in .fault(.reset, at: try phase(&line)) },
+        "stall": { line throws(Failure) in .fault(.stall, at: try phase(&line)) },
         "pause": { line throws(Failure) in
             let milliseconds = try line.milliseconds()
-            return .mishap(.pause(milliseconds: milliseconds), at: try phase(&line))
+            return .fault(.pause(milliseconds: milliseconds), at: try phase(&line))
         },
     ]
 
-    /// Where a mishap happens, by its words.
+    /// Where a fault happens, by its words.
     private static let phases: [String: ScriptPhase] = [
         "before head": .at(.beforeHead), "in status line": .at(.statusLine), "in field": .at(.field),
         "in head": .at(.midHead), "after head": .at(.afterBodyBytes(0)), "in middle": .at(.midBody),

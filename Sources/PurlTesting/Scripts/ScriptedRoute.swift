@@ -37,7 +37,7 @@ struct ScriptedRoute: Sendable {
             requests += 1
             if isRanged { rangedRequests += 1 }
         }
-        return reply(to: request, counts, sparingMishaps: isHead).resolved(at: counts.all - 1)
+        return reply(to: request, counts, sparingFaults: isHead).resolved(at: counts.all - 1)
     }
 
     private mutating func uploadTarget() -> UploadTarget? {
@@ -50,12 +50,12 @@ struct ScriptedRoute: Sendable {
         return target
     }
 
-    private func reply(to request: ReceivedRequest, _ counts: RequestCounts, sparingMishaps: Bool) -> Reply {
+    private func reply(to request: ReceivedRequest, _ counts: RequestCounts, sparingFaults: Bool) -> Reply {
         let chosen = steps.enumerated().compactMap { index, step -> (ScriptDirective, ScriptDirective.Context)? in
             // The request's number and the line's decide, so that chance does not depend on the order of other requests.
             var random = SplitMix64(state: seed ^ UInt64(counts.all) << 32 ^ UInt64(index) << 16)
             guard step.selector.matches(counts, random: random.next()) else { return nil }
-            if sparingMishaps && step.directive.isMishap { return nil }
+            if sparingFaults && step.directive.isFault { return nil }
             let context = ScriptDirective.Context(
                 seed: seed, folder: folder, port: request.port, random: random.next())
             return (step.directive, context)

@@ -3,7 +3,7 @@ enum UploadDirective: Sendable, Equatable {
     /// The route takes uploads that can be resumed, in these versions of the draft.
     case versions(Set<Int>)
     case limit(Limit, Int)
-    case fault(Fault, at: UploadPhase, times: Int)
+    case fault(Fault, at: UploadTarget.Phase, times: Int)
 
     /// A limit, by its name in `Upload-Limit`.
     enum Limit: String, Sendable, CaseIterable {
@@ -14,9 +14,9 @@ enum UploadDirective: Sendable, Equatable {
         case maximumAge = "max-age"
     }
 
-    /// An ``UploadFault`` as a script can name it.
+    /// An ``UploadTarget/Fault`` as a script can name it.
     enum Fault: Sendable, Equatable {
-        case mishap(ScriptMishap)
+        case connection(ScriptFault)
         case status(Int)
         case expiry
     }
@@ -38,7 +38,7 @@ extension UploadTarget {
         // What a server keeps that runs for long must not add up.
         self.init(versions: versions, limits: limits, keepsEarlierContent: false)
         for case .fault(let fault, let phase, let times) in directives {
-            self.fault(UploadFault(fault), at: phase, times: times)
+            self.fault(Fault(fault), at: phase, times: times)
         }
     }
 }
@@ -55,11 +55,11 @@ extension UploadTarget.Limits {
     }
 }
 
-extension UploadFault {
+extension UploadTarget.Fault {
     fileprivate init(_ fault: UploadDirective.Fault) {
         self =
             switch fault {
-            case .mishap(let mishap): .mishap(mishap.value)
+            case .connection(let fault): .connection(fault.value)
             case .status(let status): .reply(.status(status))
             case .expiry: .expiry
             }
@@ -98,10 +98,10 @@ extension UploadDirective {
     private static func fault(_ line: inout ScriptLine) throws(Failure) -> Fault {
         let word = try line.word("“cut”, “reset”, “stall”, “pause”, “status” or “expiry”")
         switch word.text {
-        case "cut": return .mishap(.cut)
-        case "reset": return .mishap(.reset)
-        case "stall": return .mishap(.stall)
-        case "pause": return .mishap(.pause(milliseconds: try line.milliseconds()))
+        case "cut": return .connection(.cut)
+        case "reset": return .connection(.reset)
+        case "stall": return .connection(.stall)
+        case "pause": return .connection(.pause(milliseconds: try line.milliseconds()))
         case "status": return .status(try line.status(200...599))
         case "expiry": return .expiry
         default:
@@ -110,12 +110,12 @@ extension UploadDirective {
         }
     }
 
-    private static let phases: [String: UploadPhase] = [
+    private static let phases: [String: UploadTarget.Phase] = [
         "before 104": .creation, "after 104": .announcement, "before response": .completion,
         "before part-response": .part, "at HEAD": .offsetRetrieval, "at PATCH": .append, "at DELETE": .cancellation,
     ]
 
-    private static func phase(_ line: inout ScriptLine) throws(Failure) -> UploadPhase {
+    private static func phase(_ line: inout ScriptLine) throws(Failure) -> UploadTarget.Phase {
         let first = try line.word("where, such as “at 1M”")
         let second = try line.word("where, such as “at 1M”")
         if let phase = phases["\(first.text) \(second.text)"] { return phase }

@@ -12,7 +12,7 @@ final class StreamPeer: Peer, TransportHandler {
         /// The stream has ended; the client's may still be open.
         case finished
         /// The connection closes once the output is sent.
-        case closing(Ending)
+        case closing(LoopbackServer.Ending)
         case closed
     }
 
@@ -21,7 +21,7 @@ final class StreamPeer: Peer, TransportHandler {
     private let recorder: Recorder
     /// The connection's place among the recorder's streams.
     private let recordIndex: Int
-    private let ended: @NetworkActor (Ending) -> Void
+    private let ended: @NetworkActor (LoopbackServer.Ending) -> Void
     private var phase = Phase.open
     private var output: OutputBuffer
     private var step = 0
@@ -47,7 +47,7 @@ final class StreamPeer: Peer, TransportHandler {
     init(
         _ transport: any LoopTransport, sending head: [UInt8] = [], _ script: StreamScript, recorder: Recorder,
         request: Int?,
-        recordLimit: Int, ended: @escaping @NetworkActor (Ending) -> Void
+        recordLimit: Int, ended: @escaping @NetworkActor (LoopbackServer.Ending) -> Void
     ) {
         self.transport = transport
         self.script = script
@@ -64,13 +64,13 @@ final class StreamPeer: Peer, TransportHandler {
         advanceAndFlush()
     }
 
-    func close(_ ending: Ending) {
+    func close(_ ending: LoopbackServer.Ending) {
         if case .closed = phase { return }
         phase = .closed
         recorder.updateStream(recordIndex) { $0.ending = ending }
     }
 
-    private func end(_ ending: Ending) {
+    private func end(_ ending: LoopbackServer.Ending) {
         if case .closed = phase { return }
         close(ending)
         ended(ending)
@@ -155,7 +155,7 @@ final class StreamPeer: Peer, TransportHandler {
         phase = .closing(.clientLeft)
     }
 
-    private func pass(_ gate: Gate) -> Bool {
+    private func pass(_ gate: ServerGate) -> Bool {
         guard !gate.isOpen else { return true }
         return gate.arrive { [weak self, place = step] in NetworkActor.post { self?.resume(after: place) } }
     }

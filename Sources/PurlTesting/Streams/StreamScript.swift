@@ -25,8 +25,8 @@ public struct StreamScript: Sendable {
         case receive(Int)
         case expect([UInt8])
         case waitForEnd
-        case wait(Gate)
-        case pauseReading(Gate)
+        case wait(ServerGate)
+        case pauseReading(ServerGate)
         case finish
         case cut
         case reset
@@ -89,12 +89,12 @@ public struct StreamScript: Sendable {
     /// Waits until a gate opens: a server that stalls. What the client sends is read meanwhile.
     ///
     /// - Parameter gate: The gate.
-    public func wait(at gate: Gate) -> StreamScript { adding(.wait(gate)) }
+    public func wait(at gate: ServerGate) -> StreamScript { adding(.wait(gate)) }
 
     /// Stops reading from the client until a gate opens. The steps after this one run meanwhile.
     ///
     /// - Parameter gate: The gate.
-    public func notReading(until gate: Gate) -> StreamScript { adding(.pauseReading(gate)) }
+    public func notReading(until gate: ServerGate) -> StreamScript { adding(.pauseReading(gate)) }
 
     /// Ends the server's stream and continues to read: the connection is half closed. Later steps send nothing.
     public func finish() -> StreamScript { adding(.finish) }
@@ -118,8 +118,9 @@ public struct ReceivedStream: Sendable, Equatable {
     public internal(set) var hasEnded = false
     /// What the client sent in place of what a step expected, one sentence.
     public internal(set) var surprise: String?
-    /// How the connection ended; `nil` while it is open. ``Ending/complete``: both sides have ended their streams.
-    public internal(set) var ending: Ending?
+    /// How the connection ended; `nil` while it is open. ``LoopbackServer/Ending/complete``: both sides have ended their
+    /// streams.
+    public internal(set) var ending: LoopbackServer.Ending?
 
     /// The bytes as they arrived. In pieces, so that a copy of the record does not make the next append copy them all.
     var pieces: [Data] = []

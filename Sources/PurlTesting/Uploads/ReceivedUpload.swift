@@ -54,7 +54,7 @@ public struct ReceivedUpload: Sendable {
     public private(set) var state = State.incomplete
 
     /// Whether some of the content was accepted more than once. That takes a server that loses content: see
-    /// ``UploadFault/truncation(to:)``.
+    /// ``UploadTarget/Fault/truncation(to:)``.
     public var hasRepeatedContent: Bool { parts.reduce(0) { $0 + $1.range.count } > offset }
 
     init(number: Int, path: String, version: Int?, request: ReceivedRequest, length: Int?) {

@@ -18,7 +18,7 @@ protocol UploadConnection: AnyObject {
     func addRoute(_ path: String, _ reply: Reply)
 
     /// Ends the connection.
-    func breakOff(_ ending: Ending)
+    func breakOff(_ ending: LoopbackServer.Ending)
 
     /// Reads no more of the request until ``continueBody()``.
     func holdBody()
@@ -38,7 +38,7 @@ final class UploadExchange {
         case head
         /// Content is taken as it arrives.
         case content
-        /// A mishap lasts.
+        /// A fault lasts.
         case held(LoopTimer?)
         /// The response has begun, or the connection has ended.
         case over
@@ -47,14 +47,14 @@ final class UploadExchange {
     private let target: UploadTarget
     private let request: ReceivedRequest
     private let head: RequestHead
-    private let fields: UploadFields
+    private let fields: UploadRequestFields
     private weak var connection: (any UploadConnection)?
 
     private var progress = Progress.head
     /// The upload that the request belongs to, once there is one.
     private var number: Int?
     private var taken = 0
-    /// Content that arrived during a mishap.
+    /// Content that arrived during a fault.
     private var held: [UInt8] = []
     private var bodyHasEnded = false
     private var changes = UploadChanges()
@@ -68,7 +68,7 @@ final class UploadExchange {
         self.request = request
         self.head = head
         self.connection = connection
-        fields = UploadFields(head, framing)
+        fields = UploadRequestFields(head, framing)
     }
 
     // MARK: The connection's side
@@ -300,12 +300,12 @@ final class UploadExchange {
 
     // MARK: What goes wrong
 
-    private func reach(_ phase: UploadPhase, then proceed: @escaping @NetworkActor () -> Void) {
+    private func reach(_ phase: UploadTarget.Phase, then proceed: @escaping @NetworkActor () -> Void) {
         let place = number.map { target.upload($0).offset }
         for fault in target.takeFaults(at: phase) {
             switch fault {
-            case .mishap(let mishap):
-                return perform(mishap, then: proceed)
+            case .connection(let fault):
+                return perform(fault, then: proceed)
             case .reply(let reply):
                 return answer(reply)
             case .expiry:
@@ -326,9 +326,9 @@ final class UploadExchange {
         proceed()
     }
 
-    private func perform(_ mishap: Mishap, then proceed: @escaping @NetworkActor () -> Void) {
+    private func perform(_ fault: Reply.Fault, then proceed: @escaping @NetworkActor () -> Void) {
         let before = progress
-        switch mishap {
+        switch fault {
         case .cut:
             breakOff(.cut)
         case .reset:
@@ -375,7 +375,7 @@ final class UploadExchange {
         connection?.answer(reply, as: request)
     }
 
-    private func breakOff(_ ending: Ending) {
+    private func breakOff(_ ending: LoopbackServer.Ending) {
         if case .over = progress { return }
         progress = .over
         connection?.breakOff(ending)

@@ -7,7 +7,7 @@ internal import PurlIO
 ///
 /// ```swift
 /// let target = UploadTarget()
-/// target.fault(.mishap(.cut), at: .offset(1_000_000))
+/// target.fault(.connection(.cut), at: .offset(1_000_000))
 /// let url = server.route("/files", .upload(to: target))
 /// // … upload to url …
 /// #expect(target.uploads[0].content == data)
@@ -130,7 +130,7 @@ public final class UploadTarget: Sendable {
     ///   - fault: What goes wrong.
     ///   - phase: Where.
     ///   - times: How often.
-    public func fault(_ fault: UploadFault, at phase: UploadPhase, times: Int = 1) {
+    public func fault(_ fault: Fault, at phase: Phase, times: Int = 1) {
         guard times > 0 else { return }
         state.update { $0.faults.append(PlannedUploadFault(fault: fault, phase: phase, left: times)) }
     }
@@ -163,9 +163,9 @@ public final class UploadTarget: Sendable {
     // MARK: For the requests
 
     /// The faults that happen now that a request has reached a phase.
-    func takeFaults(at phase: UploadPhase) -> [UploadFault] {
+    func takeFaults(at phase: Phase) -> [Fault] {
         state.update { state in
-            var taken: [UploadFault] = []
+            var taken: [Fault] = []
             for index in state.faults.indices where state.faults[index].phase == phase && state.faults[index].left > 0 {
                 state.faults[index].left -= 1
                 taken.append(state.faults[index].fault)

@@ -8,7 +8,7 @@ final class WebSocketPeer: Peer, TransportHandler {
     private enum Phase {
         case open
         /// The connection closes once the output is sent.
-        case closing(Ending)
+        case closing(LoopbackServer.Ending)
         case closed
     }
 
@@ -17,7 +17,7 @@ final class WebSocketPeer: Peer, TransportHandler {
     private let recorder: Recorder
     /// The connection's place among the recorder's WebSocket connections.
     private let recordIndex: Int
-    private let ended: @NetworkActor (Ending) -> Void
+    private let ended: @NetworkActor (LoopbackServer.Ending) -> Void
     private var phase = Phase.open
     private var reader: WebSocketReader
     private var writer: WebSocketWriter
@@ -45,7 +45,7 @@ final class WebSocketPeer: Peer, TransportHandler {
     init(
         _ transport: any LoopTransport, sending head: [UInt8], _ agreement: WebSocketHandshake.Agreement,
         _ script: WebSocketScript, recorder: Recorder, request: Int, recordLimit: Int,
-        ended: @escaping @NetworkActor (Ending) -> Void
+        ended: @escaping @NetworkActor (LoopbackServer.Ending) -> Void
     ) {
         self.transport = transport
         self.script = script
@@ -69,13 +69,13 @@ final class WebSocketPeer: Peer, TransportHandler {
         flush()
     }
 
-    func close(_ ending: Ending) {
+    func close(_ ending: LoopbackServer.Ending) {
         if case .closed = phase { return }
         phase = .closed
         recorder.updateWebSocket(recordIndex) { $0.ending = ending }
     }
 
-    private func end(_ ending: Ending) {
+    private func end(_ ending: LoopbackServer.Ending) {
         if case .closed = phase { return }
         close(ending)
         ended(ending)
@@ -100,7 +100,7 @@ final class WebSocketPeer: Peer, TransportHandler {
         }
     }
 
-    private func pass(_ gate: Gate) -> Bool {
+    private func pass(_ gate: ServerGate) -> Bool {
         guard !gate.isOpen else { return true }
         return gate.arrive { [weak self, place = step] in NetworkActor.post { self?.resume(after: place) } }
     }

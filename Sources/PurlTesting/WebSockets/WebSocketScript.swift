@@ -22,8 +22,8 @@ public struct WebSocketScript: Sendable {
         case control(WebSocketOpcode, [UInt8])
         case bytes([UInt8])
         case receive(Int)
-        case wait(Gate)
-        case pauseReading(Gate)
+        case wait(ServerGate)
+        case pauseReading(ServerGate)
         case cut
         case reset
     }
@@ -101,12 +101,12 @@ public struct WebSocketScript: Sendable {
     /// Waits until a gate opens. What the client sends is read meanwhile.
     ///
     /// - Parameter gate: The gate.
-    public func wait(at gate: Gate) -> WebSocketScript { adding(.wait(gate)) }
+    public func wait(at gate: ServerGate) -> WebSocketScript { adding(.wait(gate)) }
 
     /// Stops reading from the client until a gate opens. The steps after this one run meanwhile.
     ///
     /// - Parameter gate: The gate.
-    public func notReading(until gate: Gate) -> WebSocketScript { adding(.pauseReading(gate)) }
+    public func notReading(until gate: ServerGate) -> WebSocketScript { adding(.pauseReading(gate)) }
 
     /// Closes the connection without a close frame.
     public func cut() -> WebSocketScript { adding(.cut) }
@@ -216,6 +216,6 @@ public struct ReceivedWebSocket: Sendable, Equatable {
     public internal(set) var closeReason = ""
     /// How the client broke the protocol, one sentence.
     public internal(set) var violation: String?
-    /// How the connection ended; `nil` while it is open. ``Ending/complete``: with a closing handshake.
-    public internal(set) var ending: Ending?
+    /// How the connection ended; `nil` while it is open. ``LoopbackServer/Ending/complete``: with a closing handshake.
+    public internal(set) var ending: LoopbackServer.Ending?
 }

@@ -8,10 +8,10 @@ extension Fault {
         delivery.phases.flatMap { phase -> [Fault] in
             endings.compactMap { ending -> Fault? in
                 // The end of the stream is how such a body ends.
-                if delivery.endsWithStream, ending.mishap == .cut { return nil }
+                if delivery.endsWithStream, ending.fault == .cut { return nil }
                 let fault = Fault(
                     "\(ending.name) \(delivery.name)", "\(phase)", .failure(ending.code),
-                    prepare: { $0.answer(delivery.change($0.resource).mishap(ending.mishap, at: phase)) }
+                    prepare: { $0.answer(delivery.change($0.resource).fault(ending.fault, at: phase)) }
                 ).with { $0.sendsResource = true }
                 guard ending.passesTime else { return fault }
                 // All content is there: a background session that has still time asks for the rest, and there is none.
@@ -24,7 +24,7 @@ extension Fault {
 
     private struct Delivery: Sendable {
         let name: String
-        let phases: [Phase]
+        let phases: [Reply.Phase]
         var endsWithStream = false
         let change: @Sendable (Reply) -> Reply
     }
@@ -46,15 +46,15 @@ extension Fault {
 
     private struct Ending: Sendable {
         let name: String
-        let mishap: Mishap
+        let fault: Reply.Fault
         let code: URLError.Code
         var passesTime = false
     }
 
     private static let endings = [
-        Ending(name: "end of stream", mishap: .cut, code: .networkConnectionLost),
-        Ending(name: "reset", mishap: .reset, code: .networkConnectionLost),
-        Ending(name: "stall", mishap: .stall(until: nil), code: .timedOut, passesTime: true),
+        Ending(name: "end of stream", fault: .cut, code: .networkConnectionLost),
+        Ending(name: "reset", fault: .reset, code: .networkConnectionLost),
+        Ending(name: "stall", fault: .stall(until: nil), code: .timedOut, passesTime: true),
     ]
 
     /// Messages that are no HTTP, or too much of it, or whose end is in doubt.

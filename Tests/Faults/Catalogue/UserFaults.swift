@@ -19,10 +19,10 @@ extension Fault {
                     .only { act.fits($0) && ($0.resultStyle != .async || !act.invalidates) }
                     .withStreams { act.fits($0) },
             ]
-                + [Phase.beforeHead, .statusLine, .midHead, .afterBodyBytes(0), .midBody].map { phase in
+                + [Reply.Phase.beforeHead, .statusLine, .midHead, .afterBodyBytes(0), .midBody].map { phase in
                     atGate(act, "\(phase)") { $0.stalled(at: phase, until: $1) }
                 }
-                + [Phase.chunk, .chunkSize, .trailers].map { phase in
+                + [Reply.Phase.chunk, .chunkSize, .trailers].map { phase in
                     atGate(act, "\(phase)") {
                         $0.chunked(size: 3000, trailers: ["X-Sum": "none"]).stalled(at: phase, until: $1)
                     }
@@ -30,7 +30,7 @@ extension Fault {
         }
 
     private static func atGate(
-        _ act: Meddling.Act, _ phase: String, _ stall: @escaping @Sendable (Reply, Gate) -> Reply
+        _ act: Meddling.Act, _ phase: String, _ stall: @escaping @Sendable (Reply, ServerGate) -> Reply
     ) -> Fault {
         Fault("user", "\(act.rawValue), \(phase)", act.ends ? .failure(.cancelled) : .success()) { stage in
             stage.answer(stall(stage.resource, stage.gate))

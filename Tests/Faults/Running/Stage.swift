@@ -16,7 +16,7 @@ final class Stage: Sendable {
     let medium: Medium
     let folder: URL
     /// Where servers that stall wait.
-    let gate = Gate()
+    let gate = ServerGate()
     /// What time it is for sessions that ask for this clock.
     let clock = ManualClock()
     let names: ScriptedNames

@@ -59,7 +59,7 @@ final class DownloadFixture: Sendable {
     }
 
     /// Downloads the first `count` bytes of `url` and pauses, as a process that ended would leave them.
-    func leave(_ count: Int, of url: URL, gate: Gate) async throws {
+    func leave(_ count: Int, of url: URL, gate: ServerGate) async throws {
         let downloader = downloader(url)
         downloader.start()
         await gate.reached()

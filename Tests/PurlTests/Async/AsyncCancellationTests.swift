@@ -37,7 +37,7 @@ struct AsyncCancellationTests {
         let session = sandbox.session()
         defer { session.invalidateAndCancel() }
         for _ in 0..<50 {
-            let gate = Gate()
+            let gate = ServerGate()
             let task = Task {
                 // Returns early because the Swift task is cancelled.
                 await gate.reached()
@@ -77,7 +77,7 @@ struct AsyncCancellationTests {
         "A cancelled call that waits for a connection throws cancelled and sends no request", arguments: Call.allCases)
     func waitingForConnection(_ call: Call) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 1_000).delayed(until: gate))
         let sandbox = try Sandbox()
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = 1 }
@@ -129,7 +129,7 @@ struct AsyncCancellationTests {
         arguments: Call.allCases)
     func beforeResponse(_ call: Call) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/deaf", .generated(size: 1_000).delayed(until: gate))
         let sandbox = try Sandbox()
         let session = sandbox.session()
@@ -145,7 +145,7 @@ struct AsyncCancellationTests {
     @Test("A call that is cancelled in the body throws cancelled and closes its connection", arguments: Call.allCases)
     func inBody(_ call: Call) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route(
             "/file", .generated(size: 1_000_000).entityTag("\"v1\"").stalled(afterBytes: 300_000, until: gate))
         let sandbox = try Sandbox()

@@ -174,7 +174,7 @@ struct BlockedDelegateTests {
     func timeout() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 46)
         let server = try makeServer(content)
-        server.route("/clock", .status(200).delayed(until: Gate()))
+        server.route("/clock", .status(200).delayed(until: ServerGate()))
         let sandbox = try Sandbox()
         let barrier = CallBarrier()
         let check = BodyCheck(content) { _ in barrier.pass() }

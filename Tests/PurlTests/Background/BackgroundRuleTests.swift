@@ -86,16 +86,16 @@ struct BackgroundRuleTests {
     // MARK: Time-outs
 
     /// How far the first response comes, and the range that is requested then.
-    static let stalls: [(name: String, phase: Phase, tag: String?, received: Int64?, range: String?)] = [
+    static let stalls: [(name: String, phase: Reply.Phase, tag: String?, received: Int64?, range: String?)] = [
         ("before the head", .beforeHead, nil, nil, nil), ("in the head", .midHead, nil, nil, nil),
         ("in a body that can be resumed", .afterBodyBytes(100_000), "\"v1\"", 100_000, "bytes=100000-"),
         ("in a body without a validator", .afterBodyBytes(100_000), nil, 100_000, nil),
     ]
 
     @Test("A download that times out is requested again, from where it stopped if it can be", arguments: stalls)
-    func download(name: String, phase: Phase, tag: String?, received: Int64?, range: String?) async throws {
+    func download(name: String, phase: Reply.Phase, tag: String?, received: Int64?, range: String?) async throws {
         let reply = Reply.generated(content)
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route(
             "/file", (tag.map { reply.entityTag($0) } ?? reply).stalled(at: phase, until: gate, times: 1))
         let witness = Witness()
@@ -120,7 +120,7 @@ struct BackgroundRuleTests {
 
     @Test("An upload that times out is sent again")
     func upload() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", method: "POST", .text("taken").stalled(at: .beforeHead, until: gate, times: 2))
         let witness = Witness()
         let session = session(witness)

@@ -107,7 +107,7 @@ struct IdentifierOwnershipTests {
 
     @Test("The identifier is taken while the first session finishes its tasks")
     func finishing() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(content).stalled(afterBytes: 10, until: gate))
         let witness = Witness()
         let first = home.makeSession(witness)

@@ -61,7 +61,7 @@ struct RelaunchTests {
     @Test("A partial file without resume data is removed", arguments: [false, true])
     func begunFile(continuing: Bool) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let content = GeneratedContent(size: 4_000, seed: 3)
         let url = server.route(
             "/film", .generated(content).stalled(afterBytes: 1_000, until: gate))

@@ -29,7 +29,7 @@ struct AsyncBytesTests {
 
     @Test("The response is returned before the body, and each piece before the next is sent")
     func asTheyCome() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("ab").stalled(afterBytes: 1, until: gate))
         let session = sandbox.session()
         let (bytes, _) = try await session.bytes(for: URLRequest(url: url))
@@ -91,7 +91,7 @@ struct AsyncBytesTests {
 
     @Test("Each line of a thousand is delivered before the server sends the next one")
     func events() async throws {
-        let gates = (0..<1000).map { _ in Gate() }
+        let gates = (0..<1000).map { _ in ServerGate() }
         var script = StreamScript.listening
         for (index, gate) in gates.enumerated() { script = script.send("data: \(index)\n\n").wait(at: gate) }
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
@@ -180,7 +180,7 @@ struct AsyncBytesTests {
 
     @Test("Cancelling the Swift task cancels the transfer")
     func cancel() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .generated(size: 1000).stalled(afterBytes: 10, until: gate))
         let session = sandbox.session()
         let started = Signal()
@@ -199,7 +199,7 @@ struct AsyncBytesTests {
 
     @Test("A Swift task that is cancelled before the response makes bytes(for:) throw")
     func cancelEarly() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("hello").delayed(until: gate))
         let session = sandbox.session()
         let work = Task { try await session.bytes(from: url) }

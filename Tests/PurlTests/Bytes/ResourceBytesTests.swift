@@ -50,7 +50,7 @@ struct ResourceBytesTests {
     #if !canImport(Darwin)
         @Test("The transfer of a resource ends with its iterator")
         func abandoned() async throws {
-            let gate = Gate()
+            let gate = ServerGate()
             let url = server.route("/file", .text("ab").stalled(afterBytes: 1, until: gate))
             let session = try Sandbox().session()
             defer { session.invalidateAndCancel() }

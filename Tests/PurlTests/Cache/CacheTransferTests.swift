@@ -111,7 +111,7 @@ struct CacheTransferTests {
 
     @Test("The response of a cancelled task is not stored")
     func cancelled() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route(
             "/", .generated(size: 1_000).field("Cache-Control", "max-age=60").stalled(afterBytes: 500, until: gate))
         let witness = Witness()

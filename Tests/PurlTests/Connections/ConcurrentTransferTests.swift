@@ -12,7 +12,7 @@ struct ConcurrentTransferTests {
     @Test("All wait for the server at the same time, and all complete")
     func waiting() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
         let sandbox = try Sandbox()
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = Self.count }
@@ -38,7 +38,7 @@ struct ConcurrentTransferTests {
     func closed() async throws {
         let count = min(500, Self.count)
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
         let sandbox = try Sandbox()
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = count }
@@ -64,7 +64,7 @@ struct ConcurrentTransferTests {
     @Test("Transfers that are cancelled together all end with cancelled")
     func cancelled() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
         let sandbox = try Sandbox()
         // Half of them wait for a connection.

@@ -8,7 +8,7 @@ struct ConnectionLimitTests {
     @Test("No more connections than allowed are opened, and waiting tasks are served in turn", arguments: [1, 2, 3, 6])
     func limit(count: Int) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -28,7 +28,7 @@ struct ConnectionLimitTests {
     @Test("The default is six connections")
     func standard() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -58,7 +58,7 @@ struct ConnectionLimitTests {
     @Test("Waiting tasks are served in the order of resume")
     func order() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/first", .text("hello").delayed(until: gate))
         server.fallback(.text("hello"))
         let sandbox = try Sandbox()
@@ -79,7 +79,7 @@ struct ConnectionLimitTests {
     func perHost() async throws {
         let first = try LoopbackServer()
         let second = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         first.fallback(.text("hello").delayed(until: gate))
         second.fallback(.text("hello"))
         let sandbox = try Sandbox()
@@ -99,7 +99,7 @@ struct ConnectionLimitTests {
     @Test("A waiting task that is cancelled frees its place and sends no request")
     func cancelWaiting() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/first", .text("hello").delayed(until: gate))
         server.fallback(.text("hello"))
         let sandbox = try Sandbox()
@@ -125,7 +125,7 @@ struct ConnectionLimitTests {
     @Test("A waiting task that is suspended yields its turn and is served after it is resumed")
     func suspendWaiting() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/first", .text("hello").delayed(until: gate))
         server.fallback(.text("hello"))
         let sandbox = try Sandbox()

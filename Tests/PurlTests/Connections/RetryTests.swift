@@ -9,7 +9,7 @@ struct RetryTests {
     enum Closing: CaseIterable, Sendable {
         case cut, reset
 
-        func applied(to reply: Reply, at moment: Phase = .beforeHead) -> Reply {
+        func applied(to reply: Reply, at moment: Reply.Phase = .beforeHead) -> Reply {
             switch self {
             case .cut: reply.cut(at: moment)
             case .reset: reply.reset(at: moment)
@@ -140,7 +140,7 @@ struct RetryTests {
     @Test("The retry uses a new connection, however many closed ones are idle")
     func manyDead() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", Self.hello.delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

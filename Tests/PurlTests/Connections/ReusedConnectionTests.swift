@@ -149,7 +149,7 @@ struct ReusedConnectionTests {
     @Test("A cancelled exchange closes its connection")
     func cancelled() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let slow = server.route("/slow", .generated(size: 1_000_000).stalled(afterBytes: 1000, until: gate))
         let file = server.route("/file", .text("hello"))
         let sandbox = try Sandbox()

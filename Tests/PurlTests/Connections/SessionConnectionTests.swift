@@ -40,7 +40,7 @@ struct SessionConnectionTests {
     @Test("flush and reset let a running transfer finish and then close its connection", arguments: Renewal.allCases)
     func underWay(renewal: Renewal) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let content = GeneratedContent(size: 300_000, seed: 12)
         let url = server.route("/file", .generated(content).stalled(afterBytes: 1000, until: gate))
         let sandbox = try Sandbox()
@@ -61,7 +61,7 @@ struct SessionConnectionTests {
     @Test("finishTasksAndInvalidate closes the connections after the last task")
     func finish() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("hello").delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -79,7 +79,7 @@ struct SessionConnectionTests {
     @Test("invalidateAndCancel closes the connections at once")
     func cancel() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .generated(size: 1_000_000).stalled(afterBytes: 1000, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

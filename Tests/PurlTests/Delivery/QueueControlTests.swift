@@ -114,7 +114,7 @@ struct QueueControlTests {
     @Test("Suspending the queue between calls loses no call")
     func suspendedBetweenCalls() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/file", .generated(content).stalled(afterBytes: 200_000, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -285,7 +285,7 @@ struct QueueControlTests {
     @Test("The caller's own operations run between the calls")
     func ownOperations() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

@@ -135,7 +135,7 @@ struct LostConnectionTests {
         arguments: LoadForm.allCases)
     func stoppedServer(form: LoadForm) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", Reply.generated(size: 300_000).stalled(afterBytes: 1000, until: gate))
         async let outcome = form.load(url)
         await gate.reached()

@@ -37,7 +37,7 @@ struct SessionClockTests {
         "A silent server times out after timeoutIntervalForRequest of the session's clock", arguments: LoadForm.allCases
     )
     func requestTimeout(form: LoadForm) async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = form.load(url, oneMinute)
         await gate.reached()
@@ -48,7 +48,7 @@ struct SessionClockTests {
 
     @Test("A response just before timeoutIntervalForRequest does not time out")
     func inTime() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = LoadForm.dataDelegate.load(url, oneMinute)
         await gate.reached()
@@ -59,7 +59,7 @@ struct SessionClockTests {
 
     @Test("timeoutIntervalForResource is seven days of the session's clock, in spite of progress")
     func resourceTimeout() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = LoadForm.downloadDelegate.load(url) { configuration in
             byClock(configuration)

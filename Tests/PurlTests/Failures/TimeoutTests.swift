@@ -41,7 +41,7 @@ struct RequestTimeoutTests {
     @Test("A server that does not read the body makes the load time out")
     func whileSending() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("hello").takingBody(after: gate))
         var request = URLRequest(url: url, timeoutInterval: 0.3)
         request.httpMethod = "POST"
@@ -63,7 +63,7 @@ struct RequestTimeoutTests {
     @Test("A limit of zero, below it, or out of range is none", arguments: [0, -1, -.infinity, .infinity, 1e300, .nan])
     func noLimit(limit: TimeInterval) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("hello").delayed(until: gate))
         async let outcome = LoadForm.dataDelegate.load(URLRequest(url: url, timeoutInterval: limit)) {
             $0.timeoutIntervalForResource = limit
@@ -195,7 +195,7 @@ struct ResourceTimeoutTests {
     @Test("timeoutIntervalForResource elapses while a task waits for a connection")
     func whileWaiting() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -223,7 +223,7 @@ struct PausedTimeoutTests {
     @Test("The request time-out does not elapse while the task is suspended")
     func suspended() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let content = GeneratedContent(size: 300_000, seed: 6)
         let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
         let sandbox = try Sandbox()
@@ -265,7 +265,7 @@ struct PausedTimeoutTests {
     @Test("The request time-out does not elapse while the task waits for a connection")
     func waiting() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let first = server.route("/first", .text("hello").delayed(until: gate))
         let second = server.route("/second", .text("hello"))
         let sandbox = try Sandbox()

@@ -107,7 +107,7 @@ struct SessionLimitsTests {
 
     @Test("A transfer below the lowest rate fails with timedOut", arguments: LoadForm.allCases)
     func tooSlow(form: LoadForm) async throws {
-        let (clock, gate) = (ManualClock(), Gate())
+        let (clock, gate) = (ManualClock(), ServerGate())
         let url = server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 2_999, until: gate))
         async let load = form.load(url, slow(clock))
         await gate.reached()
@@ -126,7 +126,7 @@ struct SessionLimitsTests {
 
     @Test("A silence shorter than the interval of the lowest rate does not count")
     func shortSilence() async throws {
-        let (clock, gate) = (ManualClock(), Gate())
+        let (clock, gate) = (ManualClock(), ServerGate())
         let url = server.route("/slow", .text("hello").stalled(at: .beforeHead, until: gate))
         async let load = LoadForm.dataDelegate.load(url, slow(clock))
         await gate.reached()
@@ -137,7 +137,7 @@ struct SessionLimitsTests {
 
     @Test("The time for which a task is suspended does not count towards the lowest rate")
     func suspended() async throws {
-        let (clock, gate) = (ManualClock(), Gate())
+        let (clock, gate) = (ManualClock(), ServerGate())
         let url = server.route("/slow", .text("hello").stalled(at: .beforeHead, until: gate))
         let configuration = URLSessionConfiguration.ephemeral
         slow(clock)(configuration)

@@ -51,7 +51,7 @@ struct BecomingDownloadTests {
     @Test("Suspending the data task before didBecome suspends the download")
     func suspendedBeforeCall() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
         let sandbox = try Sandbox()
         let delegate = ActingDelegate { $0.suspend() }

@@ -119,7 +119,7 @@ struct CancellingForResumeDataTests {
 
     @Test("The error of a completion handler has the same resume data")
     func completionHandler() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let server = try LoopbackServer()
         let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
         let url = server.route("/file", stalled)
@@ -209,7 +209,7 @@ struct CancellingForResumeDataTests {
     @Test("A resumed download that is cancelled before the response returns its resume data unchanged")
     func beforeResponse() async throws {
         let paused = try await PausedDownload()
-        let gate = Gate()
+        let gate = ServerGate()
         paused.answer(paused.sameResource.delayed(until: gate))
         let witness = Witness()
         let session = paused.sandbox.session(witness)
@@ -233,7 +233,7 @@ struct CancellingForResumeDataTests {
     func beforeStart(wasStarted: Bool) async throws {
         let paused = try await PausedDownload()
         // The request may be sent before the task is suspended.
-        let gate = Gate()
+        let gate = ServerGate()
         paused.answer(paused.sameResource.delayed(until: gate))
         let witness = Witness()
         let session = paused.sandbox.session(witness)

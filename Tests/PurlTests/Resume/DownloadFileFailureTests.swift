@@ -59,7 +59,7 @@ struct DownloadFileFailureTests {
 
     @Test("A partials folder removed during the download fails it")
     func removedFolder() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let server = try LoopbackServer()
         let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
         let url = server.route("/file", stalled)

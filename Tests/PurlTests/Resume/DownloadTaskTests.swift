@@ -10,7 +10,7 @@ struct DownloadTaskTests {
 
     @Test("Bytes are written to the file as they arrive")
     func writing() async throws {
-        let gates = [Gate(), Gate()]
+        let gates = [ServerGate(), ServerGate()]
         let server = try LoopbackServer()
         let url = server.route(
             "/file",

@@ -165,9 +165,10 @@ struct ResumeAnswerTests {
     @Test(
         "A part that starts earlier with other bytes than those there are is not used",
         arguments: [
-            ContentRangeFault.shifted(by: -1), .literal("bytes 0-199999/300000"), .literal("bytes 50000-249999/300000"),
+            Reply.ContentRangeFault.shifted(by: -1), .literal("bytes 0-199999/300000"),
+            .literal("bytes 50000-249999/300000"),
         ])
-    func falseOverlap(fault: ContentRangeFault) async throws {
+    func falseOverlap(fault: Reply.ContentRangeFault) async throws {
         let paused = try await PausedDownload()
         paused.answer(.sequence([paused.sameResource.contentRange(fault), paused.sameResource]))
         let outcome = await paused.resume()

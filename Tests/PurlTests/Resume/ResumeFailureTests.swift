@@ -77,8 +77,8 @@ struct ResumeFailureTests {
 
     @Test(
         "A connection lost before the rest keeps the resume data",
-        arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(0)])
-    func lostConnection(moment: Phase) async throws {
+        arguments: [Reply.Phase.beforeHead, .midHead, .afterBodyBytes(0)])
+    func lostConnection(moment: Reply.Phase) async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource.cut(at: moment, times: 1))
         let outcome = await paused.resume()
@@ -125,7 +125,7 @@ struct ResumeFailureTests {
 
     @Test("The error of a failed transfer has usable resume data", arguments: Fault.allCases)
     func usableResumeData(_ fault: Fault) async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let content = GeneratedContent(size: 300_000, seed: 3)
         let server = try LoopbackServer()
         let good = Reply.generated(content).entityTag("\"v1\"")

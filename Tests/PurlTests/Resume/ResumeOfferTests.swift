@@ -117,7 +117,7 @@ struct ResumeOfferTests {
     @Test("Without a body byte there is no resume data")
     func noByte() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .generated(size: 1_000).entityTag("\"v1\"").stalled(afterBytes: 0, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

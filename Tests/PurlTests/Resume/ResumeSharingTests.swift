@@ -8,7 +8,7 @@ struct ResumeSharingTests {
     @Test("Two tasks from the same resume data both have the right file")
     func twoTasks() async throws {
         let paused = try await PausedDownload()
-        let gate = Gate()
+        let gate = ServerGate()
         paused.answer(paused.sameResource.stalled(afterBytes: 1_000, until: gate))
         let witness = Witness()
         let session = paused.sandbox.session(witness)

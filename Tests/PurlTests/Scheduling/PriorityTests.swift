@@ -8,7 +8,7 @@ import Testing
 @Suite("The priority of tasks that wait for a connection", .timeLimit(.minutes(5)))
 struct PriorityTests {
     private let server: LoopbackServer
-    private let gate = Gate()
+    private let gate = ServerGate()
     private let witness = Witness()
     private let session: URLSession
     private let sandbox: Sandbox

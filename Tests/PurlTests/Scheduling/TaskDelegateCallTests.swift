@@ -72,7 +72,7 @@ struct TaskDelegateCallTests {
 
     @Test("Bytes are delivered as they arrive, or in one call with prefersIncrementalDelivery false")
     func wholeDelivery() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .generated(size: 200_000).stalled(afterBytes: 100_000, until: gate))
         let observer = TaskWitness()
         let session = sandbox.session(observer)

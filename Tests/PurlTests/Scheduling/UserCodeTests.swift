@@ -166,7 +166,7 @@ struct UserCodeTests {
     @Test("A task that is cancelled while a cookie storage is asked sends nothing")
     func cancelledMeanwhile() async throws {
         let (server, waiting) = try server()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/other", .text("other").delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

@@ -42,7 +42,7 @@ struct InvalidationTests {
     @Test("All tasks complete, then didBecomeInvalid is called once", arguments: Way.allCases, CallQueue.allCases)
     func order(_ way: Way, _ queue: CallQueue) async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -161,7 +161,7 @@ struct InvalidationTests {
     @Test("A task may become a download after finishTasksAndInvalidate")
     func becomesDownload() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)

@@ -65,7 +65,7 @@ struct LifetimeTests {
     @Test("A session without references finishes its tasks")
     func unreferenced() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -146,7 +146,7 @@ struct DescriptorTests {
             server.route("/moved", .redirect(302, to: "/file"))
             server.route("/reset", .generated(size: 50_000).reset(afterBytes: 100))
             server.route("/closing", .generated(size: 50_000).closingConnection())
-            server.route("/deaf", .status(200).delayed(until: Gate()))
+            server.route("/deaf", .status(200).delayed(until: ServerGate()))
             let sandbox = try Sandbox()
             try await DescriptorTests.transfer(30, server, sandbox)
             let before = DescriptorTests.openDescriptors

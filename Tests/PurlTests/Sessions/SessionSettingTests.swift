@@ -52,7 +52,7 @@ struct SessionSettingTests {
     @Test("A session opens no more connections than its configuration allows", arguments: [1, 3, 6])
     func connectionLimit(_ limit: Int) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.fallback(.generated(size: 1_000).delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

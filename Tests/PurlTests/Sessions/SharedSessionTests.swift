@@ -23,7 +23,7 @@ struct SharedSessionTests {
     @Test("Invalidating the shared session has no effect")
     func invalidation() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .text("slow").delayed(until: gate))
         server.route("/file", .text("hello"))
         async let slow = URLSession.shared.data(from: server.url("/slow"))

@@ -145,7 +145,7 @@ struct TaskListTests {
     @Test("flush does not affect running tasks")
     func running() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

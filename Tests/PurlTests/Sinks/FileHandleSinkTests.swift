@@ -96,7 +96,7 @@ struct FileHandleSinkTests {
     @Test("A file that is moved during a task is written at its new place")
     func movedDuring() async throws {
         let bench = try SinkBench(.fileHandle)
-        let gate = Gate()
+        let gate = ServerGate()
         bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
         let sink = FileHandleSink(fileAt: bench.file)
         let moved = bench.sandbox.file("moved")

@@ -8,7 +8,7 @@ struct SinkCancellingTests {
     @Test("Cancelling writes the received bytes and the record", arguments: SinkKind.allCases)
     func cancelled(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
-        let gate = Gate()
+        let gate = ServerGate()
         bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
         let witness = Witness()
         let session = bench.sandbox.session(witness)
@@ -34,7 +34,7 @@ struct SinkCancellingTests {
     func cancelledManyTimes(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         let content = GeneratedContent(size: 6_000_000, seed: 5)
-        let gates = (0..<10).map { _ in Gate() }
+        let gates = (0..<10).map { _ in ServerGate() }
         let stalls = gates.map { Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 400_000, until: $0) }
         let witness = Witness()
         let session = bench.sandbox.session(witness)
@@ -121,7 +121,7 @@ struct SinkCancellingTests {
     func fileInUse(kind: SinkKind, second: SinkKind) async throws {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
-        let gate = Gate()
+        let gate = ServerGate()
         bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
         let witness = Witness()
         let session = bench.sandbox.session(witness)
@@ -150,7 +150,7 @@ struct SinkCancellingTests {
     @Test("Of two tasks on a new file the first to write has it", arguments: SinkKind.allCases, SinkKind.allCases)
     func newFile(kind: SinkKind, second: SinkKind) async throws {
         let bench = try SinkBench(kind)
-        let (start, end) = (Gate(), Gate())
+        let (start, end) = (ServerGate(), ServerGate())
         bench.answer(bench.good.delayed(until: start).stalled(afterBytes: 100_000, until: end))
         let witness = Witness()
         let session = bench.sandbox.session(witness)

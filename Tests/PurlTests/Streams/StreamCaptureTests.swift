@@ -201,7 +201,7 @@ struct StreamCaptureTests {
 
     @Test("A reset connection is an error of the stream")
     func reset() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).reset())
         let (input, output) = try await capture(stage)
         input.open()
@@ -278,7 +278,7 @@ struct StreamCaptureTests {
 
     @Test("A stream that was closed for reading is captured with its input at the end")
     func readClosed() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.send("unheard").wait(at: gate).send("of"))
         let (input, output) = try await capture(stage) { $0.closeRead() }
         gate.open()

@@ -95,7 +95,7 @@ struct StreamEndTests {
 
     @Test("closeRead lets earlier reads receive their bytes")
     func closeReadWaits() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("abc"))
         let (task, witness) = (stage.open(), stage.witness)
         await gate.reached()
@@ -111,7 +111,7 @@ struct StreamEndTests {
 
     @Test("After closeRead the server's bytes are discarded, and the server can send on")
     func thrownAway() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let content = GeneratedContent(size: SocketRoom.overflowingSize)
         let stage = try await StreamStage(.listening.send(content).wait(at: gate))
         let task = stage.open()
@@ -124,7 +124,7 @@ struct StreamEndTests {
 
     @Test("A reset fails waiting calls and the task, and received bytes can still be read")
     func reset() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.send("abc").wait(at: gate).reset())
         let task = stage.open()
         #expect(try await task.text(1) == "a")
@@ -141,7 +141,7 @@ struct StreamEndTests {
 
     @Test("A cancelled task fails its waiting calls, then completes")
     func cancelled() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.notReading(until: gate))
         let task = stage.open()
         let witness = stage.witness

@@ -7,7 +7,7 @@ import Testing
 struct StreamFlowTests {
     @Test("A client that reads nothing stops the server from sending")
     func slowReader() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let content = GeneratedContent(size: SocketRoom.overflowingSize)
         let stage = try await StreamStage(.listening.send(content).wait(at: gate).finish()) {
             $0.maximumBufferedBytesPerTask = 1 << 20
@@ -28,7 +28,7 @@ struct StreamFlowTests {
 
     @Test("A suspended stream task reads and writes nothing")
     func suspended() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.receive(1).wait(at: gate).send("abc"))
         let task = stage.open()
         try await task.write("x")
@@ -51,7 +51,7 @@ struct StreamFlowTests {
 
     @Test("Writes wait for a server that does not read, and arrive in order")
     func slowServer() async throws {
-        let deaf = Gate()
+        let deaf = ServerGate()
         let stage = try await StreamStage(.listening.notReading(until: deaf))
         let task = stage.open()
         let witness = stage.witness

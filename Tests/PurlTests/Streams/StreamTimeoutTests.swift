@@ -7,7 +7,7 @@ import Testing
 struct StreamTimeoutTests {
     @Test("A read that times out fails, and its bytes are for the next read")
     func read() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.send("abc").wait(at: gate).send("def"))
         let task = stage.open()
         await #expect(
@@ -22,7 +22,7 @@ struct StreamTimeoutTests {
     @Test("A time-out of zero, below it, or out of range is none", arguments: [0, -1, .infinity, .nan, 1e300])
     func unlimited(timeout: TimeInterval) async throws {
         let clock = ManualClock()
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("a")) { $0.clock = clock }
         let task = stage.open()
         async let read = task.readData(ofMinLength: 1, maxLength: 1, timeout: timeout)
@@ -52,8 +52,8 @@ struct StreamTimeoutTests {
 
     @Test("A write that times out in the middle fails with all later writes, and reading continues")
     func write() async throws {
-        let deaf = Gate()
-        let gate = Gate()
+        let deaf = ServerGate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.notReading(until: deaf).wait(at: gate).send("bye").finish())
         let task = stage.open()
         // The connection is open, so that only writing takes time.
@@ -72,7 +72,7 @@ struct StreamTimeoutTests {
 
     @Test("A write that times out before its first byte does not affect the stream")
     func writeBehind() async throws {
-        let deaf = Gate()
+        let deaf = ServerGate()
         let size = SocketRoom.overflowingSize
         let stage = try await StreamStage(.listening.notReading(until: deaf))
         let task = stage.open()
@@ -94,7 +94,7 @@ struct StreamTimeoutTests {
     @Test("Time-outs do not elapse before resume or while suspended")
     func suspended() async throws {
         let clock = ManualClock()
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("a")) { $0.clock = clock }
         let task = stage.make()
         let witness = stage.witness
@@ -132,7 +132,7 @@ struct StreamTimeoutTests {
 
     @Test("Cancelling the Swift task of a read leaves the bytes for the next read", arguments: [true, false])
     func givenUp(beforehand: Bool) async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("abc"))
         let task = stage.open()
         await gate.reached()

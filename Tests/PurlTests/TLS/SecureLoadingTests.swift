@@ -126,7 +126,7 @@ struct SecureLoadingTests {
     func resumedUpload() async throws {
         let stage = try await SecureStage()
         let target = UploadTarget(reply: .text("taken").status(201))
-        target.fault(.mishap(.cut), at: .offset(300_000))
+        target.fault(.connection(.cut), at: .offset(300_000))
         let url = stage.route("/files", .upload(to: target))
         let content = GeneratedContent(size: 1 << 20, seed: 19)
         let session = stage.session { $0.resumableUploads = .always }

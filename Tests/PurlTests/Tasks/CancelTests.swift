@@ -13,7 +13,7 @@ struct CancelTests {
         server.route("/file", .generated(content))
         server.route("/moved", .redirect(302, to: "/file"))
         server.route("/stalled", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000))
-        server.route("/deaf", .text("never").delayed(until: Gate()))
+        server.route("/deaf", .text("never").delayed(until: ServerGate()))
         return server
     }
 
@@ -85,7 +85,7 @@ struct CancelTests {
     @Test("Cancelling a task that waits for a connection does not affect the others")
     func waiting() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/first", .generated(content).delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

@@ -16,7 +16,7 @@ struct ControlOrderTests {
     /// A session and its tasks, all of which wait for their responses.
     private struct Stage {
         let server: LoopbackServer
-        let gate = Gate()
+        let gate = ServerGate()
         let home: BackgroundHome
         let witness = Witness()
         let session: URLSession
@@ -116,7 +116,7 @@ struct ControlOrderTests {
     @Test("A data task that is suspended while it becomes a download leaves a suspended download")
     func becomingDownload() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
         let sandbox = try Sandbox()
         let queue = OperationQueue()

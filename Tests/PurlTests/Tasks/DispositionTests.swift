@@ -281,7 +281,7 @@ struct DispositionTests {
     @Test("A task does not time out until its delegate answers")
     func timeout() async throws {
         let server = try makeServer()
-        server.route("/clock", .status(200).delayed(until: Gate()))
+        server.route("/clock", .status(200).delayed(until: ServerGate()))
         let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)

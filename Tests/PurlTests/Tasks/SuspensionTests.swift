@@ -10,7 +10,7 @@ struct SuspensionTests {
     @Test("A task suspended before the response receives nothing until it is resumed", arguments: [true, false])
     func beforeResponse(_ isDownload: Bool) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/file", .generated(content).delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -62,7 +62,7 @@ struct SuspensionTests {
     func inBody(_ isDownload: Bool) async throws {
         let server = try LoopbackServer()
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 8)
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/big", .generated(content).stalled(afterBytes: 500_000, until: gate))
         server.route("/other", .generated(size: 3 << 20))
         let sandbox = try Sandbox()
@@ -96,7 +96,7 @@ struct SuspensionTests {
     @Test("A task suspended while it waits for a connection yields its place")
     func waiting() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/first", .generated(content).delayed(until: gate))
         server.fallback(.generated(content))
         let sandbox = try Sandbox()
@@ -121,7 +121,7 @@ struct SuspensionTests {
     @Test("A task suspended while it sends sends no more until it is resumed")
     func sending() async throws {
         let server = try LoopbackServer(maximumRecordedBody: 0)
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/upload", .text("thanks").takingBody(after: gate))
         server.route("/other", .generated(size: 3 << 20))
         let sandbox = try Sandbox()
@@ -202,7 +202,7 @@ struct SuspensionTests {
     func timeout() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        server.route("/clock", .status(200).delayed(until: Gate()))
+        server.route("/clock", .status(200).delayed(until: ServerGate()))
         let sandbox = try Sandbox()
         let witness = Witness(hook: { task, event in if case .response = event { task.suspend() } })
         let session = sandbox.session(witness)

@@ -31,7 +31,7 @@ struct TaskProgressTests {
     @Test("Progress counts the bytes of a known length", arguments: [true, false])
     func knownLength(_ isAskedEarly: Bool) async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -54,7 +54,7 @@ struct TaskProgressTests {
     @Test("Progress stays indeterminate without a length")
     func unknownLength() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).untilClose().stalled(afterBytes: 25_000, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -131,7 +131,7 @@ struct TaskProgressTests {
     @Test("Pausing the progress suspends the task, and resuming it resumes the task")
     func pausing() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

@@ -124,7 +124,7 @@ struct TaskPropertyTests {
         let witness = Witness(disposition: .becomeDownload)
         let session = sandbox.session(witness)
         defer { session.invalidateAndCancel() }
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 10_000, until: gate))
         let task = session.dataTask(with: server.url("/slow"))
         task.taskDescription = "mine"

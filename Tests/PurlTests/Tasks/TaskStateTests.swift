@@ -119,7 +119,7 @@ struct TaskStateTests {
     @Test("Each suspend needs a resume")
     func nestedSuspensions() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/file", .generated(content).delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()
@@ -144,7 +144,7 @@ struct TaskStateTests {
     @Test("Each suspend of a running task needs a resume")
     func nestedWhileRunning() async throws {
         let server = try makeServer()
-        let (gate, end) = (Gate(), Gate())
+        let (gate, end) = (ServerGate(), ServerGate())
         server.route(
             "/slow",
             .generated(content).stalled(afterBytes: 10_000, until: gate).stalled(afterBytes: 60_000, until: end))
@@ -173,7 +173,7 @@ struct TaskStateTests {
     @Test("Resuming a running task sends no second request and does not offset a later suspend")
     func resumedTwice() async throws {
         let server = try makeServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/slow", .generated(content).delayed(until: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

@@ -8,7 +8,7 @@ import Testing
 struct BackgroundUploadTests {
     private let content = GeneratedContent(size: Upload.blockedSize, seed: 61)
     private let server: LoopbackServer
-    private let gate = Gate()
+    private let gate = ServerGate()
     private let home: BackgroundHome
     private let file: URL
 

@@ -36,7 +36,7 @@ struct EarlySuccessTests {
     @Test("All of the body is sent after a complete success", arguments: rows)
     func sentToItsEnd(row: Row) async throws {
         let server = try LoopbackServer(row.transport)
-        let gate = Gate()
+        let gate = ServerGate()
         // Nothing is read before the client has the response.
         server.stream(.listening.notReading(until: gate).send(row.response))
         let upload = try Upload(row.form, GeneratedContent(size: Upload.blockedSize, seed: 7))

@@ -8,7 +8,7 @@ import Testing
 struct ResumableBackgroundUploadTests {
     private let site: ResumableSite
     private let home: BackgroundHome
-    private let gate = Gate()
+    private let gate = ServerGate()
 
     init() throws {
         site = try ResumableSite()
@@ -23,7 +23,7 @@ struct ResumableBackgroundUploadTests {
 
     /// The home of a program that was killed after 400,000 bytes.
     private func killed() async throws -> BackgroundHome {
-        site.target.fault(.mishap(.stall(until: gate)), at: .offset(400_000))
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
         let witness = Witness()
         let session = start(witness)
         await gate.reached()
@@ -40,7 +40,7 @@ struct ResumableBackgroundUploadTests {
 
     @Test("An upload that is cut resumes by itself")
     func cut() async throws {
-        for offset in [200_000, 400_000, 600_000] { site.target.fault(.mishap(.cut), at: .offset(offset)) }
+        for offset in [200_000, 400_000, 600_000] { site.target.fault(.connection(.cut), at: .offset(offset)) }
         let witness = Witness()
         let session = start(witness)
         await witness.completion()

@@ -45,7 +45,7 @@ struct ResumableUploadTests {
     @Test("A request that has a field of the protocol is left to the program")
     func ownFields() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(1000))
+        site.target.fault(.connection(.cut), at: .offset(1000))
         let session = site.session()
         await #expect(throws: URLError.self) {
             try await session.upload(
@@ -72,7 +72,7 @@ struct ResumableUploadTests {
     func everyBoundary() async throws {
         let site = try ResumableSite(size: 8 << 20)
         let boundaries = (0..<128).map { $0 * (site.content.size / 128) }
-        for boundary in boundaries { site.target.fault(.mishap(.cut), at: .offset(boundary)) }
+        for boundary in boundaries { site.target.fault(.connection(.cut), at: .offset(boundary)) }
         let (body, _) = try await site.upload()
         #expect(body == "done")
         site.expectWhole()
@@ -84,7 +84,7 @@ struct ResumableUploadTests {
     @Test("A reset counts as a cut", arguments: [500_000, (1 << 20) - 1, 1 << 20])
     func reset(offset: Int) async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.reset), at: .offset(offset))
+        site.target.fault(.connection(.reset), at: .offset(offset))
         #expect(try await site.upload().body == "done")
         #expect(site.methods == ["PUT", "HEAD", "PATCH"])
         site.expectWhole()
@@ -93,7 +93,7 @@ struct ResumableUploadTests {
     @Test("Data is resumed like a file, in version 6 as well")
     func data() async throws {
         let site = try ResumableSite()
-        for offset in [300_000, 700_000] { site.target.fault(.mishap(.cut), at: .offset(offset)) }
+        for offset in [300_000, 700_000] { site.target.fault(.connection(.cut), at: .offset(offset)) }
         let session = site.session { $0.resumableUploadVersion = .six }
         let (_, response) = try await session.upload(for: site.request(), from: site.content.data)
         #expect((response as? HTTPURLResponse)?.statusCode == 201)
@@ -105,7 +105,7 @@ struct ResumableUploadTests {
     @Test("The rest is sent with its offset, its type and the fields of the program, without those of the content")
     func fieldsOfTheRest() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         _ = try await site.upload([
             "Content-Type": "video/mp4", "Content-Disposition": "inline", "Authorization": "Basic eA==",
             "X-Other": "kept",
@@ -125,7 +125,7 @@ struct ResumableUploadTests {
     @Test("The counts of bytes continue where the server is")
     func counts() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let witness = UploadWitness()
         let session = site.session(witness)
         let task = session.uploadTask(with: site.request(), fromFile: site.file)
@@ -144,7 +144,7 @@ struct ResumableUploadTests {
         arguments: [URLSessionConfiguration.ResumableUploads.automatic, .never])
     func cutWithoutOffer(mode: URLSessionConfiguration.ResumableUploads) async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let error = await site.failure { $0.resumableUploads = mode }
         #expect(error?.code == .networkConnectionLost && error?.uploadTaskResumeData == nil)
         #expect(site.methods == ["PUT"])
@@ -173,7 +173,7 @@ struct ResumableUploadTests {
         arguments: [200, 403, 422, 500, 503])
     func finalStatus(status: Int) async throws {
         let site = try ResumableSite(UploadTarget(reply: .text("verdict").status(status)))
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let (body, response) = try await site.upload()
         #expect(response.statusCode == status && body == "verdict")
         #expect(site.methods == ["PUT", "HEAD", "PATCH"])
@@ -182,7 +182,7 @@ struct ResumableUploadTests {
     @Test("A final response that was lost is learned from the offset")
     func lostFinalResponse() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .completion)
+        site.target.fault(.connection(.cut), at: .completion)
         let (body, response) = try await site.upload()
         #expect(body.isEmpty && response.statusCode == 204)
         #expect(response.value(forHTTPHeaderField: "Upload-Complete") == "?1")
@@ -212,7 +212,7 @@ struct ResumableUploadTests {
     @Test("A 5xx to the question is asked again")
     func serverErrorToQuestion() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(.status(500)), at: .offsetRetrieval)
         #expect(try await site.upload().body == "done")
         #expect(site.methods == ["PUT", "HEAD", "HEAD", "PATCH"])
@@ -222,7 +222,7 @@ struct ResumableUploadTests {
     @Test("A 409 states the right offset, and the rest follows from there")
     func conflict() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.offset(100_000), at: .offsetRetrieval)
         #expect(try await site.upload().body == "done")
         #expect(site.methods == ["PUT", "HEAD", "PATCH", "PATCH"])
@@ -233,7 +233,7 @@ struct ResumableUploadTests {
     @Test("An offset beyond the end fails the task")
     func beyondEnd() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.offset(2 << 20), at: .offsetRetrieval)
         let error = await site.failure()
         #expect(error?.code == .badServerResponse && error?.uploadTaskResumeData == nil)
@@ -245,7 +245,7 @@ struct ResumableUploadTests {
     func neverSent() async throws {
         // More than the sockets hold.
         let site = try ResumableSite(size: 24 << 20)
-        site.target.fault(.mishap(.reset), at: .offset(100_000))
+        site.target.fault(.connection(.reset), at: .offset(100_000))
         site.target.fault(.offset((24 << 20) - 1000), at: .offsetRetrieval)
         let error = await site.failure()
         #expect(error?.code == .badServerResponse && error?.uploadTaskResumeData == nil)
@@ -257,8 +257,8 @@ struct ResumableUploadTests {
     @Test("A server that has lost what it had gets it again")
     func offsetGoesBack() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
-        site.target.fault(.mishap(.cut), at: .offset(700_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(700_000))
         site.target.fault(.truncation(to: 500_000), at: .offset(700_000))
         #expect(try await site.upload().body == "done")
         #expect(site.target.uploads.first.map { site.content.matches($0.content) } == true)
@@ -289,7 +289,7 @@ struct ResumableUploadTests {
     @Test("Other 4xx fail the task, with resume data unless the upload is gone", arguments: [400, 404, 410])
     func refused(status: Int) async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(.status(status)), at: .offsetRetrieval)
         let error = await site.failure()
         #expect(error?.code == .badServerResponse && (error?.uploadTaskResumeData == nil) == (status != 400))
@@ -301,7 +301,7 @@ struct ResumableUploadTests {
     @Test("A 4xx to what is appended is the task's response")
     func appendRefused() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(.status(410)), at: .append)
         #expect(try await site.upload().response.statusCode == 410)
         #expect(site.methods == ["PUT", "HEAD", "PATCH"])
@@ -324,7 +324,7 @@ struct ResumableUploadTests {
     func otherInterimVersion(version: Int?) async throws {
         let site = try ResumableSite()
         site.target.fault(.interimVersion(version), at: .creation)
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let error = await site.failure()
         #expect(error?.code == .networkConnectionLost && error?.uploadTaskResumeData == nil)
         #expect(site.methods == ["PUT"])
@@ -339,7 +339,7 @@ struct ResumableUploadTests {
     func unusableLocation(location: String?) async throws {
         let site = try ResumableSite()
         site.target.fault(.location(location), at: .creation)
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         #expect(await site.failure()?.code == .networkConnectionLost)
         #expect(site.methods == ["PUT"])
     }
@@ -364,7 +364,7 @@ struct ResumableUploadTests {
         let other = try LoopbackServer()
         other.route("/files/upload-0", .upload(to: site.target))
         site.target.fault(.location(other.url("/files/upload-0").absoluteString), at: .creation)
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let fields = ["Authorization": "Basic eA==", "Cookie": "a=b", "X-Other": "kept"]
         _ = try await site.upload(fields) { $0.httpAdditionalHeaders = ["authorization": "Basic eQ=="] }
         let seen = other.requests
@@ -382,7 +382,7 @@ struct ResumableUploadTests {
         let other = try LoopbackServer()
         other.route("/files/upload-0", .upload(to: site.target))
         let place = other.url("/files/upload-0").absoluteString
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(.redirect(status, to: place)), at: .offsetRetrieval)
         #expect(try await site.upload(["Authorization": "Basic eA=="]).body == "done")
         #expect(site.methods == ["PUT", "HEAD"])
@@ -394,7 +394,7 @@ struct ResumableUploadTests {
     @Test("Any other redirect of the upload resource ends the upload", arguments: [301, 302, 303])
     func otherRedirect(status: Int) async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(.redirect(status, to: "/elsewhere")), at: .offsetRetrieval)
         #expect(await site.failure()?.code == .badServerResponse)
         #expect(site.methods == ["PUT", "HEAD"])
@@ -404,7 +404,7 @@ struct ResumableUploadTests {
     func redirectedCreation() async throws {
         let site = try ResumableSite()
         site.server.route("/start", .redirect(307, to: "/files"))
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let session = site.session()
         var request = site.request()
         request.url = site.server.url("/start")
@@ -419,8 +419,8 @@ struct ResumableUploadTests {
     @Test("A server that cuts every request gets no more than three without progress")
     func withoutProgress() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
-        site.target.fault(.mishap(.cut), at: .offsetRetrieval, times: 3)
+        site.target.fault(.connection(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offsetRetrieval, times: 3)
         let error = await site.failure()
         #expect(error?.code == .networkConnectionLost)
         #expect(site.methods == ["PUT", "HEAD", "HEAD", "HEAD"])
@@ -437,7 +437,7 @@ struct ResumableUploadTests {
     @Test("The delegate gives a stream of the rest")
     func streamFromOffset() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let content = site.content
         let witness = UploadWitness(
             whole: { ScriptedStream(content) },
@@ -456,7 +456,7 @@ struct ResumableUploadTests {
     @Test("Of a delegate that gives whole streams alone, the beginning is skipped")
     func streamSkipped() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let content = site.content
         let witness = UploadWitness(whole: { ScriptedStream(content) })
         let session = site.session(witness)
@@ -475,7 +475,7 @@ struct ResumableUploadTests {
     @Test("A sequence without a delegate fails as it would without resumption, and leaves resume data")
     func sequence() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         let session = site.session()
         let content = site.content
         let sequence = AsyncStream<Data> { continuation in
@@ -498,9 +498,9 @@ struct ResumableUploadTests {
     func changedFile() async throws {
         let site = try ResumableSite()
         let other = GeneratedContent(size: site.content.size, seed: 99)
-        let gate = Gate()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
-        site.target.fault(.mishap(.stall(until: gate)), at: .offsetRetrieval)
+        let gate = ServerGate()
+        site.target.fault(.connection(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.stall(until: gate)), at: .offsetRetrieval)
         let witness = UploadWitness()
         let session = site.session(witness)
         let task = session.uploadTask(with: site.request(), fromFile: site.file)

@@ -110,7 +110,7 @@ struct SequenceUploadTests {
     @Test("The sequence is asked for no more than the server takes")
     func backPressure() async throws {
         let server = try LoopbackServer(maximumRecordedBody: 0)
-        let gate = Gate()
+        let gate = ServerGate()
         let request = Upload.request(server.route("/file", .text("done").takingBody(after: gate)))
         let source = Source(content: GeneratedContent(size: 64 << 20), size: 65_536)
         let witness = Witness()
@@ -150,7 +150,7 @@ struct SequenceUploadTests {
         ])
     func wrongLength(length: Int, code: URLError.Code) async throws {
         let server = try LoopbackServer()
-        var request = Upload.request(server.route("/file", .text("done").takingBody(after: Gate())))
+        var request = Upload.request(server.route("/file", .text("done").takingBody(after: ServerGate())))
         request.setValue("\(length)", forHTTPHeaderField: "Content-Length")
         let outcome = try await upload(Source(content: GeneratedContent(size: 1000), size: 100), request)
         #expect(outcome.error?.code == code)
@@ -187,7 +187,7 @@ struct SequenceUploadTests {
     @Test("Cancelling the upload cancels the iteration, whether it waits for an element or for the server")
     func cancelled() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let request = Upload.request(server.route("/file", .text("done").takingBody(after: gate)))
         for count in [1, 1000] {
             let witness = Witness()

@@ -22,12 +22,12 @@ struct UploadCredentialTests {
     @Test(
         "A challenge to the question about an upload, and to its rest, is answered as to any request",
         arguments: [
-            (UploadPhase.offsetRetrieval, ["PUT", "HEAD", "HEAD", "PATCH"]),
+            (UploadTarget.Phase.offsetRetrieval, ["PUT", "HEAD", "HEAD", "PATCH"]),
             (.append, ["PUT", "HEAD", "PATCH", "PATCH"]),
         ])
-    func challenge(phase: UploadPhase, methods: [String]) async throws {
+    func challenge(phase: UploadTarget.Phase, methods: [String]) async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(Self.refusal), at: phase)
         let session = site.session()
         let (body, _) = try await session.upload(for: site.request(), fromFile: site.file, delegate: Login())
@@ -38,7 +38,8 @@ struct UploadCredentialTests {
         session.invalidateAndCancel()
     }
 
-    static let refusals: [(UploadPhase, Reply, Int)] = [UploadPhase.offsetRetrieval, .append].flatMap { phase in
+    static let refusals: [(UploadTarget.Phase, Reply, Int)] = [UploadTarget.Phase.offsetRetrieval, .append].flatMap {
+        phase in
         [
             (phase, refusal, 401), (phase, Reply.status(401), 401), (phase, Reply.text("no").status(403), 403),
             (phase, Reply.text("no").chunked().status(403), 403),
@@ -46,9 +47,9 @@ struct UploadCredentialTests {
     }
 
     @Test("A 401 and a 403 fail the task, and its resume data resumes the upload", arguments: refusals)
-    func refused(phase: UploadPhase, reply: Reply, status: Int) async throws {
+    func refused(phase: UploadTarget.Phase, reply: Reply, status: Int) async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(reply), at: phase)
         let error = await site.failure { $0.httpAdditionalHeaders = ["Authorization": "Bearer old"] }
         #expect(error?.code == .userAuthenticationRequired)
@@ -71,7 +72,7 @@ struct UploadCredentialTests {
     @Test("A redirect of the question that the delegate does not follow fails the task, which can be resumed")
     func refusedRedirect() async throws {
         let site = try ResumableSite()
-        site.target.fault(.mishap(.cut), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(400_000))
         site.target.fault(.reply(.redirect(307, to: "/elsewhere")), at: .offsetRetrieval)
         let witness = Witness(redirect: { _ in nil })
         let session = site.session(witness)
@@ -90,11 +91,11 @@ struct UploadCredentialTests {
 @Suite("Uploads that are abandoned", .timeLimit(.minutes(5)))
 struct AbandonedUploadTests {
     private let site: ResumableSite
-    private let gate = Gate()
+    private let gate = ServerGate()
 
     init() throws {
         site = try ResumableSite()
-        site.target.fault(.mishap(.stall(until: gate)), at: .offset(400_000))
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
     }
 
     private func waitUntilCancelled() async {
@@ -122,8 +123,8 @@ struct AbandonedUploadTests {
 
     @Test("Neither the task nor its session waits for the server")
     func withoutWaiting() async throws {
-        let deletion = Gate()
-        site.target.fault(.mishap(.stall(until: deletion)), at: .cancellation)
+        let deletion = ServerGate()
+        site.target.fault(.connection(.stall(until: deletion)), at: .cancellation)
         let witness = Witness()
         let session = site.session(witness)
         session.uploadTask(with: site.request(), fromFile: site.file).resume()

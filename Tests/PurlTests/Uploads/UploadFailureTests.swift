@@ -61,7 +61,7 @@ struct UploadFailureTests {
     @Test("An upload from a file that shrinks fails with requestBodyStreamExhausted")
     func shorter() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(.file, GeneratedContent(size: Upload.blockedSize))
         let session = upload.sandbox.session(upload.witness)
@@ -81,7 +81,7 @@ struct UploadFailureTests {
     @Test("An upload from a file that grows sends the original length")
     func longer() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(.file, GeneratedContent(size: 16 << 20, seed: 4))
         let session = upload.sandbox.session(upload.witness)

@@ -9,7 +9,7 @@ struct UploadFlowTests {
     func memory() async {
         await #expect(processExitsWith: .success) {
             let server = try LoopbackServer(maximumRecordedBody: 0)
-            let gate = Gate()
+            let gate = ServerGate()
             let content = GeneratedContent(size: 64 << 20, seed: 41)
             let sandbox = try Sandbox()
             try content.data.write(to: sandbox.file("upload"))
@@ -42,7 +42,7 @@ struct UploadFlowTests {
     @Test("A suspended upload sends nothing", arguments: UploadForm.allCases.filter(\.hasDelegate))
     func suspended(form: UploadForm) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(form, GeneratedContent(size: Upload.blockedSize, seed: 42))
         let session = upload.sandbox.session(upload.witness)
@@ -89,7 +89,7 @@ struct UploadFlowTests {
     @Test("Cancelling an upload closes its stream", arguments: [UploadForm.stream, .measuredStream, .streamed])
     func cancelled(form: UploadForm) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let content = GeneratedContent(size: Upload.blockedSize)
         let history = StreamHistory()
@@ -122,7 +122,7 @@ struct UploadFlowTests {
     @Test("Cancelling the Swift task cancels the upload")
     func cancelledSwiftTask() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(.fileAsync, GeneratedContent(size: Upload.blockedSize))
         async let outcome = Task { await upload.load(Upload.request(url)) }.value
@@ -141,7 +141,7 @@ struct UploadFlowTests {
     @Test("A server that does not read makes the upload time out", arguments: UploadForm.allCases)
     func timeout(form: UploadForm) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(form, GeneratedContent(size: Upload.blockedSize))
         await upload.load(Upload.request(url)) { $0.timeoutIntervalForRequest = 0.3 }.expectFailure(.timedOut, at: url)

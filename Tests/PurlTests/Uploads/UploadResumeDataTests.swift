@@ -8,7 +8,7 @@ import Testing
 @Suite("Resume data of uploads", .timeLimit(.minutes(5)))
 struct UploadResumeDataTests {
     private let site: ResumableSite
-    private let gate = Gate()
+    private let gate = ServerGate()
 
     init() throws {
         site = try ResumableSite()
@@ -21,7 +21,7 @@ struct UploadResumeDataTests {
 
     /// The resume data of an upload that was cancelled after 400,000 bytes.
     private func paused(_ form: Form = .file) async throws -> Data {
-        site.target.fault(.mishap(.stall(until: gate)), at: .offset(400_000))
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
         let content = site.content
         let witness = UploadWitness(whole: { ScriptedStream(content) })
         let session = site.session(witness)
@@ -86,7 +86,7 @@ struct UploadResumeDataTests {
 
     @Test("Without an offer there is no resume data")
     func withoutOffer() async throws {
-        site.target.fault(.mishap(.stall(until: gate)), at: .offset(400_000))
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
         let session = site.session { $0.resumableUploads = .never }
         let task = session.uploadTask(with: site.request(), fromFile: site.file)
         task.resume()
@@ -98,7 +98,7 @@ struct UploadResumeDataTests {
 
     @Test("cancel() leaves no resume data")
     func plainCancel() async throws {
-        site.target.fault(.mishap(.stall(until: gate)), at: .offset(400_000))
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
         let witness = UploadWitness()
         let session = site.session(witness)
         let task = session.uploadTask(with: site.request(), fromFile: site.file)

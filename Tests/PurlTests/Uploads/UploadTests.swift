@@ -40,7 +40,7 @@ struct UploadTests {
     @Test("The task's progress counts the bytes sent and received", arguments: [UploadForm.data, .file, .streamed])
     func progress(form: UploadForm) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let upload = try Upload(form, GeneratedContent(size: 1000))
         let session = upload.sandbox.session(upload.witness)
         let url = server.route("/file", .text("done").delayed(until: gate))

@@ -112,7 +112,7 @@ struct WebSocketClosingTests {
     @Test("An open WebSocket does not time out")
     func idle() async {
         await #expect(processExitsWith: .success) {
-            let gate = Gate()
+            let gate = ServerGate()
             let stage = try await WebSocketStage(.listening.wait(at: gate).text("at last")) {
                 $0.timeoutIntervalForRequest = 2
             }

@@ -9,7 +9,7 @@ struct WebSocketFlowTests {
     private static let overflow = SocketRoom.bytes + (8 << 20)
 
     /// A server's script that sends more than any buffer holds, and reaches the gate at its end.
-    private func flood(_ gate: Gate) -> (script: WebSocketScript, count: Int) {
+    private func flood(_ gate: ServerGate) -> (script: WebSocketScript, count: Int) {
         let count = Self.overflow / (256 << 10)
         var script = WebSocketScript.listening
         for number in 0..<count { script = script.data(Data(repeating: UInt8(number & 0xFF), count: 256 << 10)) }
@@ -18,7 +18,7 @@ struct WebSocketFlowTests {
 
     @Test("A client that receives nothing stops the server from sending")
     func slowReceiver() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let (script, count) = flood(gate)
         let stage = try await WebSocketStage(script)
         let task = try stage.open()
@@ -58,7 +58,7 @@ struct WebSocketFlowTests {
 
     @Test("Sends wait for a server that does not read, and arrive in order")
     func slowServer() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await WebSocketStage(.listening.notReading(until: gate))
         let task = try stage.open()
         await stage.witness.opening()

@@ -254,7 +254,7 @@ struct WebSocketHandshakeTests {
 
     @Test("One handshake at a time is made to a server, and open WebSockets do not count as connections")
     func oneAtATime() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await WebSocketStage { $0.httpMaximumConnectionsPerHost = 2 }
         stage.server.route(
             "/slow",

@@ -131,7 +131,7 @@ struct WebSocketMessageTests {
 
     @Test("Cancelling receive() loses no message and does not close the connection")
     func cancelledReceive() async throws {
-        let gate = Gate()
+        let gate = ServerGate()
         let stage = try await WebSocketStage(.listening.wait(at: gate).text("late"))
         let task = try stage.open()
         let waiting = Task { try await task.receive() }

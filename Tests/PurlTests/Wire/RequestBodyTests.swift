@@ -62,7 +62,7 @@ struct RequestBodyTests {
     @Test("A body waits for a server that does not read")
     func slowServer() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let body = GeneratedContent(size: 16 << 20, seed: 16)
         let sandbox = try Sandbox()
@@ -83,7 +83,7 @@ struct RequestBodyTests {
     @Test("A suspended task sends no more of its body")
     func suspended() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let body = GeneratedContent(size: 16 << 20, seed: 17)
         let sandbox = try Sandbox()
@@ -104,7 +104,7 @@ struct RequestBodyTests {
     @Test("Cancelling stops the body in the middle")
     func cancelled() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let sandbox = try Sandbox()
         let witness = Witness()

@@ -15,7 +15,7 @@ struct Film {
 
     /// Runs it once, and returns what was recorded.
     func run(_ options: TransferTrace.Options = .init()) async throws -> TransferTrace.Recording {
-        let gate = Gate()
+        let gate = ServerGate()
         let reel = server.route(
             "/reel",
             .generated(Self.content).entityTag("\"take-1\"").stalled(afterBytes: 1000, until: gate, times: 1))

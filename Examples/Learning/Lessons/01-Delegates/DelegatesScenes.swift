@@ -9,7 +9,7 @@ extension Lesson {
 extension Scene {
     /// One request, and the three calls that it makes.
     fileprivate static let oneRequest = Scene("one-request", "One request") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let url = stage.server.route("/greeting", .text("hello, world").stalled(afterBytes: 5, until: gate))
         let listener = Listener { stage.print($0) }
         let session = URLSession(configuration: stage.configuration, delegate: listener, delegateQueue: nil)

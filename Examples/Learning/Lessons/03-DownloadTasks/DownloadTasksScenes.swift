@@ -10,7 +10,7 @@ extension Lesson {
 extension Scene {
     /// A file of which a third arrives first.
     fileprivate static let fileWithProgress = Scene("file-with-progress", "A file and its progress") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let reply = Reply.generated(size: 3000).field("Content-Disposition", "attachment; filename=\"report.pdf\"")
         let url = stage.server.route("/documents/7", reply.stalled(afterBytes: 1000, until: gate))
         try await download(url, pausedAt: gate, delegate: saver(on: stage), on: stage)
@@ -18,7 +18,7 @@ extension Scene {
 
     /// A file whose length the server does not send.
     fileprivate static let unknownLength = Scene("unknown-length", "A file of unknown length") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let reply = Reply.generated(size: 2000).chunked(size: 1000)
         let url = stage.server.route("/export.csv", reply.stalled(afterBytes: 1000, until: gate))
         try await download(url, pausedAt: gate, delegate: saver(on: stage), on: stage)
@@ -33,7 +33,7 @@ extension Scene {
 
     @MainActor
     private static func download(
-        _ url: URL, pausedAt gate: Gate?, delegate: any URLSessionDownloadDelegate, on stage: Stage
+        _ url: URL, pausedAt gate: ServerGate?, delegate: any URLSessionDownloadDelegate, on stage: Stage
     ) async throws {
         let session = URLSession(configuration: stage.configuration, delegate: delegate, delegateQueue: nil)
         let task = session.downloadTask(with: url)

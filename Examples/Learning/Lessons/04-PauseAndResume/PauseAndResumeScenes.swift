@@ -46,7 +46,7 @@ extension Scene {
 
     /// The first attempt, and two presses before the handler has run.
     fileprivate static let pressedTwice = Scene("pressed-twice", "Pressed twice") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let reply = Reply.generated(size: 3000).entityTag("\"v1\"")
         let url = stage.server.route("/film.mp4", reply.stalled(afterBytes: 1000, until: gate))
         let button = HastyButton(url: url, configuration: stage.configuration) { task, message in

@@ -10,7 +10,7 @@ extension Lesson {
 extension Scene {
     /// Three pieces, appended to a file; before the third the task is suspended.
     fileprivate static let growingFile = Scene("growing-file", "A file that grows") { stage in
-        let (second, third) = (Gate(), Gate())
+        let (second, third) = (ServerGate(), ServerGate())
         let url = stage.server.route(
             "/story",
             .text("Once upon a time there was a file.").stalled(afterBytes: 4, until: second)
@@ -37,7 +37,7 @@ extension Scene {
 
     /// The delegate takes 50 ms for its first two pieces; the server would like to be faster.
     fileprivate static let slowDelegate = Scene("slow-delegate", "A delegate that is slow") { stage in
-        let (second, third) = (Gate(), Gate())
+        let (second, third) = (ServerGate(), ServerGate())
         let url = stage.server.route(
             "/numbers",
             .text("one two, three four, five six").stalled(afterBytes: 7, until: second)

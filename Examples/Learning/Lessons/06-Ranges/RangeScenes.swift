@@ -14,7 +14,7 @@ private enum Versions {
 
 extension Reply {
     /// Waits at a gate after so many bytes, and loses the connection there.
-    fileprivate func lost(afterBytes count: Int, at gate: Gate) -> Reply {
+    fileprivate func lost(afterBytes count: Int, at gate: ServerGate) -> Reply {
         stalled(afterBytes: count, until: gate).cut(afterBytes: count)
     }
 }
@@ -22,7 +22,7 @@ extension Reply {
 extension Scene {
     /// The recipe: the file changes between two launches, and its end is appended to the beginning of the old one.
     fileprivate static let twoVersions = Scene("two-versions", "The recipe: a file of two versions") { stage in
-        let loss = Gate()
+        let loss = ServerGate()
         let url = stage.server.route(
             "/text", .sequence([Versions.first.lost(afterBytes: 8, at: loss), Versions.second]))
 
@@ -39,7 +39,7 @@ extension Scene {
 
     /// The same server, and a download that names the version of the bytes it has.
     fileprivate static let rightVersion = Scene("right-version", "If-Range: the rest of the same version") { stage in
-        let (loss, secondLoss) = (Gate(), Gate())
+        let (loss, secondLoss) = (ServerGate(), ServerGate())
         let url = stage.server.route(
             "/text",
             .sequence([
@@ -66,7 +66,7 @@ extension Scene {
 
     /// Three launches of a download whose task writes to a sink.
     fileprivate static let withSink = Scene("with-a-sink", "A sink: lost, resumed, complete") { stage in
-        let loss = Gate()
+        let loss = ServerGate()
         let url = stage.server.route(
             "/text", .sequence([Versions.first.lost(afterBytes: 8, at: loss), Versions.first]))
 

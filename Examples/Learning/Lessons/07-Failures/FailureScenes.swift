@@ -9,7 +9,7 @@ extension Lesson {
 extension Scene {
     /// The connection is lost; a second later the download continues.
     fileprivate static let lostConnection = Scene("lost-connection", "A lost connection, and a second task") { stage in
-        let loss = Gate()
+        let loss = ServerGate()
         let text = Reply.text("Once upon a time there was a file.").entityTag("\"v1\"")
         let url = stage.server.route(
             "/story", .sequence([text.stalled(afterBytes: 16, until: loss).cut(afterBytes: 16), text]))
@@ -26,7 +26,7 @@ extension Scene {
 
     /// A server that falls silent. Each piece before that starts the time-out anew.
     fileprivate static let silence = Scene("silence", "A server that falls silent") { stage in
-        let (second, never) = (Gate(), Gate())
+        let (second, never) = (ServerGate(), ServerGate())
         let url = stage.server.route(
             "/story",
             .text("Once upon a time there was a file.").entityTag("\"v1\"").stalled(afterBytes: 4, until: second)

@@ -12,7 +12,7 @@ private let film = GeneratedContent(size: 1_000)
 extension Scene {
     /// Begun twice, paused, continued, finished: one task.
     fileprivate static let oneAtATime = Scene("one-at-a-time", "One download at a time") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let url = stage.server.route("/film", .generated(film).stalled(afterBytes: 400, until: gate))
         let downloads = stage.backgroundDownloads()
         downloads.register("films", stage.setUp)
@@ -36,7 +36,7 @@ extension Scene {
 
     /// What the next process does after the first one was killed with 400 of 1000 bytes.
     static let afterTheKill = Scene("after-the-kill", "Killed, and started again") { stage in
-        let eventsDelivered = Gate()
+        let eventsDelivered = ServerGate()
         let served = Reply.generated(film).entityTag("\"v1\"")
         let url = stage.server.route(
             "/film", .sequence([served.stalled(afterBytes: 400), served.delayed(until: eventsDelivered)]))

@@ -11,7 +11,7 @@ extension Lesson {
 extension Scene {
     /// Three URLs, one of them added twice, and two slots.
     fileprivate static let twoSlots = Scene("two-slots", "Three downloads, two slots") { stage in
-        let gates = [Gate(), Gate()]
+        let gates = [ServerGate(), ServerGate()]
         let urls = [
             stage.server.route("/monday/paper", .text("monday").delayed(until: gates[0])),
             stage.server.route("/tuesday/paper", .text("tuesday").delayed(until: gates[1])),
@@ -39,7 +39,7 @@ extension Scene {
 
     /// The same with the library: a download is paused, which frees its slot for the next one.
     static let theLibrary = Scene("the-library", "The same with PurlDownloads") { stage in
-        let gate = Gate()
+        let gate = ServerGate()
         let served = Reply.text("monday monday").entityTag("\"v1\"")
         let first = stage.server.route("/paper", .sequence([served.stalled(afterBytes: 6, until: gate), served]))
         let second = stage.server.route("/song", .text("la, la, la"))

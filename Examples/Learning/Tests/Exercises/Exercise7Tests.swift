@@ -80,7 +80,7 @@ struct Exercise7Tests {
 
     @Test("What was cancelled is not requested again")
     func cancelled() async {
-        let gate = Gate()
+        let gate = ServerGate()
         let url = server.route("/text", .text("hello, world").stalled(afterBytes: 5, until: gate))
         let task = Task { await load(url) }
         await gate.reached()

@@ -108,7 +108,7 @@ private struct EventSource: Sendable {
     try expect(server.requests.map { $0.fields["Last-Event-ID"] }, [nil, "2", "3"], "where each connection begins")
 
     // Events arrive while the response lasts, and leaving the loop ends it.
-    let gate = Gate()
+    let gate = ServerGate()
     let first = "data: first\n\n"
     let endless = server.route(
         "/endless",

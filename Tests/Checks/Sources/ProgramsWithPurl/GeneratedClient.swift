@@ -203,7 +203,7 @@ private struct PetClient: Sendable {
     try expect(added?.fields["X-Operation"], "addPet", "the middleware's field")
 
     // Cancelling the caller's task cancels the session's.
-    let gate = Gate()
+    let gate = ServerGate()
     server.route("/api/v3/pets/slow", .text("late").delayed(until: gate))
     let waiting = Task { try await client.getPet("slow") }
     await gate.reached()

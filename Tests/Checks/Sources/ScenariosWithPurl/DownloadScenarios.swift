@@ -62,7 +62,7 @@ enum DownloadScenarios {
             stage.note("has resume data", error?.userInfo["NSURLSessionDownloadTaskResumeData"] != nil)
         },
         Scenario("download.cancel-producing-resume-data") { stage in
-            let gate = Gate()
+            let gate = ServerGate()
             let reply = Reply.generated(size: 200_000).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
             let recorder = Recorder()
             let task = stage.session(recorder).downloadTask(with: stage.server.route("/file", reply))
@@ -85,7 +85,7 @@ enum DownloadScenarios {
             stage.note("calls", recorder.calls.joined(separator: ", "))
         },
         Scenario("download.cancelled") { stage in
-            let gate = Gate()
+            let gate = ServerGate()
             let recorder = Recorder()
             let reply = Reply.generated(size: 200_000).stalled(afterBytes: 100_000, until: gate)
             let task = stage.session(recorder).downloadTask(with: stage.server.route("/file", reply))

@@ -69,7 +69,7 @@ enum FailureScenarios {
                 await stage.load(stage.server.route("/file", .raw(text)))
             },
             Scenario("failure.cancelled") { stage in
-                let gate = Gate()
+                let gate = ServerGate()
                 let recorder = Recorder()
                 let task = stage.session(recorder).dataTask(
                     with: stage.server.route("/file", .text("x").stalled(at: .beforeHead, until: gate)))

@@ -100,7 +100,7 @@ enum TaskScenarios {
             stage.note("calls", recorder.calls.joined(separator: ", "))
         },
         Scenario("task.invalidate-and-cancel") { stage in
-            let gate = Gate()
+            let gate = ServerGate()
             let recorder = Recorder()
             let session = stage.session(recorder)
             session.dataTask(with: stage.server.route("/file", .text("x").stalled(at: .beforeHead, until: gate)))

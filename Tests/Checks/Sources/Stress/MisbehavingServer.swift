@@ -45,7 +45,7 @@ struct MisbehavingServer: Sendable {
     private static let moment = Duration.milliseconds(5)
 
     /// A gate that is never opened.
-    private static let shut = Gate()
+    private static let shut = ServerGate()
 
     private static let scripts: [StreamScript] = [
         .echo, .echo,
@@ -64,7 +64,7 @@ struct MisbehavingServer: Sendable {
         ("/until-close", resource.untilClose()),
         ("/slow", resource.throttled(bytesPerSecond: 1 << 20)),
         ("/late", resource.delayed(by: moment)),
-        ("/paused", resource.chunked(size: 5000).mishap(.pause(moment), at: .midBody)),
+        ("/paused", resource.chunked(size: 5000).fault(.pause(moment), at: .midBody)),
         ("/cut", resource.cut(at: .midBody)),
         ("/cut-twice", .sequence([resource.cut(at: .midBody), resource.cut(at: .midBody), resource])),
         ("/reset", resource.reset(at: .midBody)),

@@ -29,7 +29,7 @@ struct StateRaces: Sendable {
 
     private func race(_ dice: inout Dice) async throws {
         let server = try LoopbackServer(maximumRecordedBody: 0)
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/held", .text("a few words").delayed(until: gate))
         let completions = Completions()
         let session = makeSession(completions, &dice)

@@ -2,8 +2,8 @@ import Foundation
 import PurlTesting
 import Testing
 
-@Suite("Mishaps")
-struct MishapTests {
+@Suite("Faults")
+struct FaultTests {
     @Test(
         "A stall sends and records so many bytes, and the rest once its gate opens",
         arguments: [
@@ -12,7 +12,7 @@ struct MishapTests {
     func stall(_ reply: Reply) async throws {
         let content = GeneratedContent(size: 100_000)
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/", reply.stalled(afterBytes: 1_000, until: gate))
         let client = try RawClient(to: server)
         await client.get("/")
@@ -31,11 +31,11 @@ struct MishapTests {
     @Test(
         "A stall before or in the head sends the head's beginning only",
         arguments: [
-            (Phase.beforeHead, ""), (.midHead, "HTTP/1.1 404 Not Fou"), (.afterBodyBytes(0), nil),
-        ] as [(Phase, String?)])
-    func stallInHead(_ phase: Phase, _ beginning: String?) async throws {
+            (Reply.Phase.beforeHead, ""), (.midHead, "HTTP/1.1 404 Not Fou"), (.afterBodyBytes(0), nil),
+        ] as [(Reply.Phase, String?)])
+    func stallInHead(_ phase: Reply.Phase, _ beginning: String?) async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route(
             "/", Reply.text("").status(404).replacingField("Content-Type", nil).stalled(at: phase, until: gate))
         let client = try RawClient(to: server)
@@ -55,7 +55,7 @@ struct MishapTests {
     @Test("A delayed response is sent after its interim responses, once the gate opens")
     func delay() async throws {
         let server = try LoopbackServer()
-        let gate = Gate()
+        let gate = ServerGate()
         server.route("/", Reply.text("x").interim(103).delayed(until: gate).delayed(by: .milliseconds(1)))
         let client = try RawClient(to: server)
         await client.get("/")
@@ -93,8 +93,8 @@ struct MishapTests {
 
     @Test(
         "A reset fails the client's next read with ECONNRESET",
-        arguments: [Phase.beforeHead, .midHead, .afterBodyBytes(2)])
-    func reset(_ phase: Phase) async throws {
+        arguments: [Reply.Phase.beforeHead, .midHead, .afterBodyBytes(2)])
+    func reset(_ phase: Reply.Phase) async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.text("abc").reset(at: phase))
         let client = try RawClient(to: server)
@@ -118,7 +118,7 @@ struct MishapTests {
     func cut() async throws {
         let server = try LoopbackServer()
         server.route("/", Reply.generated(size: 10 << 20).cut(afterBytes: 3_000_001, times: 1))
-        for (count, ending) in [(3_000_001, Ending.cut), (10 << 20, .complete)] {
+        for (count, ending) in [(3_000_001, LoopbackServer.Ending.cut), (10 << 20, .complete)] {
             let client = try RawClient(to: server)
             await client.get("/", "Connection: close")
             _ = await client.readHead()

@@ -1,7 +1,7 @@
 internal import PurlHTTP
 
 /// What a request says about an upload.
-struct UploadFields {
+struct UploadRequestFields {
     /// The draft version.
     let version: Int?
     /// Whether the request's content ends the upload; `nil` when it does not say so.

@@ -1,7 +1,7 @@
 /// A point at which the server waits until the test opens it.
 ///
 /// ```swift
-/// let gate = Gate()
+/// let gate = ServerGate()
 /// server.route("/slow", .generated(size: 1 << 20).stalled(afterBytes: 1000, until: gate))
 /// // start the transfer …
 /// await gate.reached()     // the server has sent 1000 bytes and waits
@@ -9,7 +9,7 @@
 /// ```
 ///
 /// A gate opens once and stays open. It can be used from any thread, and by several replies at the same time.
-public final class Gate: Sendable {
+public final class ServerGate: Sendable {
     private struct State: Sendable {
         var isOpen = false
         var arrivals = 0
@@ -59,11 +59,11 @@ public final class Gate: Sendable {
     }
 }
 
-extension Gate: Equatable {
+extension ServerGate: Equatable {
     /// Whether both are the same gate.
     ///
     /// - Parameters:
     ///   - left: A gate.
     ///   - right: Another gate, or the same.
-    public static func == (left: Gate, right: Gate) -> Bool { left === right }
+    public static func == (left: ServerGate, right: ServerGate) -> Bool { left === right }
 }
