@@ -106,7 +106,10 @@ struct TraceCommandTests {
         try folder.write("{}", to: "other.json")
         let (code, lines) = try await PurlProcess.run(["trace", "other.json"], in: folder)
         #expect(code == 1)
-        #expect(lines == ["purl: “other.json” is not a trace that “--trace” has saved as .json or .trace."])
+        #expect(
+            lines == [
+                "purl: “other.json” is not a trace that “--trace” has saved as .json or .trace: “version” is missing."
+            ])
         try folder.write(#"{"log":{"version":"1.2","entries":[]}}"#, to: "other.har")
         let archive = try await PurlProcess.run(["trace", "other.har"], in: folder)
         #expect(archive.exitCode == 1)

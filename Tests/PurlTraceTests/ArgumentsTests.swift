@@ -88,28 +88,47 @@ struct ArgumentsTests {
         #expect(traced.trace.matches(redirect))
     }
 
-    @Test("Arguments are saved as text; a recording that was saved without them can be read")
-    func saved() throws {
-        let call = TransferTrace.DelegateCall(number: 1, method: .didWriteData, arguments: "1 byte, 2 of 3")
-        let data = try JSONEncoder().encode(call)
-        #expect(try JSONDecoder().decode(TransferTrace.DelegateCall.self, from: data) == call)
-        let old = Data("{\"number\":1,\"method\":\"didWriteData\"}".utf8)
-        #expect(try JSONDecoder().decode(TransferTrace.DelegateCall.self, from: old).arguments == "")
+    static let table: [(TransferTrace.Arguments, String)] = [
+        (.bytes(1), "1 byte"),
+        (.progress(bytes: 1000, total: 2000, expected: -1), "1,000 bytes, 2,000 of an unknown number"),
+        (.position(offset: 1000, expected: 3000), "at 1,000 of 3,000"), (.offset(1_234_567), "from 1,234,567"),
+        (.response(status: 200, type: nil, expected: 5), "200 OK, 5 bytes expected"),
+        (.response(status: 404, type: nil, expected: -1), "404 Not Found, length unknown"),
+        (.response(status: 103, type: nil, expected: -1), "103 Early Hints"),
+        (.response(status: nil, type: "text/plain", expected: 5), "text/plain, 5 bytes expected"),
+        (.caching(status: 200, type: nil, bytes: 5), "200 OK, 5 bytes"),
+        (.redirect(status: 302, url: "/b"), "302, to /b"), (.request(url: "http://a.example"), "http://a.example"),
+        (.challenge(scheme: "Basic", realm: nil, failures: 1), "Basic, failed 1 time"),
+        (.challenge(scheme: "Digest", realm: "x", failures: 0), "Digest, realm \"x\", failed 0 times"),
+        (.serverTrust(host: "a.example"), "ServerTrust, a.example"), (.metrics(requests: 2), "2 requests"),
+        (.task(2), "task 2"), (.resumeData(isThere: false), "nil"), (.opened(subprotocol: nil), "no protocol"),
+        (.closed(code: 1000, reason: ""), "1000"), (.closed(code: 1001, reason: "bye"), "1001, \"bye\""),
+        (.success(bytes: nil), "no error"), (.success(bytes: 5), "no error, 5 bytes"),
+        (.failure(code: "URLError.timedOut", sentence: "Too late."), "URLError.timedOut: Too late."),
+        (.failure(code: "URLError.timedOut", sentence: String(repeating: "x", count: 81)), "URLError.timedOut"),
+    ]
+
+    @Test("Arguments are values, which are saved, and have words", arguments: table)
+    func words(arguments: TransferTrace.Arguments, words: String) throws {
+        #expect(arguments.words == words)
+        let data = try JSONEncoder().encode(arguments)
+        #expect(try JSONDecoder().decode(TransferTrace.Arguments.self, from: data) == arguments)
     }
 
     @Test("A label has bytes where they fit, else larger units")
     func labels() {
-        func svg(_ arguments: String) -> String {
+        func svg(_ total: Int64, of expected: Int64) -> String {
             let lanes = TransferTrace.Lane.allCases.map { lane in
                 TransferTrace.Event(nanoseconds: 0, lane: lane, kind: .note("x"))
             }
-            let call = TransferTrace.DelegateCall(number: 1, method: .didWriteData, arguments: arguments)
+            let call = TransferTrace.DelegateCall(
+                number: 1, method: .didWriteData, arguments: .progress(bytes: 1, total: total, expected: expected))
             let event = TransferTrace.Event(nanoseconds: 0, lane: .delegateQueue, task: 1, kind: .began(call))
             let recording = TransferTrace.Recording(startDate: Date(timeIntervalSince1970: 0), events: lanes + [event])
             return Diagram(recording).svg
         }
-        #expect(svg("1 byte, 2 of 3").contains(">didWriteData: 2 of 3</text>"))
-        let long = svg("1 byte, 20,000,000,000 of 30,000,000,000")
+        #expect(svg(2, of: 3).contains(">didWriteData: 2 of 3</text>"))
+        let long = svg(20_000_000_000, of: 30_000_000_000)
         #expect(long.contains(">didWriteData: 20.0 GB of 30.0 GB</text>"))
         #expect(long.contains("<title>begins didWriteData (1 byte, 20,000,000,000 of 30,000,000,000)</title>"))
     }
@@ -121,7 +140,10 @@ struct ArgumentsTests {
             events: (1...2).map { number in
                 TransferTrace.Event(
                     nanoseconds: 0, lane: .delegateQueue, task: 1,
-                    kind: .began(.init(number: number, method: .didWriteData, arguments: "1 byte, \(number) of 2")))
+                    kind: .began(
+                        .init(
+                            number: number, method: .didWriteData,
+                            arguments: .progress(bytes: 1, total: Int64(number), expected: 2))))
             })
         func matches(_ pattern: TracePattern) -> Bool { pattern.difference(from: recording) == nil }
         #expect(matches("delegate begins didWriteData, 2 times"))

@@ -115,7 +115,8 @@ struct ExportTests {
         let link = TransferTrace.Connection(local: "", remote: "", lookUp: Int64(number), connect: Int64(number))
         let frame = TransferTrace.WebSocketFrame(form: .text, count: number, closeCode: number)
         let call = TransferTrace.DelegateCall(
-            number: number, method: .didWriteData, arguments: "\(number) bytes, \(number) of \(number)")
+            number: number, method: .didWriteData,
+            arguments: .progress(bytes: Int64(number), total: Int64(number), expected: Int64(number)))
         let kinds: [TransferTrace.Kind] = [
             .made(method: "GET", url: "http://a.example"), .waiting(host: "a"), .dialling(host: "a"),
             .handshake(host: "a"), .connected(link),
@@ -152,7 +153,7 @@ struct ExportTests {
     @Test("A server may announce any length")
     func announcement() {
         let call = TransferTrace.DelegateCall(
-            number: 1, method: .didWriteData, arguments: "5 bytes, 5 of 9,223,372,036,854,775,807")
+            number: 1, method: .didWriteData, arguments: .progress(bytes: 5, total: 5, expected: .max))
         #expect(
             Diagram(recording(.queued(call), .began(call), .ended(call))).svg.contains("5 of 9,223,372,036,854,775,807")
         )

@@ -48,7 +48,7 @@ struct Film: Sendable {
         let width = calls.map(\.call.method.rawValue.count).max() ?? 0
         return calls.map { task, call in
             let method = call.method.rawValue
-            let line = call.arguments.isEmpty ? method : method.padded(to: width) + "  " + call.arguments
+            let line = call.arguments.map { method.padded(to: width) + "  " + $0.words } ?? method
             return "task \(task ?? 0)  \(line)"
         }
     }

@@ -656,7 +656,7 @@ extension URLSessionTask {
         if failure == nil, let file, let download = self as? URLSessionDownloadTask {
             if !wasCancelled {
                 try? session.background?.update(taskIdentifier) { $0.finished?.isHandedOver = true }
-                traced?.file?.begin(.none)
+                traced?.file?.begin(nil)
                 downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
                 traced?.file?.end()
             }

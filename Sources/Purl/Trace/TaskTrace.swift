@@ -50,9 +50,9 @@ final class TaskTrace: DialWatcher, Sendable {
     }
 
     /// Records that a call of the delegate begins on this thread.
-    func begin(_ record: TraceRecord, with object: (any TracedObject)? = nil, in lane: TransferTrace.Lane) {
+    func begin(_ record: TraceRecord, in lane: TransferTrace.Lane) {
         let time = clock.reading
-        trace.add(TraceEntry(time: time, lane: lane, task: task, record: record, object: object), call: .begins)
+        trace.add(TraceEntry(time: time, lane: lane, task: task, record: record), call: .begins)
     }
 
     /// Records that it has ended.
@@ -256,7 +256,8 @@ final class TaskTrace: DialWatcher, Sendable {
 
     /// A call that records when it waits, begins and ends.
     func tracing(
-        _ method: TransferTrace.DelegateMethod, _ arguments: TracedArguments, _ call: @escaping DelegateQueue.Call
+        _ method: TransferTrace.DelegateMethod, _ arguments: TransferTrace.Arguments?,
+        _ call: @escaping DelegateQueue.Call
     ) -> DelegateQueue.Call {
         let traced = queue(method)
         return {
@@ -292,11 +293,8 @@ struct TracedCall: Sendable {
     }
 
     /// The call begins on this thread.
-    func begin(_ arguments: TracedArguments) {
-        switch arguments {
-        case .numbers(let numbers): task.begin(.began(number, method, numbers), in: lane)
-        default: task.begin(.object, with: BegunCall(number, method, arguments), in: lane)
-        }
+    func begin(_ arguments: TransferTrace.Arguments?) {
+        task.begin(.began(number, method, arguments), in: lane)
     }
 
     /// The call has returned on this thread.

@@ -166,6 +166,8 @@ extension TransferTrace {
         case completed(error: String?)
         /// A remark of the program's.
         case note(String)
+        /// An event in a trace that a later version has saved, which this version does not know.
+        case unknown(name: String)
     }
 
     /// A call of a task's method.
@@ -484,47 +486,19 @@ extension TransferTrace {
         public var number: Int
         /// The method.
         public var method: DelegateMethod
-        /// What it was called with, in a few words: `1,000 bytes, 2,000 of 3,000`. Only the event of its beginning has them;
-        /// empty where there are none.
-        public var arguments: String
+        /// What it was called with. Only the event of its beginning has them; `nil` where there are none.
+        public var arguments: Arguments?
 
         /// A call.
         ///
         /// - Parameters:
         ///   - number: Its number in this trace.
         ///   - method: The method.
-        ///   - arguments: What it was called with, in a few words.
-        public init(number: Int, method: DelegateMethod, arguments: String = "") {
+        ///   - arguments: What it was called with.
+        public init(number: Int, method: DelegateMethod, arguments: Arguments? = nil) {
             self.number = number
             self.method = method
             self.arguments = arguments
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case number, method, arguments
-        }
-
-        /// A call that was saved.
-        ///
-        /// - Parameter decoder: What it is read from.
-        /// - Throws: `DecodingError` when it is something else.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.init(
-                number: try container.decode(Int.self, forKey: .number),
-                method: try container.decode(DelegateMethod.self, forKey: .method),
-                arguments: try container.decodeIfPresent(String.self, forKey: .arguments) ?? "")
-        }
-
-        /// Saves the call, with its arguments as text.
-        ///
-        /// - Parameter encoder: What it is written to.
-        /// - Throws: `EncodingError` when it cannot be written.
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(number, forKey: .number)
-            try container.encode(method, forKey: .method)
-            if !arguments.isEmpty { try container.encode(arguments, forKey: .arguments) }
         }
     }
 
@@ -598,6 +572,7 @@ extension TransferTrace.Kind {
         case .ended(let call): .ended(call.mapTexts(change))
         case .completed(let error): .completed(error: error.map(change))
         case .note(let text): .note(change(text))
+        case .unknown(let name): .unknown(name: change(name))
         case .call, .message, .answer, .secured, .connected, .requestEnd, .bodySent, .bodyReceived, .frameSent,
             .frameReceived, .streamSent, .streamReceived, .decoded, .responseEnd, .switched, .abandoned, .localResponse,
             .held, .released, .cache, .credentials, .retry, .redial, .storing, .written, .file, .replaced:
@@ -607,9 +582,9 @@ extension TransferTrace.Kind {
 }
 
 extension TransferTrace.DelegateCall {
-    /// The call with its arguments' text changed.
+    /// The call with the texts of its arguments changed.
     fileprivate func mapTexts(_ change: (String) -> String) -> TransferTrace.DelegateCall {
-        TransferTrace.DelegateCall(number: number, method: method, arguments: change(arguments))
+        TransferTrace.DelegateCall(number: number, method: method, arguments: arguments?.mapTexts(change))
     }
 }
 

@@ -3,8 +3,8 @@ internal import PurlConnections
 internal import PurlHTTP
 internal import PurlIO
 
-/// What has happened, as it is recorded: numbers, or an object that the entry has. It becomes a ``TransferTrace/Kind`` when a
-/// program reads the trace; until then no text is made and nothing is looked up.
+/// What has happened, as it is recorded: a few values, or an object that the entry has. It becomes a ``TransferTrace/Kind``
+/// when a program reads the trace; until then no sentence is made and nothing is looked up.
 enum TraceRecord: Sendable {
     case call(TransferTrace.TaskCall)
     case message(TransferTrace.TaskCall)
@@ -26,7 +26,7 @@ enum TraceRecord: Sendable {
     case written(Int)
     case file(TransferTrace.FileStep)
     case queued(Int, TransferTrace.DelegateMethod)
-    case began(Int, TransferTrace.DelegateMethod, TracedNumbers)
+    case began(Int, TransferTrace.DelegateMethod, TransferTrace.Arguments?)
     case ended(Int, TransferTrace.DelegateMethod)
     case completed
     /// The entry's object knows.
@@ -41,6 +41,11 @@ enum TraceRecord: Sendable {
         case .queued(_, let method), .began(_, let method, _), .ended(_, let method): method.isDetail
         default: false
         }
+    }
+
+    /// How many bytes its texts take.
+    var textSize: Int {
+        if case .began(_, _, let arguments?) = self { arguments.textSize } else { 0 }
     }
 
     /// The event's kind; `nil` for an object's.
@@ -67,8 +72,8 @@ enum TraceRecord: Sendable {
         case .written(let count): .written(count)
         case .file(let step): .file(step)
         case .queued(let number, let method): .queued(TransferTrace.DelegateCall(number: number, method: method))
-        case .began(let number, let method, let numbers):
-            .began(TransferTrace.DelegateCall(number: number, method: method, arguments: numbers.text))
+        case .began(let number, let method, let arguments):
+            .began(TransferTrace.DelegateCall(number: number, method: method, arguments: arguments))
         case .ended(let number, let method): .ended(TransferTrace.DelegateCall(number: number, method: method))
         case .completed: .completed(error: nil)
         case .object: nil
@@ -173,27 +178,6 @@ final class ReceivedHead: TracedObject {
     }
 }
 
-/// A call of the delegate begins, with more than numbers.
-final class BegunCall: TracedObject {
-    let number: Int
-    private let method: TransferTrace.DelegateMethod
-    private let arguments: TracedArguments
-
-    init(_ number: Int, _ method: TransferTrace.DelegateMethod, _ arguments: TracedArguments) {
-        self.number = number
-        self.method = method
-        self.arguments = arguments
-    }
-
-    var isDetail: Bool { method.isDetail }
-
-    var textSize: Int { arguments.size }
-
-    func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
-        .began(TransferTrace.DelegateCall(number: number, method: method, arguments: arguments.text))
-    }
-}
-
 extension TransferTrace.DelegateMethod {
     /// Whether it may be called thousands of times in one transfer.
     fileprivate var isDetail: Bool {
@@ -247,7 +231,7 @@ struct TraceEntry: Sendable {
     var isDetail: Bool { object?.isDetail ?? record.isDetail }
 
     /// About how many bytes its texts take, besides the entry itself.
-    var textSize: Int { object?.textSize ?? 0 }
+    var textSize: Int { object?.textSize ?? record.textSize }
 
     /// The event's kind, without secrets unless they are asked for.
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
@@ -287,7 +271,6 @@ extension TraceEntry {
         case .message(let call): [.call(task: task, call)]
         case .answer(let method): [.answer(task: task, method)]
         case .began(let number, _, _): [.delegateCall(number)]
-        case .object: (object as? BegunCall).map { [.delegateCall($0.number)] } ?? []
         case .written: [.written(task: task)]
         case .file(.truncate), .file(.record): [.storing(task: task), .resumed(task: task)]
         case .file(.write): [.bytes(task: task)]
@@ -311,7 +294,6 @@ extension TraceEntry {
         case .file(.write): .written(task: task)
         case .object:
             switch object?.kind(keepingSecrets: false) {
-            case .began(let call): call.method.isQuestion ? .answer(task: task, call.method) : nil
             case .exchangeFailed, .abandoned: .ending(task: task)
             case .bodyReceived: .bytes(task: task)
             default: nil

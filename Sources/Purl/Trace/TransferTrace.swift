@@ -43,7 +43,7 @@ public final class TransferTrace: Sendable {
     }
 
     /// What a trace has recorded: a value that can be saved.
-    public struct Recording: Sendable, Hashable, Codable {
+    public struct Recording: Sendable, Hashable {
         /// The date of the first event.
         public var startDate: Date
         /// The events, ordered by time, and by cause where times are equal.

@@ -33,7 +33,7 @@ final class DelegateCalls {
     ///
     /// - Parameter arguments: What a trace shows of the call's arguments.
     private func enqueue(
-        _ method: TransferTrace.DelegateMethod, _ arguments: @autoclosure () -> TracedArguments = .none,
+        _ method: TransferTrace.DelegateMethod, _ arguments: @autoclosure () -> TransferTrace.Arguments? = nil,
         _ call: @escaping DelegateQueue.Call
     ) {
         if let trace { return session.queue.enqueue(trace.tracing(method, arguments(), call)) }
@@ -181,7 +181,7 @@ final class DelegateCalls {
     /// Asks for a stream of a body's bytes from an offset on.
     func askForBodyStream(from offset: Int64, answer: @escaping @Sendable @NetworkActor (BodyStream?) -> Void) {
         let once = single(.needNewBodyStreamFrom, answer)
-        enqueue(.needNewBodyStreamFrom, .numbers(.offset(offset))) { [task, session] in
+        enqueue(.needNewBodyStreamFrom, .offset(offset)) { [task, session] in
             guard let delegate = task.taskDelegate else { return once.give(nil) }
             delegate.urlSession(
                 session, task: task, needNewBodyStreamFrom: offset,
@@ -257,7 +257,7 @@ final class DelegateCalls {
         let traced = trace?.queue(.didReceiveData)
         session.queue.enqueue { [task, session] in
             guard let data = mailbox.takeAndSleep() else { return }
-            traced?.begin(.numbers(.bytes(data.count)))
+            traced?.begin(.bytes(data.count))
             if let dataTask = task as? URLSessionDataTask {
                 task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
             }
@@ -281,7 +281,7 @@ final class DelegateCalls {
         let traced = trace?.queue(.didSendBodyData)
         session.queue.enqueue { [task, session, bytesSent] in
             let (bytes, total) = bytesSent.take()
-            traced?.begin(.numbers(.progress(bytes: bytes, total: total, expected: expected)))
+            traced?.begin(.progress(bytes: bytes, total: total, expected: expected))
             task.taskDelegate?.urlSession(
                 session, task: task, didSendBodyData: bytes, totalBytesSent: total, totalBytesExpectedToSend: expected)
             traced?.end()
@@ -294,7 +294,7 @@ final class DelegateCalls {
         session.queue.enqueue { [session, bytesWritten] in
             let (bytes, total) = bytesWritten.take()
             let expected = download.countOfBytesExpectedToReceive
-            traced?.begin(.numbers(.progress(bytes: bytes, total: total, expected: expected)))
+            traced?.begin(.progress(bytes: bytes, total: total, expected: expected))
             download.downloadDelegate?.urlSession(
                 session, downloadTask: download, didWriteData: bytes, totalBytesWritten: total,
                 totalBytesExpectedToWrite: expected)
@@ -309,7 +309,7 @@ final class DelegateCalls {
 
     func reportResumed(at offset: Int64, expected: Int64) {
         guard reportsProgress, let download = downloadTask else { return }
-        enqueue(.didResumeAtOffset, .numbers(.position(offset, expected: expected))) { [session] in
+        enqueue(.didResumeAtOffset, .position(offset: offset, expected: expected)) { [session] in
             download.downloadDelegate?.urlSession(
                 session, downloadTask: download, didResumeAtOffset: offset, expectedTotalBytes: expected)
         }
@@ -317,7 +317,7 @@ final class DelegateCalls {
 
     /// A call of a WebSocket's delegate.
     func callWebSocketDelegate(
-        _ method: TransferTrace.DelegateMethod, _ arguments: @autoclosure () -> TracedArguments,
+        _ method: TransferTrace.DelegateMethod, _ arguments: @autoclosure () -> TransferTrace.Arguments,
         _ call: @escaping @Sendable (any URLSessionWebSocketDelegate, URLSession, URLSessionWebSocketTask) -> Void
     ) {
         enqueue(method, arguments()) { [task, session] in
@@ -356,7 +356,7 @@ final class DelegateCalls {
         of old: URLSessionTask, by new: URLSessionTask,
         _ call: @escaping @Sendable (any URLSessionDataDelegate, URLSession, URLSessionDataTask) -> Void
     ) {
-        enqueue(.didBecome, .numbers(.task(new.taskIdentifier))) { [session] in
+        enqueue(.didBecome, .task(new.taskIdentifier)) { [session] in
             old.forgetSuccessor()
             if let dataTask = old as? URLSessionDataTask, let delegate = old.dataDelegate {
                 call(delegate, session, dataTask)
@@ -404,7 +404,7 @@ final class DelegateCalls {
         }
         // Not with `??`: that would wrap the call twice where there is no trace.
         guard let trace else { return call }
-        return trace.tracing(.didFinishCollecting, .numbers(.metrics(records.count)), call)
+        return trace.tracing(.didFinishCollecting, .metrics(requests: records.count), call)
     }
 
     // MARK: The last calls

@@ -94,7 +94,9 @@ struct ShowTrace {
                 throw CommandFailure(
                     "“\(options.path)” is an HTTP Archive, which cannot be shown: save traces as .json or .trace.")
             }
-            throw CommandFailure("“\(options.path)” is not a trace that “--trace” has saved as .json or .trace.")
+            let reason = (error as? DamagedRecording).map { ": \($0.reason)" } ?? ""
+            throw CommandFailure(
+                "“\(options.path)” is not a trace that “--trace” has saved as .json or .trace\(reason).")
         }
     }
 }

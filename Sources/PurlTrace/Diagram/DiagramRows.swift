@@ -160,7 +160,7 @@ struct DiagramRows {
         case .cache(.miss), .message, .waiting, .dialling, .requestEnd, .responseEnd, .decoded, .written: break
         case .storing(let offset):
             if offset > 0 { mark(event, "continues at byte \(offset)", .decision) }
-        case .lookUp, .resolved:
+        case .lookUp, .resolved, .unknown:
             mark(event, event.kind.words, .plain)
         case .localResponse, .cache, .cookiesSent, .cookiesReceived, .redirect, .challenge, .credentials, .retry,
             .redial,
@@ -216,14 +216,14 @@ struct DiagramRows {
         let event = step.event
         var label = call.method.rawValue
         if step.count > 1 { label += ", \(step.count) times" }
-        let progress = step.lastCall?.shortProgress
+        let progress = step.lastCall?.arguments?.shortProgress
         let shortLabel = progress.map { "\(call.method.rawValue): \($0)" } ?? label
         var tone = Tone.plain
         let ends: Set<TransferTrace.DelegateMethod> = [.didComplete, .completionHandler, .continuation]
         if ends.contains(call.method), let task = event.task, let error = errors[task] {
             label += ": \(error)"
             tone = .failure
-        } else if let arguments = step.lastCall?.shortArguments, !arguments.isEmpty {
+        } else if let arguments = step.lastCall?.arguments?.shortWords, !arguments.isEmpty {
             label += ": \(arguments)"
         }
         let queued = queued.removeValue(forKey: call.number) ?? (rows.count, event.nanoseconds)

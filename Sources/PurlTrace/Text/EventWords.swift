@@ -63,40 +63,86 @@ extension TransferTrace.Kind {
         case .written(let count): "\(ByteWords.count(count)) are written"
         case .file(let step): step.words
         case .queued(let call): "queues \(call.method.rawValue)"
-        case .began(let call): "begins \(call.method.rawValue)" + (call.arguments.isEmpty ? "" : " (\(call.arguments))")
+        case .began(let call): "begins \(call.method.rawValue)" + (call.arguments.map { " (\($0.words))" } ?? "")
         case .ended(let call): "ends \(call.method.rawValue)"
         case .replaced(let task): "becomes task \(task)"
         case .completed(let error): error.map { "completes with an error: \($0)" } ?? "completes"
         case .note(let text): text
+        case .unknown(let name): "unknown event “\(name)”"
         }
     }
 }
 
-extension TransferTrace.DelegateCall {
+extension TransferTrace.Arguments {
+    /// The arguments in a few words: `1,000 bytes, 2,000 of 3,000`.
+    public var words: String {
+        switch self {
+        case .bytes(let count): Self.bytes(Int64(count))
+        case .progress(let bytes, _, _): "\(Self.bytes(bytes)), \(shortWords)"
+        case .position(let offset, let expected): "at \(Self.number(offset)) of \(Self.total(expected))"
+        case .offset(let offset): "from \(Self.number(offset))"
+        case .response(let status?, _, _) where status < 200: shortWords
+        case .response(_, _, let expected):
+            shortWords + (expected < 0 ? ", length unknown" : ", \(Self.bytes(expected)) expected")
+        case .caching(_, _, let bytes): "\(shortWords), \(Self.bytes(Int64(bytes)))"
+        case .redirect(let status, let url): "\(status), to \(url)"
+        case .request(let url): url
+        case .challenge(let scheme, let realm, let failures):
+            scheme + (realm.map { ", realm \"\($0)\"" } ?? "") + ", failed \(failures) time\(failures == 1 ? "" : "s")"
+        case .serverTrust(let host): "\(shortWords), \(host)"
+        case .metrics(let requests): requests == 1 ? "1 request" : "\(requests) requests"
+        case .task(let identifier): "task \(identifier)"
+        // Its length depends on the machine.
+        case .resumeData(let isThere): isThere ? "data" : "nil"
+        case .opened(let subprotocol): subprotocol ?? "no protocol"
+        case .closed(let code, let reason): reason.isEmpty ? "\(code)" : "\(code), \"\(reason)\""
+        case .success(let bytes): "no error" + (bytes.map { ", \(Self.bytes(Int64($0)))" } ?? "")
+        case .failure(let code, let sentence):
+            sentence.count > Self.maximumSentence ? code : "\(code): \(sentence)"
+        }
+    }
+
     /// The arguments for a narrow place: without the number of bytes that a report of progress is about, and without a
     /// second part that makes them long.
-    var shortArguments: String {
-        let parts = arguments.components(separatedBy: ", ")
-        guard parts.count > 1 else { return arguments }
-        switch method {
-        case .didWriteData, .didSendBodyData: return parts.dropFirst().joined(separator: ", ")
-        case .didReceiveResponse, .didReceiveChallenge, .willCacheResponse: return parts[0]
-        default: return arguments
+    var shortWords: String {
+        switch self {
+        case .progress(_, let total, let expected): "\(Self.number(total)) of \(Self.total(expected))"
+        case .response(let status, let type, _), .caching(let status, let type, _):
+            status.map { "\($0) \(HTTPURLResponse.localizedString(forStatusCode: $0))" } ?? type ?? "no type"
+        case .challenge(let scheme, _, _): scheme
+        case .serverTrust: "ServerTrust"
+        case .bytes, .position, .offset, .redirect, .request, .metrics, .task, .resumeData, .opened, .closed, .success,
+            .failure:
+            words
         }
     }
 
     /// Progress in units, where it is long in bytes: `25.1 MB of 67.1 MB`; `nil` for all else.
     var shortProgress: String? {
-        switch method {
-        case .didWriteData, .didSendBodyData, .didResumeAtOffset: break
-        default: return nil
+        switch self {
+        case .progress(_, let done, let expected), .position(let done, let expected):
+            ByteWords.count(Int(done)) + (expected < 0 ? "" : " of \(ByteWords.count(Int(expected)))")
+        default: nil
         }
-        let numbers = shortArguments.components(separatedBy: " of ").map { part in
-            Int(part.replacingOccurrences(of: "at ", with: "").replacingOccurrences(of: ",", with: ""))
-        }
-        guard numbers.count == 2, let done = numbers[0] else { return nil }
-        return numbers[1].map { "\(ByteWords.count(done)) of \(ByteWords.count($0))" } ?? ByteWords.count(done)
     }
+
+    /// The longest sentence that is shown with a code.
+    private static let maximumSentence = 80
+
+    /// `1,000`: the same in every locale.
+    private static func number(_ number: Int64) -> String {
+        let digits = String(number.magnitude)
+        var text = number < 0 ? "-" : ""
+        for (position, digit) in digits.enumerated() {
+            if position > 0, (digits.count - position).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    private static func bytes(_ count: Int64) -> String { count == 1 ? "1 byte" : "\(number(count)) bytes" }
+
+    private static func total(_ count: Int64) -> String { count < 0 ? "an unknown number" : number(count) }
 }
 
 extension TransferTrace.TaskCall {

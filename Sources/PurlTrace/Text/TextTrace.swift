@@ -120,7 +120,7 @@ struct TraceStep {
 
     /// What has happened, and what a call was called with; of several calls, the last.
     var words: String {
-        let arguments = lastCall?.arguments ?? ""
+        let arguments = lastCall?.arguments?.words ?? ""
         if arguments.isEmpty { return wordsWithoutArguments }
         return wordsWithoutArguments + (count > 1 ? " (last: \(arguments))" : " (\(arguments))")
     }

@@ -44,7 +44,7 @@ struct SecureTraceTests {
         let answered = try #require(kinds.firstIndex(of: .answer(.didReceiveChallenge)))
         #expect(secured > answered && answered > began)
         guard case .began(let call) = kinds[began] else { return }
-        #expect(call.arguments == "ServerTrust, 127.0.0.1")
+        #expect(call.arguments == .serverTrust(host: "127.0.0.1"))
     }
 
     @Test("A handshake that fails is recorded with the reason")
