@@ -22,8 +22,6 @@ public struct TextTrace: Sendable {
         public var collapsesPieces = true
         /// Whether heads are followed by their fields.
         public var showsFields = false
-        /// Whether calls of the delegate show what they were called with.
-        public var showsArguments = true
 
         /// The default options.
         public init() {}
@@ -68,7 +66,7 @@ public struct TextTrace: Sendable {
             if timeWidth > 0 { columns.append(times[position].padded(before: timeWidth)) }
             if taskWidth > 0 { columns.append(tasks[position].padded(after: taskWidth)) }
             columns.append(step.event.lane.name.padded(after: 8))
-            columns.append(options.showsArguments ? step.words : step.wordsWithoutArguments)
+            columns.append(step.words)
             lines.append(columns.joined(separator: "  "))
             if options.showsFields {
                 let indent = String(repeating: " ", count: columns.dropLast().map { $0.count + 2 }.reduce(2, +))

@@ -1,106 +1,146 @@
-import Foundation
 public import Purl
 
 /// What a test expects of a trace: its events in order, without times.
 ///
-/// Each line is the lane and the words of an event, as ``TextTrace`` writes them; blanks count as one, and empty lines and
-/// those that begin with `#` as none. A line `…` stands for any number of events, and `…` within a line for any characters.
-/// The arguments of a call of the delegate may be left out: `begins didComplete` matches `begins didComplete (no error)`.
-///
 /// ```swift
-/// let difference = trace.difference(
-///     from: """
-///         …
-///         network   sends GET /film
-///         network   receives 200 OK
-///         …
-///         delegate  begins didComplete
-///         …
-///         """)
+/// let difference = trace.difference(from: [
+///     .anything,
+///     .sent(target: "/film"),
+///     .received(status: 200),
+///     .anything,
+///     .delegate(.didComplete, .success(bytes: nil)),
+///     .anything,
+/// ])
 /// #expect(difference == nil)
 /// ```
-public struct TracePattern: Sendable, ExpressibleByStringLiteral {
-    private let lines: [String]
+public struct TracePattern: Sendable, ExpressibleByArrayLiteral {
+    /// An event of a pattern, or any number of them.
+    public enum Step: Sendable {
+        /// Any number of events, or none.
+        case anything
+        /// An event that satisfies a condition. The name is shown where there is none.
+        case event(named: String, @Sendable (TransferTrace.Event) -> Bool)
+    }
+
+    private let steps: [Step]
 
     /// A pattern.
     ///
-    /// - Parameter text: Its lines.
-    public init(_ text: String) {
-        lines = text.split(whereSeparator: \.isNewline).map { Self.normal(String($0)) }
-            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    /// - Parameter steps: The events, in order.
+    public init(_ steps: [Step]) {
+        self.steps = steps
     }
 
     /// A pattern.
     ///
-    /// - Parameter value: Its lines.
-    public init(stringLiteral value: String) {
-        self.init(value)
+    /// - Parameter elements: The events, in order.
+    public init(arrayLiteral elements: Step...) {
+        self.init(elements)
     }
 
-    private static func normal(_ line: String) -> String {
-        line.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
-    }
-
-    /// Where a recording differs from the pattern, with the lines around that place; `nil` when it does not.
+    /// Where a recording differs from the pattern, with the events around that place; `nil` when it does not.
     ///
     /// - Parameter recording: The recording.
     /// - Returns: A text of several lines.
     public func difference(from recording: TransferTrace.Recording) -> String? {
+        let events = recording.events
+        // How far the steps lead: the events that may come next, or the end.
+        var reached: Set<Int> = [0]
+        var isOpen = false
+        for (position, step) in steps.enumerated() {
+            switch step {
+            case .anything:
+                reached = Set((reached.min() ?? 0)...events.count)
+                isOpen = true
+            case .event(named: let name, let isExpected):
+                let found = reached.filter { $0 < events.count && isExpected(events[$0]) }
+                guard !found.isEmpty else {
+                    let first = (isOpen ? reached.min() : reached.max()) ?? 0
+                    let place = first == events.count ? "at its end" : isOpen ? "from here on" : "here"
+                    return "Step \(position + 1) of the pattern, “\(name)”, is not in the trace \(place):\n"
+                        + Self.lines(of: recording, around: first)
+                }
+                reached = Set(found.map { $0 + 1 })
+                isOpen = false
+            }
+        }
+        guard !reached.contains(events.count) else { return nil }
+        return "The trace continues after the end of the pattern:\n"
+            + Self.lines(of: recording, around: reached.max() ?? 0)
+    }
+
+    /// The lines of some events, with a mark at one.
+    private static func lines(of recording: TransferTrace.Recording, around mark: Int) -> String {
         var options = TextTrace.Options()
         options.showsTimes = false
         options.showsTasks = false
-        let found = TextTrace(recording, options: options).lines.map(Self.normal)
-        options.showsArguments = false
-        let short = TextTrace(recording, options: options).lines.map(Self.normal)
-        // How far the lines of the pattern lead: after each line of it, the lines of the trace that may come next.
-        var reached: Set<Int> = [0]
-        var isOpen = false
-        for (number, line) in lines.enumerated() {
-            if line == "…" {
-                isOpen = true
-                continue
-            }
-            let candidates = isOpen ? Set((reached.min() ?? 0)..<max(found.count, reached.min() ?? 0)) : reached
-            let next = candidates.filter { position in
-                position < found.count
-                    && (Self.matches(found[position], line) || Self.matches(short[position], line))
-            }
-            guard !next.isEmpty else { return explanation(of: number, after: reached, in: found, isOpen: isOpen) }
-            reached = Set(next.map { $0 + 1 })
-            isOpen = false
-        }
-        guard !isOpen, !reached.contains(found.count) else { return nil }
-        let first = reached.max() ?? 0
-        return "The trace continues after the end of the pattern:\n" + Self.shown(found, from: first, mark: first)
-    }
-
-    private func explanation(of number: Int, after reached: Set<Int>, in found: [String], isOpen: Bool) -> String {
-        let first = isOpen ? reached.min() ?? 0 : reached.max() ?? 0
-        let place = first < found.count ? (isOpen ? "from here on" : "here") : "at its end"
-        return "Line \(number + 1) of the pattern, “\(lines[number])”, is not in the trace \(place):\n"
-            + Self.shown(found, from: max(0, first - 3), mark: first)
-    }
-
-    private static func shown(_ lines: [String], from start: Int, mark: Int) -> String {
-        let shown = lines[min(start, lines.count)..<min(lines.count, mark + 12)]
-        let text = shown.indices.map { ($0 == mark ? "→ " : "  ") + lines[$0] }
-        let rest = lines.count > mark + 12 ? ["  … and \(lines.count - mark - 12) more"] : []
+        options.collapsesPieces = false
+        let lines = TextTrace(recording, options: options).lines
+        let shown = max(0, mark - 3)..<min(lines.count, mark + 12)
+        let text = shown.map { ($0 == mark ? "→ " : "  ") + lines[$0] }
+        let rest = lines.count > shown.upperBound ? ["  … and \(lines.count - shown.upperBound) more"] : []
         return (text + rest).joined(separator: "\n")
     }
+}
 
-    /// Whether a line has the parts between `…` of a pattern's line, in order.
-    private static func matches(_ line: String, _ pattern: String) -> Bool {
-        let parts = pattern.components(separatedBy: "…")
-        guard parts.count > 1 else { return line == pattern }
-        guard line.hasPrefix(parts[0]), let last = parts.last, line.hasSuffix(last),
-            line.count >= parts[0].count + last.count
-        else { return false }
-        var rest = line.dropFirst(parts[0].count).dropLast(last.count)
-        for part in parts.dropFirst().dropLast() where !part.isEmpty {
-            guard let place = rest.range(of: part) else { return false }
-            rest = rest[place.upperBound...]
+extension TracePattern.Step {
+    /// An event of exactly this kind.
+    ///
+    /// - Parameters:
+    ///   - kind: What has happened.
+    ///   - lane: Where; `nil` for anywhere.
+    public static func event(_ kind: TransferTrace.Kind, in lane: TransferTrace.Lane? = nil) -> Self {
+        .event(named: kind.words) { $0.kind == kind && (lane ?? $0.lane) == $0.lane }
+    }
+
+    /// The head of a request is sent.
+    ///
+    /// - Parameters:
+    ///   - method: The method; `nil` for any.
+    ///   - target: The target of the request line; `nil` for any.
+    ///   - range: The value of `Range`; `nil` for any, or none.
+    public static func sent(method: String? = nil, target: String? = nil, range: String? = nil) -> Self {
+        .event(named: ["sends", method ?? "a request", target, range].compactMap(\.self).joined(separator: " ")) {
+            guard case .requestHead(let head) = $0.kind else { return false }
+            return (method ?? head.method) == head.method && (target ?? head.target) == head.target
+                && (range == nil || range == head.value(of: "Range"))
         }
-        return true
+    }
+
+    /// The head of a response has arrived, or that of an interim one.
+    ///
+    /// - Parameter status: The status; `nil` for any.
+    public static func received(status: Int? = nil) -> Self {
+        .event(named: "receives " + (status.map(String.init) ?? "a response")) {
+            switch $0.kind {
+            case .interimHead(let head), .responseHead(let head): (status ?? head.status) == head.status
+            default: false
+            }
+        }
+    }
+
+    /// A call of the delegate, or of a handler, begins.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - arguments: What it is called with; `nil` for anything.
+    public static func delegate(
+        _ method: TransferTrace.DelegateMethod, _ arguments: TransferTrace.Arguments? = nil
+    ) -> Self {
+        let call = TransferTrace.DelegateCall(number: 0, method: method, arguments: arguments)
+        return .event(named: TransferTrace.Kind.began(call).words) {
+            guard case .began(let call) = $0.kind else { return false }
+            return call.method == method && (arguments == nil || arguments == call.arguments)
+        }
+    }
+
+    /// A call of the delegate, or of a handler, has returned.
+    ///
+    /// - Parameter method: The method.
+    public static func returned(_ method: TransferTrace.DelegateMethod) -> Self {
+        .event(named: "ends \(method.rawValue)") {
+            if case .ended(let call) = $0.kind { call.method == method } else { false }
+        }
     }
 }
 
