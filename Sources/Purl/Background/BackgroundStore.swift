@@ -8,15 +8,6 @@ import Synchronization
 /// does not lose it; it costs what its own task's entry costs, however many tasks there are. Only a durable change waits
 /// for the disk, or for another call that does. None of the calls calls back, nor takes a lock of a task or a session.
 final class BackgroundStore: Sendable {
-    /// Why a session cannot have its folder.
-    enum Refusal: Error {
-        /// A session with the identifier exists: here or in another process.
-        case inUse(identifier: String)
-        case file(FileFailure)
-        /// Another user could have written the tasks.
-        case untrusted(URL, Distrust)
-    }
-
     /// Runs a call soon, on another thread.
     typealias Schedule = @Sendable (@escaping @Sendable () -> Void) -> Void
     /// Turns an entry into the bytes of a line.
@@ -43,22 +34,21 @@ final class BackgroundStore: Sendable {
     /// taken before ``state``, which is never held meanwhile.
     private let journalName = Mutex(JournalName.safe)
 
-    /// Opens the store of a session with these settings; `nil` if they are not a background session's.
-    static func open(_ settings: URLSessionConfiguration.Values) -> Result<BackgroundStore, Refusal>? {
-        guard let identifier = settings.identifier else { return nil }
-        return Result { () throws(Refusal) in try BackgroundStore(identifier: identifier, settings: settings) }
+    /// Opens the store of a session with these settings.
+    static func open(_ settings: BackgroundSettings) -> Result<BackgroundStore, SessionRefusal> {
+        Result { () throws(SessionRefusal) in try BackgroundStore(settings) }
     }
 
     /// - Parameters:
     ///   - schedule: Runs the compactions of the journal.
     ///   - encode: Encodes its entries.
     init(
-        identifier: String, settings: URLSessionConfiguration.Values,
+        _ settings: BackgroundSettings,
         schedule: @escaping Schedule = { Worker.shared.run(on: .files, $0) },
         encode: @escaping Encode = { try $0.encoded() }
-    ) throws(Refusal) {
+    ) throws(SessionRefusal) {
         let files = settings.files
-        let folder = try BackgroundFolder(settings).prepare(for: identifier, files)
+        let folder = try BackgroundFolder(settings).prepare(for: settings.identifier, files)
         let lock: (any OpenFile)?
         let journal: Journal
         var lines: [Data] = []
@@ -68,12 +58,12 @@ final class BackgroundStore: Sendable {
         } catch {
             throw .file(error)
         }
-        guard let lock else { throw .inUse(identifier: identifier) }
+        guard let lock else { throw .inUse(identifier: settings.identifier) }
         self.lock = lock
         self.schedule = schedule
         self.encode = encode
         partials = PartialsFolder(
-            settings.partialDownloadsDirectory ?? folder.appendingPathComponent("Partials", isDirectory: true),
+            settings.partialsFolder ?? folder.appendingPathComponent("Partials", isDirectory: true),
             files: files)
         if journal.length == 0 { Self.secureNames(of: folder, partials) }
         let tasks = Self.tasks(in: lines)

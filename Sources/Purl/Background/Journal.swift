@@ -19,7 +19,7 @@ struct Journal: Sendable {
     static let maximumSize: Int64 = 64 << 20
     private static let digestLength = 16
 
-    private enum Succession {
+    private enum SuccessorStage {
         case none
         /// The lines that a successor does not hold yet.
         case prepared(missing: Data)
@@ -29,7 +29,7 @@ struct Journal: Sendable {
     private(set) var file: JournalFile
     /// Where the next line goes. After a write that failed half-way the file itself may be longer.
     private(set) var length: Int64 = 0
-    private var succession = Succession.none
+    private var successorStage = SuccessorStage.none
 
     /// Opens the journal in `folder`, or makes it.
     ///
@@ -64,11 +64,11 @@ struct Journal: Sendable {
             throw FileFailure(.write, URL(fileURLWithPath: file.path), error)
         }
         length += Int64(line.count)
-        guard case .prepared(var missing) = succession else { return }
+        guard case .prepared(var missing) = successorStage else { return }
         // One owner at a time, so that the bytes are not copied.
-        succession = .none
+        successorStage = .none
         missing.append(line)
-        succession = .prepared(missing: missing)
+        successorStage = .prepared(missing: missing)
     }
 
     /// The length in bytes of an entry's line.
@@ -82,14 +82,14 @@ struct Journal: Sendable {
     mutating func prepareSuccessor() throws(SystemError) -> JournalSuccessor {
         file.files.remove(file.successorPath)
         let successor = JournalSuccessor(file: try file.files.open(file.successorPath, .creating))
-        succession = .prepared(missing: Data())
+        successorStage = .prepared(missing: Data())
         return successor
     }
 
     /// Returns, once, the lines that were appended since the successor was prepared; `nil` when it was dropped.
     mutating func takeMissingLines() -> Data? {
-        guard case .prepared(let missing) = succession else { return nil }
-        succession = .prepared(missing: Data())
+        guard case .prepared(let missing) = successorStage else { return nil }
+        successorStage = .prepared(missing: Data())
         return missing
     }
 
@@ -107,14 +107,14 @@ struct Journal: Sendable {
         }
         file.file = successor.file
         length = successor.length
-        succession = .none
+        successorStage = .none
         return true
     }
 
     /// Removes the successor, if one was prepared.
     mutating func dropSuccessor() {
-        guard case .prepared = succession else { return }
-        succession = .none
+        guard case .prepared = successorStage else { return }
+        successorStage = .none
         file.files.remove(file.successorPath)
     }
 

@@ -58,7 +58,6 @@ struct JournaledTask: Codable, Sendable, Equatable {
             return nil
         }
         var record = self
-        record.priority = URLSessionTask.clampedPriority(priority)
         if let upload, !upload.isSound || upload.path == nil || upload.path != uploadedFile { record.upload = nil }
         if let begun, !PartialFile.isName(begun) { record.begun = nil }
         if let resume, !resume.isSound || resume.originalRequest.url != originalRequest.url { record.resume = nil }

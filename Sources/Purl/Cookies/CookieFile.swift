@@ -210,7 +210,7 @@ struct CookieFolder {
 
     /// The folder of the programs with a group identifier.
     static func group(_ identifier: String) -> CookieFolder {
-        CookieFolder(owner: BackgroundFolder.folderName(identifier), after: FoundationCookieFile(of: identifier))
+        CookieFolder(owner: FolderName.of(identifier), after: FoundationCookieFile(of: identifier))
     }
 
     private init(owner: String, after predecessor: FoundationCookieFile?) {

@@ -25,4 +25,14 @@ extension URL {
         guard let origin = Origin(self) else { return false }
         return origin == Origin(other)
     }
+
+    /// The same without a user and a password.
+    var withoutCredentials: URL {
+        guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+            return self
+        }
+        parts.percentEncodedUser = nil
+        parts.percentEncodedPassword = nil
+        return parts.url ?? self
+    }
 }

@@ -3,7 +3,14 @@ internal import PurlConnections
 internal import PurlHTTP
 internal import PurlIO
 
-/// A configuration's values as its session's connections need them.
+extension StreamConversation {
+    /// A conversation with the settings of its session.
+    nonisolated convenience init(_ request: URLRequest?, _ settings: URLSessionConfiguration.Values) {
+        self.init(request, heldBytes: settings.maximumBufferedBytesPerTask, clock: settings.clock)
+    }
+}
+
+/// A configuration's values as the parts of its session need them.
 extension URLSessionConfiguration.Values {
     var pool: PoolSettings {
         let rateClock = rateClock ?? clock
@@ -14,6 +21,16 @@ extension URLSessionConfiguration.Values {
                 receiving: maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) },
                 sending: maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) }),
             dialler: connectionDialler, isShortage: { $0.isShortage })
+    }
+
+    /// What the folder of a background session depends on; `nil` for any other session.
+    var background: BackgroundSettings? {
+        identifier.map {
+            BackgroundSettings(
+                identifier: $0, directory: backgroundSessionsDirectory,
+                sharedContainerIdentifier: sharedContainerIdentifier, partialsFolder: partialDownloadsDirectory,
+                files: files)
+        }
     }
 
     /// The proxies of the session: a dictionary takes precedence over the environment.

@@ -80,7 +80,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         secureHosts = SecureHosts(settings.clock)
         proxies = settings.proxies
         values = Mutex(Values())
-        let store = BackgroundStore.open(settings)
+        let store = settings.background.map(BackgroundStore.open)
         background = try? store?.get()
         super.init()
         restoreTasks(from: store)
@@ -106,14 +106,14 @@ open class URLSession: NSObject, @unchecked Sendable {
         secureHosts = SecureHosts(settings.clock)
         proxies = settings.proxies
         values = Mutex(Values(delegate: delegate))
-        let store = BackgroundStore.open(settings)
+        let store = settings.background.map(BackgroundStore.open)
         background = try? store?.get()
         super.init()
         restoreTasks(from: store)
     }
 
     /// Takes over the tasks of a background session, or refuses all new ones where its folder cannot be used.
-    private func restoreTasks(from store: Result<BackgroundStore, BackgroundStore.Refusal>?) {
+    private func restoreTasks(from store: Result<BackgroundStore, SessionRefusal>?) {
         switch store {
         case nil: break
         case .success(let store):

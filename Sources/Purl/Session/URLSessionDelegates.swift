@@ -56,7 +56,7 @@ extension URLSessionDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        DelegateMethod.sessionChallenge.answer(for: self) {
+        AsyncDelegateMethod.sessionChallenge.answer(for: self) {
             await self.urlSession(session, didReceive: challenge)
         } to: {
             completionHandler($0.0, $0.1)
@@ -70,7 +70,7 @@ extension URLSessionDelegate {
         _ session: URLSession,
         didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-        DelegateMethod.sessionChallenge.isMissing(in: self)
+        AsyncDelegateMethod.sessionChallenge.isMissing(in: self)
         return (.performDefaultHandling, nil)
     }
 
@@ -307,7 +307,7 @@ extension URLSessionTaskDelegate {
         willBeginDelayedRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     ) {
-        DelegateMethod.delayedRequest.answer(for: self) {
+        AsyncDelegateMethod.delayedRequest.answer(for: self) {
             await self.urlSession(session, task: task, willBeginDelayedRequest: request)
         } to: {
             completionHandler($0.0, $0.1)
@@ -323,7 +323,7 @@ extension URLSessionTaskDelegate {
         task: URLSessionTask,
         willBeginDelayedRequest request: URLRequest
     ) async -> (URLSession.DelayedRequestDisposition, URLRequest?) {
-        DelegateMethod.delayedRequest.isMissing(in: self)
+        AsyncDelegateMethod.delayedRequest.isMissing(in: self)
         return (.continueLoading, nil)
     }
 
@@ -354,7 +354,7 @@ extension URLSessionTaskDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        DelegateMethod.redirect.answer(for: self) {
+        AsyncDelegateMethod.redirect.answer(for: self) {
             await self.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request)
         } to: {
             completionHandler($0)
@@ -372,7 +372,7 @@ extension URLSessionTaskDelegate {
         willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) async -> URLRequest? {
-        DelegateMethod.redirect.isMissing(in: self)
+        AsyncDelegateMethod.redirect.isMissing(in: self)
         return request
     }
 
@@ -382,7 +382,7 @@ extension URLSessionTaskDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        DelegateMethod.taskChallenge.answer(for: self) {
+        AsyncDelegateMethod.taskChallenge.answer(for: self) {
             await self.urlSession(session, task: task, didReceive: challenge)
         } to: {
             completionHandler($0.0, $0.1)
@@ -397,7 +397,7 @@ extension URLSessionTaskDelegate {
         task: URLSessionTask,
         didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-        DelegateMethod.taskChallenge.isMissing(in: self)
+        AsyncDelegateMethod.taskChallenge.isMissing(in: self)
         return (.performDefaultHandling, nil)
     }
 
@@ -406,7 +406,7 @@ extension URLSessionTaskDelegate {
         task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        DelegateMethod.bodyStream.answer(for: self) {
+        AsyncDelegateMethod.bodyStream.answer(for: self) {
             await self.urlSession(session, needNewBodyStreamForTask: task)
         } to: {
             completionHandler($0)
@@ -417,7 +417,7 @@ extension URLSessionTaskDelegate {
     }
 
     public func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
-        DelegateMethod.bodyStream.isMissing(in: self)
+        AsyncDelegateMethod.bodyStream.isMissing(in: self)
         return nil
     }
 
@@ -427,7 +427,7 @@ extension URLSessionTaskDelegate {
         needNewBodyStreamFrom offset: Int64,
         completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        DelegateMethod.bodyStreamFromOffset.answer(for: self) {
+        AsyncDelegateMethod.bodyStreamFromOffset.answer(for: self) {
             await self.urlSession(session, needNewBodyStreamForTask: task, from: offset)
         } to: {
             completionHandler($0)
@@ -440,7 +440,7 @@ extension URLSessionTaskDelegate {
     public func urlSession(
         _ session: URLSession, needNewBodyStreamForTask task: URLSessionTask, from offset: Int64
     ) async -> InputStream? {
-        DelegateMethod.bodyStreamFromOffset.isMissing(in: self)
+        AsyncDelegateMethod.bodyStreamFromOffset.isMissing(in: self)
         return nil
     }
 
@@ -573,7 +573,7 @@ extension URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        DelegateMethod.response.answer(for: self) {
+        AsyncDelegateMethod.response.answer(for: self) {
             await self.urlSession(session, dataTask: dataTask, didReceive: response)
         } to: {
             completionHandler($0)
@@ -588,7 +588,7 @@ extension URLSessionDataDelegate {
         dataTask: URLSessionDataTask,
         didReceive response: URLResponse
     ) async -> URLSession.ResponseDisposition {
-        DelegateMethod.response.isMissing(in: self)
+        AsyncDelegateMethod.response.isMissing(in: self)
         return .allow
     }
 
@@ -618,7 +618,7 @@ extension URLSessionDataDelegate {
         willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        DelegateMethod.caching.answer(for: self) {
+        AsyncDelegateMethod.caching.answer(for: self) {
             await self.urlSession(session, dataTask: dataTask, willCacheResponse: proposedResponse)
         } to: {
             completionHandler($0)
@@ -634,7 +634,7 @@ extension URLSessionDataDelegate {
         dataTask: URLSessionDataTask,
         willCacheResponse proposedResponse: CachedURLResponse
     ) async -> CachedURLResponse? {
-        DelegateMethod.caching.isMissing(in: self)
+        AsyncDelegateMethod.caching.isMissing(in: self)
         return proposedResponse
     }
 

@@ -72,10 +72,10 @@ final class StreamConversation: Conversation, TransportHandler {
     /// From the opening to the conclusion; it keeps the conversation, too.
     private var client: (any StreamConversationClient)?
 
-    nonisolated init(_ request: URLRequest?, _ settings: URLSessionConfiguration.Values) {
+    nonisolated init(_ request: URLRequest?, heldBytes: Int, clock: SessionClock) {
         self.request = request
-        input = StreamInput(limit: settings.maximumBufferedBytesPerTask)
-        deadlines = StreamDeadlines(settings.clock)
+        input = StreamInput(limit: heldBytes)
+        deadlines = StreamDeadlines(clock)
     }
 
     // MARK: ResponseSource

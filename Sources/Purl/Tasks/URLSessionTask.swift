@@ -413,7 +413,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     func restore(_ journaled: JournaledTask) {
         values.withLock { values in
             values.taskDescription = journaled.taskDescription
-            values.priority = journaled.priority
+            values.priority = Self.clampedPriority(journaled.priority)
             values.earliestBeginDate = journaled.earliestBeginDate
             values.currentRequest = journaled.resume?.currentRequest.request ?? values.currentRequest
             values.counts.received = journaled.resume?.bytesReceived ?? 0

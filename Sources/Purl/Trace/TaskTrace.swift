@@ -83,14 +83,6 @@ final class TaskTrace: DialWatcher, Sendable {
         record(.message(call))
     }
 
-    func hold(_ holds: ReadHolds) {
-        if let hold = TransferTrace.Hold(holds) { record(.held(hold)) }
-    }
-
-    func release(_ holds: ReadHolds) {
-        if let hold = TransferTrace.Hold(holds) { record(.released(hold)) }
-    }
-
     // MARK: Connections
 
     func waits(for hop: NextHop) {
@@ -201,23 +193,6 @@ final class TaskTrace: DialWatcher, Sendable {
         record(other: .decoded(TransferTrace.Piece(count: content.count, content: Data(content.prefix(kept)))))
     }
 
-    func cache(_ decision: CacheDecision) {
-        switch decision {
-        case .use: record(.cache(.hit))
-        case .validate: record(.cache(.validate))
-        case .forward: record(.cache(.miss))
-        case .unsatisfiable, .refuse: record(.cache(.refuse))
-        }
-    }
-
-    func cache(_ judgement: ResponseDecision.CacheJudgement) {
-        switch judgement {
-        case .confirmed: record(.cache(.confirmed))
-        case .replaced: record(.cache(.replacesFailure))
-        case .mismatched, .irrelevant: break
-        }
-    }
-
     func cookies(in fields: HeaderFields) {
         let names = fields.values(of: .setCookie).map { String($0.prefix { $0 != "=" && $0 != ";" }) }
         record(other: .cookiesReceived(names: names))
@@ -257,8 +232,8 @@ final class TaskTrace: DialWatcher, Sendable {
     /// A call that records when it waits, begins and ends.
     func tracing(
         _ method: TransferTrace.DelegateMethod, _ arguments: TransferTrace.Arguments?,
-        _ call: @escaping DelegateQueue.Call
-    ) -> DelegateQueue.Call {
+        _ call: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
         let traced = queue(method)
         return {
             traced.begin(arguments)
@@ -343,18 +318,6 @@ extension SupportedChallenge.Scheme {
         switch self {
         case .basic: "Basic"
         case .digest: "Digest"
-        }
-    }
-}
-
-extension TransferTrace.Hold {
-    fileprivate init?(_ holds: ReadHolds) {
-        switch holds {
-        case .suspended: self = .suspended
-        case .deciding: self = .deciding
-        case .full: self = .full
-        case .decoding: self = .decoding
-        default: return nil
         }
     }
 }

@@ -190,7 +190,7 @@ enum ResponseDecision {
     private static func redirectOrResult(
         _ head: ResponseHead, _ framing: BodyFraming, _ circumstances: Circumstances
     ) -> ResponseDecision {
-        do throws(TransferFailure) {
+        do throws(Redirect.Fault) {
             if let url = circumstances.request.url,
                 let next = try Redirect.next(after: circumstances.request, at: url, response: head)
             {
@@ -198,7 +198,7 @@ enum ResponseDecision {
                     ? .redirect(next) : .fail(.tooManyRedirects(limit: circumstances.maximumRedirects))
             }
         } catch {
-            return .fail(error)
+            return .fail(.redirect(error))
         }
         return result(head, framing, circumstances)
     }

@@ -53,7 +53,9 @@ final class RateFloor {
         }
         if Double(moved - first) < Double(rate.bytesPerSecond) * rate.interval {
             samples = []
-            if !transfer.repeatsRequest() { transfer.fail(.tooSlow(rate)) }
+            if !transfer.repeatsRequest() {
+                transfer.fail(.tooSlow(bytesPerSecond: rate.bytesPerSecond, interval: rate.interval))
+            }
         }
     }
 }

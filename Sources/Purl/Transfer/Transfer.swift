@@ -68,18 +68,6 @@ enum TransferPurpose {
     }
 }
 
-/// Why nothing is read from the connection.
-struct ReadHolds: OptionSet {
-    let rawValue: Int
-    static let suspended = ReadHolds(rawValue: 1)
-    /// The delegate has been asked a question, and has not answered it.
-    static let deciding = ReadHolds(rawValue: 2)
-    /// The consumer has as many bytes as it may.
-    static let full = ReadHolds(rawValue: 4)
-    /// There is more to decode than one turn of the loop may take.
-    static let decoding = ReadHolds(rawValue: 8)
-}
-
 /// A task's work, from its first `resume` or `cancel` to its last call.
 ///
 /// It lives on the network thread. The task's calls reach it as messages; what it reports goes through ``DelegateCalls`` to

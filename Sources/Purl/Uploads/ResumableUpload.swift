@@ -321,27 +321,8 @@ final class ResumableUpload {
 
     /// A request to the upload resource: the request that created it, without what describes its content.
     private func request(_ method: String, at url: URL) -> URLRequest {
-        Self.request(method, at: url, createdBy: creation.request)
+        creation.request.toUploadResource(method, at: url)
     }
-
-    /// A request to the upload resource that `creation` has created.
-    nonisolated static func request(_ method: String, at url: URL, createdBy creation: URLRequest) -> URLRequest {
-        var request = creation
-        if let old = request.url {
-            request = Redirect.request(request, movedFrom: old, to: url.withCredentials(of: old))
-        }
-        request.httpMethod = method
-        request.httpBody = nil
-        request.httpBodyStream = nil
-        for field in fieldsOfContent { request.setValue(nil, forHTTPHeaderField: field) }
-        return request
-    }
-
-    private nonisolated static let fieldsOfContent = [
-        "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition",
-        "Content-Location", "Content-Digest", "Repr-Digest", "Want-Content-Digest", "Want-Repr-Digest", "Expect",
-        "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Transfer-Encoding",
-    ]
 
     // MARK: Resume data
 
@@ -363,27 +344,5 @@ final class ResumableUpload {
             originalRequest: StoredRequest(original), creatingRequest: StoredRequest(creation.request),
             resource: resource.absoluteString, interopVersion: version, offset: offset, sent: state.sent,
             length: state.length, content: content)
-    }
-}
-
-extension URL {
-    /// The same without a user and a password.
-    var withoutCredentials: URL {
-        guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
-            return self
-        }
-        parts.percentEncodedUser = nil
-        parts.percentEncodedPassword = nil
-        return parts.url ?? self
-    }
-
-    /// The same with the user and the password of another URL, where that has the same origin.
-    fileprivate func withCredentials(of other: URL) -> URL {
-        guard isSameOrigin(as: other), let given = URLComponents(url: other, resolvingAgainstBaseURL: true),
-            given.user != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
-        else { return self }
-        parts.percentEncodedUser = given.percentEncodedUser
-        parts.percentEncodedPassword = given.percentEncodedPassword
-        return parts.url ?? self
     }
 }

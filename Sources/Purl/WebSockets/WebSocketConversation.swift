@@ -241,12 +241,9 @@ final class WebSocketConversation: Conversation, TransportHandler {
         inbox.setMaximumMessageSize(size)
     }
 
-    func send(_ message: URLSessionWebSocketTask.Message, _ handler: @escaping Handler) {
+    func send(_ content: Data, isText: Bool, _ handler: @escaping Handler) {
         if let refusal { return handler(refusal) }
-        switch message {
-        case .data(let data): outbox.append(.message(data, isText: false, handler))
-        case .string(let text): outbox.append(.message(Data(text.utf8), isText: true, handler))
-        }
+        outbox.append(.message(content, isText: isText, handler))
         flushAfterTurn()
     }
 

@@ -6,7 +6,7 @@ internal import PurlIO
 /// What comes over a WebSocket connection: the messages that no call has received, and the calls that wait for more.
 @NetworkActor
 final class WebSocketInbox {
-    typealias Receiver = @Sendable (Result<URLSessionWebSocketTask.Message, any Error>) -> Void
+    typealias Receiver = @Sendable (Result<WebSocketMessage, any Error>) -> Void
 
     /// What a message costs beside its bytes, so that empty ones cannot pile up.
     private static let messageOverhead = 64
@@ -18,7 +18,7 @@ final class WebSocketInbox {
     private var reader: WebSocketReader?
     /// Bytes that had arrived when there was no room for more messages.
     private var stash: [UInt8] = []
-    private var held = Queue<URLSessionWebSocketTask.Message>()
+    private var held = Queue<WebSocketMessage>()
     private var heldCount = 0
     private var receivers: [(token: ReceiveToken?, receiver: Receiver)] = []
     private let clock: SessionClock
@@ -55,7 +55,7 @@ final class WebSocketInbox {
         receivers.append((token, receiver))
     }
 
-    private func deliver(_ message: URLSessionWebSocketTask.Message, to receiver: Receiver, _ token: ReceiveToken?) {
+    private func deliver(_ message: WebSocketMessage, to receiver: Receiver, _ token: ReceiveToken?) {
         lastResumption = token == nil ? nil : clock.now
         receiver(.success(message))
     }
@@ -84,7 +84,6 @@ final class WebSocketInbox {
     ///
     /// - Parameter mustFit: The message is dropped when there is no room for it.
     func deliver(_ message: WebSocketMessage, mustFit: Bool) {
-        let message = URLSessionWebSocketTask.Message(message)
         if isAwaited {
             let (token, receiver) = receivers.removeFirst()
             deliver(message, to: receiver, token)
@@ -136,20 +135,11 @@ final class WebSocketInbox {
     var hasKept: Bool { !stash.isEmpty }
 }
 
-extension URLSessionWebSocketTask.Message {
-    /// Text has been checked.
-    fileprivate init(_ message: WebSocketMessage) {
-        switch message {
-        case .text(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
-        case .binary(let bytes): self = .data(Data(bytes))
-        }
-    }
-
+extension WebSocketMessage {
     /// How many bytes it takes.
     fileprivate var count: Int {
         switch self {
-        case .data(let data): data.count
-        case .string(let text): text.utf8.count
+        case .text(let bytes), .binary(let bytes): bytes.count
         }
     }
 }

@@ -236,8 +236,7 @@ extension BackgroundHome {
     ) throws -> BackgroundStore {
         var settings = configuration().snapshot
         settings.files = files
-        return try BackgroundStore(
-            identifier: Self.identifier, settings: settings, schedule: schedule, encode: encode)
+        return try BackgroundStore(try #require(settings.background), schedule: schedule, encode: encode)
     }
 
     /// A new download task with this identifier.

@@ -85,20 +85,23 @@ struct BackgroundSettingsTests {
         await witness.wait { $0.last == .invalid }
     }
 
-    private func place(_ change: (inout URLSessionConfiguration.Values) -> Void) -> [String] {
+    private func place(_ change: (inout URLSessionConfiguration.Values) -> Void) throws -> [String] {
         var values = URLSessionConfiguration.Values()
+        values.identifier = BackgroundHome.identifier
         change(&values)
-        return BackgroundFolder(values).url.pathComponents
+        return BackgroundFolder(try #require(values.background)).url.pathComponents
     }
 
     @Test("Sessions live in the configured folder, the program's, or the shared container's")
-    func folder() {
-        #expect(place { $0.backgroundSessionsDirectory = URL(fileURLWithPath: "/a/b") } == ["/", "a", "b"])
-        let own = place { _ in }
+    func folder() throws {
+        #expect(try place { $0.backgroundSessionsDirectory = URL(fileURLWithPath: "/a/b") } == ["/", "a", "b"])
+        let own = try place { _ in }
         #expect(own.suffix(2) == [ProcessInfo.processInfo.processName, "BackgroundSessions"])
         #expect(
-            place { $0.sharedContainerIdentifier = "group.a" } == own.dropLast(2) + ["group.a", "BackgroundSessions"])
-        let climbing = place { $0.sharedContainerIdentifier = "../../etc" }
+            try place { $0.sharedContainerIdentifier = "group.a" } == own.dropLast(2) + [
+                "group.a", "BackgroundSessions",
+            ])
+        let climbing = try place { $0.sharedContainerIdentifier = "../../etc" }
         #expect(climbing.count == own.count)
         #expect(climbing.prefix(own.count - 2) == own.prefix(own.count - 2))
         #expect(!climbing.contains(".."))

@@ -250,14 +250,14 @@ struct SessionFolderTests {
         let byte = try #require(UInt8(digest.prefix(2), radix: 16))
         let spelt = String(Unicode.Scalar(byte)) + digest.dropFirst(2)
         let identifiers = Self.strange + ["com.example.App", "com.example.app", "COM.EXAMPLE.APP", long, spelt]
-        let names = identifiers.map(BackgroundFolder.folderName)
+        let names = identifiers.map(FolderName.of)
         #expect(Set(names.map { $0.lowercased() }).count == Set(identifiers).count)
         for name in names {
             #expect(!name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255)
             #expect(!name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0))
         }
-        #expect(BackgroundFolder.folderName("com.example.app-1_2") == "com.example.app-1_2")
-        #expect(BackgroundFolder.folderName("App") == "%41pp")
+        #expect(FolderName.of("com.example.app-1_2") == "com.example.app-1_2")
+        #expect(FolderName.of("App") == "%41pp")
     }
 
     @Test(
@@ -269,7 +269,7 @@ struct SessionFolderTests {
         try store.add(home.record(7))
         store.close()
         let manager = FileManager.default
-        let former = home.folder.appendingPathComponent(BackgroundFolder.formerFolderName(identifier))
+        let former = home.folder.appendingPathComponent(FolderName.former(identifier))
         try manager.moveItem(at: home.session, to: former)
         let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
         configuration.backgroundSessionsDirectory = home.folder
@@ -285,7 +285,7 @@ struct SessionFolderTests {
         let session = URLSession(configuration: configuration)
         #expect(await session.allTasks.map(\.taskIdentifier) == [7])
         #expect(
-            try manager.contentsOfDirectory(atPath: home.folder.path) == [BackgroundFolder.folderName(identifier)])
+            try manager.contentsOfDirectory(atPath: home.folder.path) == [FolderName.of(identifier)])
         session.invalidateAndCancel()
     }
 

@@ -32,7 +32,7 @@ struct JournalDamageTests {
     private static func store(_ home: BackgroundHome, _ files: MemoryFiles) throws -> BackgroundStore {
         var settings = home.configuration().snapshot
         settings.files = files
-        return try BackgroundStore(identifier: BackgroundHome.identifier, settings: settings)
+        return try BackgroundStore(try #require(settings.background))
     }
 
     private static func request(_ path: String) -> StoredRequest {

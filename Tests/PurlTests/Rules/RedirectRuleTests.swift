@@ -77,6 +77,6 @@ struct RedirectRuleTests {
         arguments: ["http://a.example/x", "http+unix://%2Frun%2Fa.s/x", "http+unix://%2Frun%2FA.s:80/x"],
         ["http+unix://%2Frun%2FA.s/y", "http+unix://%2Frun%2FA.s:80/y"])
     func localSocket(from: String, to: String) {
-        #expect(throws: TransferFailure.self) { try next(302, from: from, to: to) }
+        #expect(throws: Redirect.Fault.self) { try next(302, from: from, to: to) }
     }
 }

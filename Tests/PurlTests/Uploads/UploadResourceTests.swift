@@ -22,7 +22,7 @@ struct UploadResourceTests {
         ])
     func request(_ resource: String, _ url: String?) throws {
         let creation = URLRequest(url: try #require(URL(string: "http://user:n%40w@host.example/films/")))
-        let request = ResumableUpload.request("HEAD", at: try #require(URL(string: resource)), createdBy: creation)
+        let request = creation.toUploadResource("HEAD", at: try #require(URL(string: resource)))
         #expect(request.url?.absoluteString == url ?? resource)
     }
 }

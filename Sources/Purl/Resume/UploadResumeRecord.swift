@@ -41,7 +41,7 @@ package struct UploadResumeRecord: Sendable {
         guard let creating = resume.creatingRequest.request, let resource = URL(string: resume.resource) else {
             return nil
         }
-        var request = ResumableUpload.request("DELETE", at: resource, createdBy: creating)
+        var request = creating.toUploadResource("DELETE", at: resource)
         let version = UploadVersion(rawValue: resume.interopVersion)
         request.setValue(version?.fieldValue, forHTTPHeaderField: "Upload-Draft-Interop-Version")
         return request

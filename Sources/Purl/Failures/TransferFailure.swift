@@ -23,7 +23,7 @@ enum TransferFailure: Error {
     case authenticationCancelled
     case sessionInvalidated
     /// The background session of the task could not have its folder.
-    case sessionRefused(BackgroundStore.Refusal)
+    case sessionRefused(SessionRefusal)
     /// A task of a background session ended with the process that ran it.
     case endedWithProcess
     case notCached
@@ -42,13 +42,11 @@ enum TransferFailure: Error {
     /// All of `timeoutIntervalForResource` is used.
     case tookTooLong(seconds: TimeInterval)
     /// The transfer was slower than the session allows.
-    case tooSlow(URLSessionConfiguration.LowestRate)
+    case tooSlow(bytesPerSecond: Int, interval: TimeInterval)
     /// The body is too large to be collected in memory.
     case oversizedBody(limit: Int)
     case tooManyRedirects(limit: Int)
-    case redirectToNowhere(String)
-    /// From a host, or another socket, to a Unix-domain socket.
-    case redirectToLocalSocket(URL)
+    case redirect(Redirect.Fault)
     case unreadableResumeData(String)
     /// The content coding of the body is damaged, or its end is missing.
     case coding(DecodeError)
@@ -140,7 +138,7 @@ enum TransferFailure: Error {
 
     /// A URL that was never loaded, where that is what failed.
     private var refusedURL: URL? {
-        if case .redirectToLocalSocket(let url) = self { return url }
+        if case .redirect(.toLocalSocket(let url)) = self { return url }
         return nil
     }
 
@@ -199,10 +197,10 @@ enum TransferFailure: Error {
             (.timedOut, "The transfer made no progress for \(Self.text(seconds)).", nil)
         case .tookTooLong(let seconds):
             (.timedOut, "The transfer took more than the \(Self.text(seconds)) it had in all.", nil)
-        case .tooSlow(let rate):
+        case .tooSlow(let bytesPerSecond, let interval):
             (
                 .timedOut,
-                "The transfer moved fewer than \(rate.bytesPerSecond) bytes a second for \(Self.text(rate.interval)).",
+                "The transfer moved fewer than \(bytesPerSecond) bytes a second for \(Self.text(interval)).",
                 nil
             )
         case .oversizedBody(let limit):
@@ -212,9 +210,9 @@ enum TransferFailure: Error {
             )
         case .tooManyRedirects(let limit):
             (.httpTooManyRedirects, "The server redirected more than \(limit) times.", nil)
-        case .redirectToNowhere(let location):
-            (.redirectToNonExistentLocation, "The server redirected to “\(location)”, which is no URL.", nil)
-        case .redirectToLocalSocket:
+        case .redirect(.toNowhere(let location)):
+            (.redirectToNonExistentLocation, "The server redirected to “\(location)”, which is not a URL.", nil)
+        case .redirect(.toLocalSocket):
             (
                 .unsupportedURL, "The server redirected to a local socket, which only a request of your own may name.",
                 nil

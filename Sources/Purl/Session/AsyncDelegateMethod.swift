@@ -7,7 +7,7 @@ import Synchronization
 /// calls the other one; and where a class has neither, the call goes to the session's delegate, or the default answer counts.
 /// The default implementation of the `async` form cannot be told from a class's own before it is called: it reports itself as
 /// missing then, once for each class.
-enum DelegateMethod: Hashable, Sendable {
+enum AsyncDelegateMethod: Hashable, Sendable {
     case sessionChallenge
     case taskChallenge
     case redirect
@@ -20,23 +20,23 @@ enum DelegateMethod: Hashable, Sendable {
     /// A class that has neither form of a method.
     private struct Absence: Hashable {
         let delegate: ObjectIdentifier
-        let method: DelegateMethod
+        let method: AsyncDelegateMethod
     }
 
     /// A call of the `async` form, which finds out whether a class has it.
     final class Inquiry: Sendable {
         private let delegate: ObjectIdentifier
-        private let method: DelegateMethod
+        private let method: AsyncDelegateMethod
         private let found = Mutex(true)
 
-        fileprivate init(_ delegate: AnyObject, _ method: DelegateMethod) {
+        fileprivate init(_ delegate: AnyObject, _ method: AsyncDelegateMethod) {
             self.delegate = ObjectIdentifier(delegate)
             self.method = method
         }
 
         fileprivate var hasFound: Bool { found.withLock { $0 } }
 
-        fileprivate func fail(_ method: DelegateMethod, of delegate: AnyObject) {
+        fileprivate func fail(_ method: AsyncDelegateMethod, of delegate: AnyObject) {
             // A delegate's own form may call another delegate's.
             guard method == self.method, ObjectIdentifier(delegate) == self.delegate else { return }
             found.withLock { $0 = false }

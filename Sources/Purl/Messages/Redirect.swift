@@ -4,20 +4,28 @@ internal import PurlHTTP
 
 /// What a 3xx response asks for (RFC 9110 §15.4).
 enum Redirect {
+    /// Why a redirect is not followed.
+    enum Fault: Error {
+        /// The location is not a URL.
+        case toNowhere(String)
+        /// From a host, or another socket, to a Unix-domain socket.
+        case toLocalSocket(URL)
+    }
+
     /// The request that follows `request` according to `head`; `nil` when the response is not a redirect that is
     /// followed by itself (300, 304, 305, or no `Location`).
     static func next(
         after request: URLRequest, at url: URL, response head: ResponseHead
-    ) throws(TransferFailure) -> URLRequest? {
+    ) throws(Fault) -> URLRequest? {
         guard [301, 302, 303, 307, 308].contains(head.status),
             let location = head.fields.values(of: .location).first
         else { return nil }
         guard var target = resolve(location, against: url) else {
-            throw .redirectToNowhere(location)
+            throw .toNowhere(location)
         }
         if url.isWebSocketURL { target = target.webSocketForm }
         // A server of the network must not choose a socket of this machine: daemons trust every peer there.
-        guard !leadsToLocalSocket(from: url, to: target) else { throw .redirectToLocalSocket(target) }
+        guard !leadsToLocalSocket(from: url, to: target) else { throw .toLocalSocket(target) }
         var next = self.request(request, movedFrom: url, to: target)
         changeMethod(of: &next, for: head.status)
         return next

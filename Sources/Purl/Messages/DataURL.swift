@@ -1,6 +1,5 @@
 import Foundation
 internal import PurlHTTP
-internal import PurlIO
 
 /// What a `data:` URL holds (RFC 2397).
 struct DataURL: Sendable {
@@ -71,27 +70,5 @@ struct DataURL: Sendable {
         text += repeatElement(UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
         guard let content = Data(base64Encoded: Data(text)) else { throw .undecodable }
         return content
-    }
-}
-
-/// Loads a `data:` URL, which contains its response.
-@NetworkActor
-struct DataURLLoader: TransactionLoader {
-    func loads(_ transaction: Transaction) -> Bool {
-        guard let url = transaction.request.url, DataURL.matches(url) else { return false }
-        Worker.shared.run(on: .files) {
-            Result { () throws(DataURL.Fault) in try DataURL(url) }
-        } then: { [weak transaction] result in
-            guard let transaction, transaction.awaitsLoader else { return }
-            switch result {
-            case .failure(let fault):
-                transaction.fail(.dataURL(fault))
-            case .success(let loaded):
-                let head = ResponseHead(of: loaded.response)
-                transaction.deliver(
-                    loaded.response, head, .ofLocal(head, to: .get), content: loaded.content, from: .local)
-            }
-        }
-        return true
     }
 }

@@ -106,7 +106,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
         guard let queue = session?.queue else { return completionHandler(.failure(URLError.sessionIsGone)) }
         let conversation = conversation
         NetworkActor.post {
-            conversation.receive { result in queue.enqueue { completionHandler(result) } }
+            conversation.receive { result in queue.enqueue { completionHandler(result.map { Message($0) }) } }
         }
     }
 
@@ -118,7 +118,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
         let token = ReceiveToken()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                NetworkActor.post { conversation.receive(token) { continuation.resume(with: $0) } }
+                NetworkActor.post { conversation.receive(token) { continuation.resume(with: $0.map { Message($0) }) } }
             }
         } onCancel: {
             NetworkActor.post { conversation.cancelReceive(token) }
@@ -147,7 +147,8 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     ) {
         guard session != nil else { return handler(URLError.sessionIsGone) }
         let conversation = conversation
-        NetworkActor.post { conversation.send(message, Self.call(handler, on: queue)) }
+        let (content, isText) = message.content
+        NetworkActor.post { conversation.send(content, isText: isText, Self.call(handler, on: queue)) }
     }
 
     private func ping(on queue: DelegateQueue?, _ handler: @escaping @Sendable ((any Error)?) -> Void) {
@@ -241,5 +242,23 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     /// The delegate that the calls about the connection go to.
     var webSocketDelegate: (any URLSessionWebSocketDelegate)? {
         delegate as? any URLSessionWebSocketDelegate ?? session?.delegate as? any URLSessionWebSocketDelegate
+    }
+}
+
+extension URLSessionWebSocketTask.Message {
+    /// Text has been checked.
+    fileprivate init(_ message: WebSocketMessage) {
+        switch message {
+        case .text(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
+        case .binary(let bytes): self = .data(Data(bytes))
+        }
+    }
+
+    /// What goes over the wire.
+    fileprivate var content: (bytes: Data, isText: Bool) {
+        switch self {
+        case .data(let data): (data, false)
+        case .string(let text): (Data(text.utf8), true)
+        }
     }
 }
