@@ -114,11 +114,12 @@ final class BodyStorage {
         _ sink: any BodySink, url: String?,
         then: @escaping @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
     ) {
-        open(sink, .sinkRecord).examineSink { [boot] sink in
+        let writer = open(sink, .sinkRecord)
+        writer.examineSink { [boot, file = writer.capabilities.file] sink in
             do {
                 return try Self.examine(sink, url: url, inBoot: boot)
             } catch {
-                throw FileFailure(.open, (sink as? FileHandleSink)?.fileURL, error)
+                throw FileFailure(.open, file?.fileURL, error)
             }
         } then: { [weak self] result in
             self?.didExamine(result.mapError { FileFailure(.open, nil, $0) }, then)
@@ -256,7 +257,7 @@ final class BodyStorage {
     /// Lets plain content of known length go into the file without passing through the process.
     func movePlainContent(of response: ReceivedResponse) {
         guard case .length(let length) = response.framing, length >= Self.leastMovedContent,
-            writer?.sink is any PipedSink, let connection = response.source as? HTTPConnection
+            writer?.capabilities.piped != nil, let connection = response.source as? HTTPConnection
         else { return }
         // Without a pipe the content arrives as bytes.
         pipe = try? ContentPipe()
@@ -311,7 +312,7 @@ final class BodyStorage {
             scheduleCheckpoint()
             if resumesReading { transfer.release(.full) }
         case .failed(let error):
-            transfer.fail(.file(FileFailure(.write, (writer?.sink as? FileHandleSink)?.fileURL, error)))
+            transfer.fail(.file(FileFailure(.write, writer?.capabilities.file?.fileURL, error)))
         }
     }
 

@@ -72,6 +72,7 @@ final class SinkWriter: Sendable {
     }
 
     let sink: any BodySink
+    let capabilities: SinkCapabilities
     private let checkpointPlace: CheckpointPlace
     private let queue: WorkQueue
     private let mailbox: ByteMailbox
@@ -86,6 +87,7 @@ final class SinkWriter: Sendable {
         report: @escaping @Sendable @NetworkActor (Event) -> Void
     ) {
         self.sink = sink
+        capabilities = SinkCapabilities(of: sink)
         self.checkpointPlace = checkpointPlace
         queue = WorkQueue(on: sink is PartialFile ? .downloads : .sinks)
         mailbox = ByteMailbox(limit: limit)
@@ -138,7 +140,7 @@ final class SinkWriter: Sendable {
         queue.async { [self] in
             do {
                 if let failure = state.withLock({ $0.failure }) { throw failure }
-                guard let sink = sink as? any PipedSink else { return }
+                guard let sink = capabilities.piped else { return }
                 try sink.append(count, from: pipe)
                 trace?.file(.write(count))
                 let isEmpty = state.withLock { state in
@@ -231,7 +233,7 @@ final class SinkWriter: Sendable {
     }
 
     private func reserve(upTo total: Int64?) throws {
-        if let total { try (sink as? FileHandleSink)?.reserve(upTo: total) }
+        if let total { try capabilities.file?.reserve(upTo: total) }
     }
 
     // MARK: Ending
@@ -268,7 +270,7 @@ final class SinkWriter: Sendable {
     private func completeRecord() throws {
         let (template, disk) = state.withLock { ($0.template, $0.disk) }
         var resume = try template?.resumeData(for: sink, .stopped)
-        if let sink = sink as? any ConcurrentSink, sink.completion == .written {
+        if let sink = capabilities.concurrent, sink.completion == .written {
             resume?.safe = disk.safe ?? .nothing
             if let resume { try write(resume) }
             try close { _ in try sink.closeWithoutWaiting() }
@@ -336,7 +338,7 @@ final class SinkWriter: Sendable {
             }
             NetworkActor.post { then() }
         }
-        if sink is any ConcurrentSink {
+        if capabilities.concurrent != nil {
             Worker.shared.run(on: .synchronization, save)
         } else {
             queue.async(save)
@@ -359,13 +361,13 @@ final class SinkWriter: Sendable {
             }
         }
         guard case .sinkRecord = checkpointPlace else { return }
-        try (sink as? any ConcurrentSink)?.synchronizeRecord()
+        try capabilities.concurrent?.synchronizeRecord()
     }
 
     /// The resume data for the bytes so far, and the call that waits for them; `nil` when nothing could be resumed.
     private func makeCheckpoint() throws -> (ResumeData, @Sendable () throws -> Void)? {
         guard let resume = try state.withLock({ $0.template })?.resumeData(for: sink, .writing) else { return nil }
-        guard let sink = sink as? any ConcurrentSink else { return (resume, sink.synchronize) }
+        guard let sink = capabilities.concurrent else { return (resume, sink.synchronize) }
         return (resume, try sink.makeSynchronization())
     }
 

@@ -3,7 +3,7 @@ internal import PurlIO
 import Synchronization
 
 /// The file of an unfinished download.
-final class PartialFile: PipedSink, ConcurrentSink {
+final class PartialFile: FileSink, PipedSink, ConcurrentSink {
     let location: URL
     private let files: any FileLayer
     private let state: Mutex<State>
@@ -80,6 +80,8 @@ final class PartialFile: PipedSink, ConcurrentSink {
     }
 
     var name: String { location.lastPathComponent }
+    var recordedName: String { name }
+    var fileURL: URL? { location }
 
     private static let prefix = "purl-"
     private static let suffix = ".partial"

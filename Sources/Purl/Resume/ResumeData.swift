@@ -187,19 +187,9 @@ struct ResumeTemplate: Sendable {
     ) -> ResumeData {
         ResumeData(
             originalRequest: StoredRequest(originalRequest), currentRequest: StoredRequest(currentRequest),
-            partialName: Self.name(of: sink), bytesReceived: length,
+            partialName: (sink as? any FileSink)?.recordedName ?? "sink", bytesReceived: length,
             totalBytes: total.flatMap { $0 <= ResumeData.maximumLength ? $0 : nil }, validator: validator,
             tailDigest: tailDigest, state: state, boot: boot, safe: safe)
-    }
-
-    /// A sink on a file may have been moved since the transfer began; one that is not a file has no name of its own.
-    private static func name(of sink: any BodySink) -> String {
-        switch sink {
-        case let partial as PartialFile: partial.name
-        case let file as FileHandleSink: file.fileURL?.lastPathComponent ?? "handle"
-        case let file as OutputStreamSink: file.fileURL?.lastPathComponent ?? "stream"
-        default: "sink"
-        }
     }
 }
 

@@ -71,8 +71,37 @@ package enum SinkCompletion: Sendable {
     case written
 }
 
+/// A sink that is a file, or may be one: failures and records name it.
+protocol FileSink: BodySink {
+    /// The file; `nil` where it has no name.
+    var fileURL: URL? { get }
+
+    /// What the record calls the place of the bytes.
+    var recordedName: String { get }
+
+    /// Reserves room on the disk for so many bytes, if that is wanted. By default it is not.
+    func reserve(upTo total: Int64) throws
+}
+
+extension FileSink {
+    func reserve(upTo total: Int64) throws {}
+}
+
 /// A sink that takes content which does not pass through the process.
 protocol PipedSink: BodySink {
     /// Adds `count` bytes, which are in the pipe, at the end.
     func append(_ count: Int, from pipe: ContentPipe) throws
+}
+
+/// What a sink can do beyond ``BodySink``: found out once, when a transfer opens the sink.
+struct SinkCapabilities: Sendable {
+    let file: (any FileSink)?
+    let piped: (any PipedSink)?
+    let concurrent: (any ConcurrentSink)?
+
+    init(of sink: any BodySink) {
+        file = sink as? any FileSink
+        piped = sink as? any PipedSink
+        concurrent = sink as? any ConcurrentSink
+    }
 }

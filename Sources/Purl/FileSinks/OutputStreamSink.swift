@@ -6,7 +6,7 @@ import Synchronization
 /// On a file it resumes, locks the file, and follows no links, like ``FileHandleSink``. On any other stream it starts at zero and cannot
 /// start over once bytes have been written. A stream that blocks, because of a full pipe for example, delays only its own
 /// transfer.
-public final class OutputStreamSink: ConcurrentSink {
+public final class OutputStreamSink: FileSink, ConcurrentSink {
     private struct State {
         /// `nil` for a stream that is not a file of ours.
         let file: URL?
@@ -24,6 +24,8 @@ public final class OutputStreamSink: ConcurrentSink {
 
     /// `nil` for a stream that is not a file.
     var fileURL: URL? { state.withLock { $0.file } }
+
+    var recordedName: String { fileURL?.lastPathComponent ?? "stream" }
 
     package var completion: SinkCompletion { .safe }
 

@@ -13,9 +13,11 @@ import Synchronization
 /// While a task writes to it, the file is locked: a second sink on the same file, in this process or another, fails
 /// with `URLError.cannotOpenFile`. So does a path at which there is a symbolic link, a file with a second name (a hard
 /// link), or anything but a regular file: see <doc:FilesAndNames>.
-public final class FileHandleSink: PipedSink, ConcurrentSink {
+public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     /// The file written to; `nil` for a sink made from a handle.
     public var fileURL: URL? { state.withLock { $0.url } }
+
+    var recordedName: String { fileURL?.lastPathComponent ?? "handle" }
 
     package let completion: SinkCompletion
 
