@@ -43,3 +43,17 @@ final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendabl
         give((.rejectProtectionSpace, nil))
     }
 }
+
+extension TrustAnswer {
+    /// The answer of a delegate to a challenge about a server.
+    init(judge: Judge, _ decision: ChallengeSender.Decision) {
+        let verdict: Verdict =
+            switch decision.disposition {
+            case .useCredential: .accept(decision.credential?.trust)
+            case .performDefaultHandling: .leaveToProvider
+            case .cancelAuthenticationChallenge: .cancel
+            case .rejectProtectionSpace: .reject
+            }
+        self.init(judge: judge, verdict)
+    }
+}

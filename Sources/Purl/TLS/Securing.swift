@@ -24,10 +24,27 @@ final class TLSSettings: Sendable {
     }
 }
 
+/// The delegates of a task, as far as they are asked whether a server is trusted.
+@NetworkActor
+protocol TrustDelegates: AnyObject {
+    /// Records handshakes, if anything does.
+    var trace: TaskTrace? { get }
+
+    /// Whether there is a delegate to ask.
+    var canAskAboutTrust: Bool { get }
+
+    /// The delegate that accepts servers for the task alone.
+    var delegateOfTask: (any AnyObject & Sendable)? { get }
+
+    /// Asks about the server of a protection space.
+    func askAboutTrust(
+        _ space: URLProtectionSpace, answer: @escaping @Sendable @NetworkActor (TrustAnswer) -> Void)
+}
+
 /// Makes the connections of one task secure, and asks its delegates about their servers.
 struct TaskSecurer: ConnectionSecurer {
     let settings: TLSSettings
-    let calls: DelegateCalls
+    let calls: any TrustDelegates
 
     func secure(
         _ transport: any LoopTransport, received bytes: [UInt8], to origin: Origin,
@@ -116,9 +133,9 @@ final class ConnectionSecurity: SecurityLayer {
     var isTrusted: Bool { result.trust.problem == nil }
 
     /// Whether the connection may carry a task's request without a question.
-    func isApproved(for calls: DelegateCalls) -> Bool {
+    func isApproved(for delegates: some TrustDelegates) -> Bool {
         if isApprovedBySession { return true }
-        guard let delegate = calls.task.taskDelegate else { return isTrusted }
+        guard let delegate = delegates.delegateOfTask else { return isTrusted }
         return approvals.contains { $0.delegate === delegate }
     }
 
@@ -149,14 +166,14 @@ final class Securing: PendingSecurity {
     }
 
     private var stage = Stage.over
-    private let calls: DelegateCalls
+    private let calls: any TrustDelegates
 
     /// Secures a transport. `completion` is called once, and never after `cancel`; when it fails, the transport is closed.
     ///
     /// - Parameter bytes: What has arrived over the transport already.
     init(
         _ transport: any LoopTransport, received bytes: [UInt8] = [], to server: SecureServer,
-        with settings: TLSSettings, asking calls: DelegateCalls, completion: @escaping Completion
+        with settings: TLSSettings, asking calls: any TrustDelegates, completion: @escaping Completion
     ) {
         self.calls = calls
         let start = EventLoop.shared.now
@@ -195,7 +212,7 @@ final class Securing: PendingSecurity {
     /// Asks about a connection that is secure. `completion` is called once, and never after `cancel`; the connection stays
     /// as it is.
     init(
-        asking calls: DelegateCalls, about security: ConnectionSecurity,
+        asking calls: any TrustDelegates, about security: ConnectionSecurity,
         completion: @escaping @NetworkActor (TLSFailure?) -> Void
     ) {
         self.calls = calls
@@ -245,42 +262,49 @@ final class Securing: PendingSecurity {
             if failure == nil { security.approve(answer.judge) }
             completion(failure)
         }
-        guard calls.session.delegate != nil || calls.task.taskDelegate != nil else { return answer(.default) }
+        guard calls.canAskAboutTrust else { return answer(.default) }
         calls.askAboutTrust(security.server.space(trust), answer: answer)
     }
 }
 
 /// The answer to the question whether a server is trusted.
 struct TrustAnswer: Sendable {
-    /// Who has given it.
+    /// What has given it.
     enum Judge: Sendable {
         /// There is no delegate: the provider's verdict counts.
         case provider
         /// The session's delegate, with the method about the session.
         case session
         /// The delegate with the method about the task.
-        case task(any URLSessionTaskDelegate)
+        case task(any AnyObject & Sendable)
     }
 
-    static let `default` = TrustAnswer(judge: .provider, (.performDefaultHandling, nil))
+    enum Verdict: Sendable {
+        /// The server with these certificates is trusted; without any, the provider's verdict counts.
+        case accept(TLSTrust?)
+        /// The provider's verdict counts.
+        case leaveToProvider
+        case cancel
+        case reject
+    }
+
+    static let `default` = TrustAnswer(judge: .provider, .leaveToProvider)
 
     let judge: Judge
-    private let disposition: URLSession.AuthChallengeDisposition
-    private let credential: URLCredential?
+    private let verdict: Verdict
 
-    init(judge: Judge, _ decision: ChallengeSender.Decision) {
+    init(judge: Judge, _ verdict: Verdict) {
         self.judge = judge
-        disposition = decision.disposition
-        credential = decision.credential
+        self.verdict = verdict
     }
 
     /// Why the server is not talked to; `nil` when it is.
     func failure(for trust: TLSTrust) -> TLSFailure? {
-        switch disposition {
-        case .useCredential where credential?.trust == trust: nil
-        case .useCredential, .performDefaultHandling: trust.problem == nil ? nil : .untrusted(trust)
-        case .cancelAuthenticationChallenge: .questionCancelled
-        case .rejectProtectionSpace: .rejected(trust)
+        switch verdict {
+        case .accept(let accepted) where accepted == trust: nil
+        case .accept, .leaveToProvider: trust.problem == nil ? nil : .untrusted(trust)
+        case .cancel: .questionCancelled
+        case .reject: .rejected(trust)
         }
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// All of them run on the session's delegate queue. A question is answered once, however often the user answers it, and
 /// its answer arrives on the network thread. The task changes when another one takes its place.
 @NetworkActor
-final class DelegateCalls {
+final class DelegateCalls: TrustDelegates {
     typealias ChallengeAnswer =
         @Sendable @NetworkActor (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
 
@@ -67,6 +67,10 @@ final class DelegateCalls {
 
     /// The task as a download: it became one, or is one from the start.
     var downloadTask: URLSessionDownloadTask? { task as? URLSessionDownloadTask }
+
+    var canAskAboutTrust: Bool { session.delegate != nil || hasTaskDelegate }
+
+    var delegateOfTask: (any AnyObject & Sendable)? { task.taskDelegate }
 
     // MARK: Questions
 
