@@ -47,7 +47,7 @@ enum Redirect {
 
     /// Removes what is never sent to another origin.
     static func removeCredentials(from request: inout URLRequest) {
-        for field in credentialFields { request.setValue(nil, forHTTPHeaderField: field) }
+        request.removeFields(credentialFields)
     }
 
     /// The upload resource that a `Location` names, without credentials: those of the current request count. `nil` for what
@@ -62,11 +62,11 @@ enum Redirect {
     }
 
     /// What is never sent to another origin.
-    private static let credentialFields = ["Authorization", "Cookie", "Proxy-Authorization"]
+    private static let credentialFields: [FieldName] = [.authorization, .cookie, .proxyAuthorization]
 
     /// Whether a field of this name is never sent to another origin.
     static func isCredential(_ name: String) -> Bool {
-        credentialFields.contains { FieldName($0) == FieldName(name) }
+        credentialFields.contains(FieldName(name))
     }
 
     private static func leadsToLocalSocket(from url: URL, to target: URL) -> Bool {
@@ -106,9 +106,7 @@ enum Redirect {
         request.httpMethod = "GET"
         // Neither data nor a stream.
         request.httpBody = nil
-        for field in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Transfer-Encoding"] {
-            request.setValue(nil, forHTTPHeaderField: field)
-        }
+        request.removeFields([.contentType, .contentLength, .contentEncoding, .contentLanguage, .transferEncoding])
     }
 }
 

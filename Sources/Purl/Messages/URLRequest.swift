@@ -318,6 +318,11 @@ public struct URLRequest: Hashable, Sendable {
         change { $0.fields = lines }
     }
 
+    /// Removes header fields.
+    mutating func removeFields(_ names: [FieldName]) {
+        for name in names { setValue(nil, forHTTPHeaderField: name.text) }
+    }
+
     /// Whether it has any header fields.
     var hasFields: Bool { !fields.isEmpty }
 

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlHTTP
 
 extension URLRequest {
     /// A request to the upload resource that this request has created: without what describes its content.
@@ -10,14 +11,14 @@ extension URLRequest {
         request.httpMethod = method
         request.httpBody = nil
         request.httpBodyStream = nil
-        for field in Self.fieldsOfContent { request.setValue(nil, forHTTPHeaderField: field) }
+        request.removeFields(Self.fieldsOfContent)
         return request
     }
 
-    private static let fieldsOfContent = [
-        "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition",
-        "Content-Location", "Content-Digest", "Repr-Digest", "Want-Content-Digest", "Want-Repr-Digest", "Expect",
-        "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Transfer-Encoding",
+    private static let fieldsOfContent: [FieldName] = [
+        .contentType, .contentLength, .contentEncoding, .contentLanguage, .contentDisposition, .contentLocation,
+        "Content-Digest", "Repr-Digest", "Want-Content-Digest", "Want-Repr-Digest", .expect, .ifMatch, .ifNoneMatch,
+        .ifModifiedSince, "If-Unmodified-Since", .transferEncoding,
     ]
 }
 
