@@ -4,6 +4,7 @@
     python3 -B .ci/house_rules.py
 
 - Each target imports only what its row of IMPORTS lists.
+- A folder of Sources/Purl uses only those above it in FOLDERS, or of its own circle.
 - A class's stored variables are private to its file, or at least can be set only there.
 - `DispatchQueue.global()` appears in the worker alone.
 - PurlHTTP has no `unsafe`; tests do not sleep; no manifest of the library has a dependency.
@@ -37,6 +38,31 @@ IMPORTS = {
     "PurlProgram": {"Foundation", "PurlCommand"},
 }
 
+# The folders of Sources/Purl, in their order: each may use those above it. Those of the circle may use each other, too:
+# FoundationNetworking's declarations name each other, sessions their tasks, tasks their delegates, storages the tasks, and
+# what carries a task out calls them.
+FOLDERS = [
+    "Files",  # names and places of files, and property lists that may come from anywhere
+    "TLSProviders",  # what a TLS provider is
+    "Bodies",  # the bodies of requests
+    "Proxies",  # which proxy a URL takes
+    "Messages",  # requests, responses, redirects, data: URLs, content codings
+    "Failures",  # all that ends a transfer, and the URLError that it becomes
+    "Credentials",  # credentials, protection spaces, challenges
+    "Trace",  # the events of a transfer
+    "TLS",  # secure connections, and the question whether their servers are trusted
+    "Metrics",  # the times and sizes of a transfer
+    "Sinks",  # what a place for a body's bytes can do
+    "Resume",  # what it takes to resume: resume data, partial files, the rules
+    "FileSinks",  # the sinks that are files, and their records
+    "Background",  # the folder and the journal of a background session
+    "Streams",  # a connection that belongs to a stream task
+    "WebSockets",  # a connection that belongs to a WebSocket task
+    "Transports",  # connections as programs see them
+    ("Cookies", "Cache", "Protocols", "Tasks", "Session", "Reception", "Uploads", "Transfer", "Transaction"),
+    "Bytes",  # bytes and lines as asynchronous sequences
+]
+
 # The one type for calls that may block.
 WORKER = "Sources/PurlIO/"
 
@@ -62,6 +88,50 @@ def imports():
             for match in pattern.finditer(source.code):
                 if match[1] not in allowed:
                     yield source.path, source.line(match.start(1)), f"{target} may not import {match[1]}"
+
+
+def folders():
+    table = ROOT / ".ci/house_rules.py"
+    files = list(sources("Sources/Purl"))
+    rows = {name: row for row, names in enumerate(FOLDERS) for name in ([names] if isinstance(names, str) else names)}
+    for name in sorted({folder(file) for file in files} ^ set(rows)):
+        yield table, 1, f"FOLDERS and the folders of Sources/Purl do not agree about {name}"
+    homes = {match[1]: folder(file) for file in reversed(files) for match in DECLARATION.finditer(file.code)}
+    uses = {}
+    for file in files:
+        user = folder(file)
+        for match in TYPE_NAME.finditer(file.code):
+            used = homes.get(match[0], user)
+            if used == user or user not in rows or used not in rows:
+                continue
+            if rows[used] > rows[user]:
+                what = f"{user} may not use {match[0]}, which is in {used}: that comes after {user} in FOLDERS"
+                yield file.path, file.line(match.start()), what
+            uses.setdefault(user, set()).add(used)
+    for circle in FOLDERS:
+        for name in circle if isinstance(circle, tuple) else []:
+            if not reaches(name, name, {user: uses.get(user, set()) & set(circle) for user in circle}):
+                yield table, 1, f"{name} need not be in the circle of FOLDERS"
+
+
+def folder(file):
+    return file.path.relative_to(ROOT / "Sources/Purl").parts[0]
+
+
+def reaches(start, end, uses):
+    found, open_ends = set(), [start]
+    while open_ends:
+        for name in uses[open_ends.pop()] - found:
+            found.add(name)
+            open_ends.append(name)
+    return end in found
+
+
+# A type that other files can name, declared on the outermost level; and the use of such a name.
+DECLARATION = re.compile(
+    r"^(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|open|final|indirect|nonisolated) )*"
+    r"(?:class|struct|enum|protocol|actor|typealias) (\w+)", re.MULTILINE)
+TYPE_NAME = re.compile(r"(?<![.\w])[A-Z]\w+")
 
 
 def stored_properties():
@@ -114,7 +184,7 @@ def conflict_markers():
         yield ROOT / name, int(number), "a merge conflict's marker"
 
 
-RULES = [imports, stored_properties, global_queue, unsafe, sleeps, dependencies, conflict_markers]
+RULES = [imports, folders, stored_properties, global_queue, unsafe, sleeps, dependencies, conflict_markers]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
