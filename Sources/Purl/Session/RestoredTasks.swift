@@ -77,7 +77,7 @@ final class RestoredTasks: Sendable {
         guard isWhole || finished.isHandedOver else { return restoreUnfinished(journaled, to: session) }
         let task = makeTask(journaled, .request, for: session)
         task.restoreFinished(finished.response, length: finished.length)
-        addLastCalls(about: task, file: isWhole ? file : nil) { nil }
+        addLastCalls(about: task, of: session, file: isWhole ? file : nil) { nil }
         return task
     }
 
@@ -110,7 +110,7 @@ final class RestoredTasks: Sendable {
         let blob = download ?? upload.map { .upload($0) }
         let task = makeTask(journaled, .request, for: session)
         task.restoreCancelled()
-        addLastCalls(about: task, file: nil) {
+        addLastCalls(about: task, of: session, file: nil) {
             failure.urlError(for: task.currentRequest?.url, resumeData: blob)
         }
         return task
@@ -144,16 +144,10 @@ final class RestoredTasks: Sendable {
 
     /// Nothing is left to transfer: only the last calls are to be made.
     private func addLastCalls(
-        about task: URLSessionTask, file: PartialFile?, _ failure: @escaping @Sendable () -> URLError?
+        about task: URLSessionTask, of session: URLSession, file: PartialFile?,
+        _ failure: @escaping @Sendable () -> URLError?
     ) {
-        add(task) {
-            let error = failure()
-            let traced = task.taskTrace.map { trace in
-                trace.completed(error)
-                return TracedLastCalls(trace, hasFile: error == nil && file != nil)
-            }
-            task.callDelegateLast(error, file: file, traced: traced)
-        }
+        add(task) { LastCalls(ofRestored: task, in: session).callDelegate(failure(), file: file) }
     }
 
     private func add(_ task: URLSessionTask, _ call: @escaping DelegateQueue.Call) {

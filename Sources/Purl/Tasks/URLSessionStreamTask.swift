@@ -177,20 +177,4 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     var streamDelegate: (any URLSessionStreamDelegate)? {
         delegate as? any URLSessionStreamDelegate ?? session?.delegate as? any URLSessionStreamDelegate
     }
-
-    /// The last call of a task whose streams were captured, on the delegate queue. Where no delegate can
-    /// receive them, or the task was cancelled, it ends as any other task does.
-    func deliverStreams(
-        _ connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool, metrics: DelegateQueue.Call?
-    ) {
-        guard let session else { return }
-        guard let delegate = streamDelegate, conclude(nil) == nil else {
-            return callDelegateLast(nil, file: nil, metrics: metrics)
-        }
-        delegate.urlSession(
-            session, streamTask: self,
-            didBecome: CapturedInputStream(connection, after: bytes, hasEnded: isReadClosed),
-            outputStream: CapturedOutputStream(connection))
-        finish()
-    }
 }

@@ -644,36 +644,4 @@ extension URLSessionTask {
         case .file(_, .queue), .data, .bytes: nil
         }
     }
-
-    /// The last calls of a task that reports to its delegate: the file, if there is one, then the completion.
-    ///
-    /// - Parameter traced: Records the calls.
-    func callDelegateLast(
-        _ failure: (any Error)?, file: PartialFile?, metrics: DelegateQueue.Call? = nil, traced: TracedLastCalls? = nil
-    ) {
-        guard let session else { return }
-        let wasCancelled = isCancelled
-        if failure == nil, let file, let download = self as? URLSessionDownloadTask {
-            if !wasCancelled {
-                try? session.background?.update(taskIdentifier) { $0.finished?.isHandedOver = true }
-                traced?.file?.begin(nil)
-                downloadDelegate?.urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
-                traced?.file?.end()
-            }
-            // A delegate that wants the file has moved or opened it.
-            file.remove()
-        }
-        let final = conclude(failure)
-        metrics?()
-        traced?.completion.begin(.result(final, bytes: nil))
-        taskDelegate?.urlSession(session, task: self, didCompleteWithError: final)
-        traced?.completion.end()
-        finish()
-    }
-
-    /// After the last call: the task releases its delegate, and the session the task.
-    func finish() {
-        release()
-        session?.forget(self)
-    }
 }

@@ -278,18 +278,6 @@ struct TracedCall: Sendable {
     }
 }
 
-/// The last calls of a task that reports to its delegate.
-struct TracedLastCalls: Sendable {
-    /// The call that delivers the file of a download.
-    let file: TracedCall?
-    let completion: TracedCall
-
-    init(_ trace: TaskTrace, hasFile: Bool) {
-        file = hasFile ? trace.queue(.didFinishDownloading) : nil
-        completion = trace.queue(.didComplete)
-    }
-}
-
 extension TransferTrace.WebSocketFrame {
     fileprivate init(_ close: WebSocketClose) {
         self.init(form: .close, count: close.payload.count, closeCode: close.code.map { Int($0) })

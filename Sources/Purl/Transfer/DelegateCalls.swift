@@ -365,8 +365,7 @@ final class DelegateCalls: TrustDelegates {
             if let dataTask = old as? URLSessionDataTask, let delegate = old.dataDelegate {
                 call(delegate, session, dataTask)
             }
-            old.release()
-            session.forget(old)
+            LastCalls.finish(old, in: session)
         }
     }
 
@@ -394,23 +393,6 @@ final class DelegateCalls: TrustDelegates {
         metrics?.current.setLocalResponse(response, from: source)
     }
 
-    /// The call that delivers the metrics, right before the task's last; `nil` when there is no delegate. They do not cover
-    /// requests from before there was a delegate.
-    private func metricsCall() -> DelegateQueue.Call? {
-        guard metrics != nil || hasTaskDelegate else { return nil }
-        let created = task.created
-        let ended = EventLoop.shared.now
-        let records = metrics?.finish() ?? []
-        let call: DelegateQueue.Call = { [task, session, redirectsFollowed] in
-            guard let delegate = task.taskDelegate else { return }
-            let metrics = URLSessionTaskMetrics(records, created: created, ended: ended, redirects: redirectsFollowed)
-            delegate.urlSession(session, task: task, didFinishCollecting: metrics)
-        }
-        // Not with `??`: that would wrap the call twice where there is no trace.
-        guard let trace else { return call }
-        return trace.tracing(.didFinishCollecting, .metrics(requests: records.count), call)
-    }
-
     // MARK: The last calls
 
     /// Calls the handler that waits for resume data.
@@ -418,93 +400,9 @@ final class DelegateCalls: TrustDelegates {
         enqueue(.resumeDataHandler, .resumeData(isThere: data != nil)) { handler(data) }
     }
 
-    /// The last calls of the task: its result, or its failure.
-    ///
-    /// - Parameters:
-    ///   - failure: Why the task failed; `nil` if it has not.
-    ///   - content: What a data handler receives.
-    ///   - file: What a download leaves.
-    func conclude(_ failure: (any Error)?, content: Data, file: PartialFile?) {
-        let deliverMetrics = metricsCall()
-        switch task.consumer {
-        case .delegate:
-            let traced = trace.map { TracedLastCalls($0, hasFile: failure == nil && file != nil) }
-            session.queue.enqueue { [task] in
-                task.callDelegateLast(failure, file: file, metrics: deliverMetrics, traced: traced)
-            }
-        case .bytes(let stream):
-            let traced = traceResult(.inline, after: deliverMetrics)
-            deliver(.inline, after: deliverMetrics) { [task] in
-                let final = task.conclude(failure)
-                traced?.begin(.result(final, bytes: nil))
-                stream.close(final)
-                task.finish()
-                traced?.end()
-            }
-        case .data(let handler, let delivery):
-            let traced = traceResult(delivery, after: deliverMetrics)
-            deliver(delivery, after: deliverMetrics) { [task] in
-                let final = task.conclude(failure)
-                traced?.begin(.result(final, bytes: final == nil ? content.count : nil))
-                handler(final == nil ? content : nil, task.response, final)
-                task.finish()
-                traced?.end()
-            }
-        case .file(let handler, let delivery):
-            let traced = traceResult(delivery, after: deliverMetrics)
-            deliver(delivery, after: deliverMetrics) { [task] in
-                let final = task.conclude(failure)
-                traced?.begin(.result(final, bytes: nil))
-                handler(final == nil ? file?.location : nil, task.response, final)
-                // A failed transfer has decided about its file; a finished one is the caller's only after `await`.
-                if failure == nil, final != nil || delivery == .queue { file?.remove() }
-                task.finish()
-                traced?.end()
-            }
-        }
-    }
-
-    /// The last call of a stream task whose connection belongs to its delegate from now on.
-    func concludeCaptured(_ connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
-        let deliverMetrics = metricsCall()
-        session.queue.enqueue { [task] in
-            (task as? URLSessionStreamTask)?
-                .deliverStreams(connection, after: bytes, isReadClosed: isReadClosed, metrics: deliverMetrics)
-        }
-    }
-
-    /// A continuation whose task has a delegate of its own resumes after that delegate has received the metrics. Any other
-    /// is not delayed by the delegate queue, which may be busy or suspended: it resumes with all others of the turn, so that
-    /// the threads that they resume on wake once for all of them.
-    private func deliver(
-        _ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?, _ call: @escaping @Sendable () -> Void
-    ) {
-        if resumesAfterTurn(delivery, after: first) {
-            if let first { session.queue.enqueue(first) }
-            return NetworkActor.afterTurn(call)
-        }
-        guard let first else { return session.queue.enqueue(call) }
-        session.queue.enqueue {
-            first()
-            call()
-        }
-    }
-
-    private func resumesAfterTurn(_ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?) -> Bool {
-        switch delivery {
-        case .inline: first == nil || task.delegate == nil
-        case .queue: false
-        }
-    }
-
-    /// The record of the call that `deliver(_:after:_:)` makes.
-    private func traceResult(_ delivery: BodyConsumer.Delivery, after first: DelegateQueue.Call?) -> TracedCall? {
-        guard let trace else { return nil }
-        let lane: TransferTrace.Lane = resumesAfterTurn(delivery, after: first) ? .caller : .delegateQueue
-        switch delivery {
-        case .inline: return trace.queue(.continuation, on: lane)
-        case .queue: return trace.queue(.completionHandler, on: lane)
-        }
+    /// What ends the task for its users: no other call follows.
+    func makeLastCalls() -> LastCalls {
+        LastCalls(of: task, in: session, trace, metrics, redirects: redirectsFollowed)
     }
 }
 

@@ -578,7 +578,7 @@ final class Transfer {
         receiver?.conclude()
         detach()
         conversation?.conclude(failure)
-        calls.conclude(failure, content: receiver?.content ?? Data(), file: storage?.partial)
+        calls.makeLastCalls().deliver(failure, content: receiver?.content ?? Data(), file: storage?.partial)
         releaseParts()
     }
 
@@ -591,7 +591,7 @@ final class Transfer {
         calls.currentMetrics?.markEnd()
         detach()
         conversation?.conclude(nil)
-        calls.concludeCaptured(connection, after: bytes, isReadClosed: isReadClosed)
+        calls.makeLastCalls().deliver(connection, after: bytes, isReadClosed: isReadClosed)
         releaseParts()
     }
 
