@@ -1,7 +1,7 @@
 import Foundation
 internal import PurlIO
 
-/// The folder in which background sessions keep a folder each.
+/// The folder that contains a folder for each background session.
 struct BackgroundFolder {
     let url: URL
     /// Where it was before letter case did not count in the names of folders.

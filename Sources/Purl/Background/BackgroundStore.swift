@@ -19,7 +19,7 @@ final class BackgroundStore: Sendable {
     let restored: [JournaledTask]
     /// The highest identifier a task has had: programs may call files after them, so none is given twice.
     let lastIdentifier: Int
-    /// Held for as long as the session lives; the system lets go of it when the process ends, however it ends.
+    /// Held for as long as the session lives; the system releases it when the process ends, however it ends.
     private let lock: any OpenFile
     private let schedule: Schedule
     private let encode: Encode
@@ -160,7 +160,7 @@ final class BackgroundStore: Sendable {
         try? write(identifier) { _ in nil }
     }
 
-    /// Lets other sessions have the identifier.
+    /// Unlocks the folder: another session may have the identifier from now on.
     func close() {
         state.withLock { $0.close() }
         lock.unlock()
@@ -231,13 +231,13 @@ final class BackgroundStore: Sendable {
 extension BackgroundStore {
     /// The journal, and what it holds.
     private struct State {
-        /// A task, and the length of the latest line about it.
+        /// A task as its latest line describes it, and the length of that line.
         struct Kept {
             var record: JournaledTask
             var lineLength: Int64
         }
 
-        /// What a change has done.
+        /// What a change has written to the journal.
         enum Effect {
             case nothing
             case written
@@ -256,7 +256,7 @@ extension BackgroundStore {
         private(set) var tasks: [Int: Kept]
         private(set) var lastIdentifier: Int
         private var phase = Phase.open
-        /// The lengths of the lines that are not history, together.
+        /// The sum of the lengths of each task's latest line.
         private var liveLength: Int64
         /// How long the journal was after the last compaction, without what was written meanwhile.
         private var compactedLength: Int64 = 0
@@ -297,7 +297,7 @@ extension BackgroundStore {
             return startsCompaction() ? .writtenLeavingMuchHistory : .written
         }
 
-        /// True when the journal is to be compacted now.
+        /// Returns true, once, when most of the journal describes earlier states of tasks: it is to be compacted.
         mutating func startsCompaction() -> Bool {
             guard phase == .open, holdsMuchHistory else { return false }
             phase = .compacting

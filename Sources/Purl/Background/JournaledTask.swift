@@ -15,7 +15,7 @@ struct JournaledTask: Codable, Sendable, Equatable {
 
     /// How the program ended the task before its completion was delivered.
     enum Ending: String, Codable, Sendable {
-        /// With `cancel()`: nothing is to be left.
+        /// With `cancel()`: no resume data and no file remain.
         case cancelled
         /// With `cancel(byProducingResumeData:)`: the program may hold the resume data already.
         case stopped
@@ -25,7 +25,7 @@ struct JournaledTask: Codable, Sendable, Equatable {
     var taskDescription: String?
     var priority: Float
     var originalRequest: StoredRequest
-    /// It was resumed, and not suspended since.
+    /// Whether the task was resumed, and has not been suspended since.
     var isRunning = false
     var ending: Ending?
     /// What the download resumes from; absent until a byte is safe, and when the response cannot be resumed.
@@ -37,7 +37,7 @@ struct JournaledTask: Codable, Sendable, Equatable {
     var uploadedFile: String?
     /// What the upload resumes from; absent until a server has offered to take it in parts.
     var upload: UploadResumeData?
-    /// The task does not begin before.
+    /// The task's `earliestBeginDate`.
     var earliestBeginDate: Date?
 
     /// The identifiers that a task can have.

@@ -137,7 +137,7 @@ final class SequenceReader: BodyReader {
 /// Turns the data of a sequence into the pieces of a body.
 private struct SequenceFraming {
     private let length: Int64?
-    /// What is still to come of the length that was promised.
+    /// How many bytes of the announced length are missing.
     private var remaining: Int64
     /// The last part of a promised length. It is kept back until the sequence has ended, so that a server never takes
     /// the beginning of a longer body for the whole.

@@ -7,7 +7,7 @@ import Synchronization
 final class StreamSource: BodySource {
     private struct State {
         var isOpen = false
-        /// What is still to come of the length that was promised.
+        /// How many bytes of the announced length are missing.
         var remaining: Int64
     }
 

@@ -12,7 +12,7 @@ import Foundation
     @usableFromInline
     struct TextBytes {
         @usableFromInline var bytes: [UInt8] = []
-        /// Those before it are used.
+        /// The position of the first byte that has not been used.
         @usableFromInline var position = 0
         /// No more bytes follow.
         @usableFromInline var isComplete = false
@@ -83,7 +83,7 @@ import Foundation
                 }
                 text.isComplete = true
             } catch {
-                // What is there of an element is none.
+                // A part of an element is not an element.
                 (text, scanner) = (TextBytes(), Scanner())
                 text.isComplete = true
                 throw error

@@ -3,9 +3,9 @@ import Foundation
 /// The index of a cache's responses, in memory and on disk. Those that have not been used for the longest time make
 /// room.
 ///
-/// It touches no file; it lists those that are to be removed.
+/// It reads and writes no file: it lists the files that are to be removed.
 struct CacheIndex: Sendable {
-    /// One response, in one place or in both.
+    /// One response: in memory, on disk, or in both.
     struct Entry: Sendable {
         /// When it was stored, in milliseconds since 1970, as in its file's name.
         var milliseconds: Int64
@@ -19,7 +19,7 @@ struct CacheIndex: Sendable {
 
     enum File: Sendable {
         case none
-        /// It is to be written.
+        /// The file is to be written.
         case waiting(CachedURLResponse, CacheKey)
         case written
     }
@@ -158,7 +158,7 @@ struct CacheIndex: Sendable {
 }
 
 extension CacheIndex.File {
-    /// There is a file, or there will be.
+    /// Whether the response is on disk, or is about to be.
     var isWanted: Bool {
         switch self {
         case .none: false

@@ -8,7 +8,7 @@ internal import PurlIO
 struct FoundationCookieFile: Sendable {
     /// Longer files are not read.
     private static let maximumSize: Int64 = 16 << 20
-    /// One for each cookie, and one around them.
+    /// A dictionary for each cookie, and one that contains them.
     private static let maximumContainers = 20_000
 
     let path: String

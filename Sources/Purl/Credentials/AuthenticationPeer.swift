@@ -78,7 +78,7 @@ struct AuthenticationPeer: Hashable, Sendable {
         }
     }
 
-    /// One of its protection spaces.
+    /// The protection space of this peer with a realm.
     ///
     /// - Parameter realm: The realm of its challenge. Servers that leave it out of a Basic challenge, where RFC 7617 §2
     ///   requires it, have one space, which is named after the host.

@@ -40,7 +40,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
     /// Adds a credential, in place of the one its user had. The first of a space is its default.
     ///
-    /// One with the persistence `.none` is not added.
+    /// A credential with the persistence `.none` is not added.
     ///
     /// - Parameters:
     ///   - credential: The credential.

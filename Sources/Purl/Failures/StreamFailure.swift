@@ -3,7 +3,7 @@ internal import PurlIO
 
 /// What can end a stream task, or one of its reads and writes, beside what can end every transfer.
 enum StreamFailure: Error {
-    /// Nothing could be reached there.
+    /// The host and the port are not those of a server.
     case badAddress(host: String, port: Int)
     /// The proxy did not open a way to the server.
     case tunnelRefused(status: Int)
@@ -21,7 +21,7 @@ enum StreamFailure: Error {
     case truncated
     /// A read or a write did not finish in the time it had.
     case timedOut(reading: Bool)
-    /// Nothing is read any more, or nothing written.
+    /// The stream has been closed for reading, or for writing.
     case closed(reading: Bool)
     /// A write ended in the middle, so nothing can follow it.
     case cutShort
@@ -43,7 +43,7 @@ enum StreamFailure: Error {
         case .noSocket:
             (
                 .resourceUnavailable,
-                "The connection's streams cannot be captured: it is carried by a transport that is no socket.", nil
+                "The connection's streams cannot be captured: it is carried by a transport that is not a socket.", nil
             )
         case .noTLSProvider:
             (.unsupportedURL, "A secure connection needs TLS, and the session has no TLS provider.", nil)

@@ -310,7 +310,7 @@ enum TransferFailure: Error {
             return explain(thrown, .dnsLookupFailed, "The name “\(host)” could not be looked up")
         case .resolve(.notAnAddress(let host, let text)):
             return (
-                .dnsLookupFailed, "The resolver gave “\(text)” for “\(host)”, which is no address in digits.", nil
+                .dnsLookupFailed, "The resolver gave “\(text)” for “\(host)”, which is not an address in digits.", nil
             )
         case .connector(let thrown):
             return explain(thrown, .cannotConnectToHost, "The connector made no connection")

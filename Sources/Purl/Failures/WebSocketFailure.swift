@@ -6,7 +6,7 @@ internal import PurlIO
 enum WebSocketFailure: Error {
     /// The server answered the handshake with something else.
     case refused(status: Int)
-    /// The server's answer is none to this handshake.
+    /// The server's response does not answer this handshake.
     case handshake(WebSocketHandshakeError)
     /// The proxy did not open a way to the server.
     case tunnelRefused(status: Int)
@@ -14,7 +14,7 @@ enum WebSocketFailure: Error {
     case violation(WebSocketError)
     /// The connection ended without a close frame.
     case lost(SystemError?)
-    /// The connection was closed in an orderly way; nothing goes over it any more.
+    /// The connection was closed in order, and takes no further messages.
     case closed
     /// The server did not answer a close frame.
     case closeUnanswered

@@ -18,7 +18,7 @@ final class RecordFile: Sendable {
         var changes = 0
     }
 
-    /// What a power loss may undo.
+    /// The change of the record that a power loss may undo.
     private enum Change {
         case none
         /// The record is in the second file.

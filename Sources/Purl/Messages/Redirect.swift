@@ -61,7 +61,7 @@ enum Redirect {
         return target.withoutCredentials
     }
 
-    /// What is never sent to another origin.
+    /// The fields that are never sent to another origin.
     private static let credentialFields: [FieldName] = [.authorization, .cookie, .proxyAuthorization]
 
     /// Whether a field of this name is never sent to another origin.

@@ -26,7 +26,7 @@ extension URL {
         return origin == Origin(other)
     }
 
-    /// The same without a user and a password.
+    /// The URL without its user and password.
     var withoutCredentials: URL {
         guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
             return self

@@ -143,7 +143,7 @@ open class URLProtocol: NSObject {
 
     private static let registry = Mutex<[URLProtocol.Type]>([])
 
-    /// Those that were registered, the last one first.
+    /// The registered classes, the last one first.
     static var registered: [URLProtocol.Type] { registry.withLock { $0.reversed() } }
 
     /// Lets ``URLSession/shared`` load with this class, which it asks before all others. A class that is registered
@@ -160,7 +160,7 @@ open class URLProtocol: NSObject {
         return true
     }
 
-    /// Takes a class out again. Loads that have begun continue.
+    /// Removes a registered class. Loads that have begun continue.
     ///
     /// - Parameter protocolClass: The class.
     open class func unregisterClass(_ protocolClass: AnyClass) {

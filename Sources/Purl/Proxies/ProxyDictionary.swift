@@ -43,7 +43,7 @@ struct ProxyDictionary: Sendable {
         values = Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What users read.
+    /// The dictionary as the program reads it.
     var dictionary: [AnyHashable: Any] {
         values.mapValues { value -> Any in
             switch value {

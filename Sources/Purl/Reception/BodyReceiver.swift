@@ -36,7 +36,7 @@ final class BodyReceiver {
     private var overlap: Int64
     /// Whether the body begins with bytes that the destination holds already.
     let isOverlapping: Bool
-    /// Receives a copy of what goes to a delegate or a sequence.
+    /// Collects a copy of what goes to a delegate or a sequence, to store it.
     private let cache: CacheTransaction?
     private var coding: CodedBody?
     /// How many bytes of the resource there are.

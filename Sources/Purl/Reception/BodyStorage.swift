@@ -22,9 +22,9 @@ final class BodyStorage {
 
     /// The content of an accepted response.
     enum ArrivingContent: Sendable {
-        /// All of the resource: what there is belongs to another version, and is removed first.
+        /// All of the resource: the stored bytes belong to another version, and are removed first.
         case whole(length: Int64?)
-        /// What follows the bytes that there are.
+        /// The bytes that follow those in the storage.
         case part(ResumedPart, at: Int64)
 
         var isWhole: Bool {
@@ -34,7 +34,7 @@ final class BodyStorage {
             }
         }
 
-        /// How many of the bytes there are stay.
+        /// How many of the stored bytes are kept.
         var offset: Int64 {
             switch self {
             case .whole: 0
@@ -42,7 +42,7 @@ final class BodyStorage {
             }
         }
 
-        /// How many of them the body begins with.
+        /// How many of the kept bytes the body repeats at its beginning.
         var overlap: Int64 {
             switch self {
             case .whole: 0
@@ -76,9 +76,9 @@ final class BodyStorage {
     /// The file of a download, once there is one.
     private(set) var partial: PartialFile?
     private var writer: SinkWriter?
-    /// The way of plain content into the sink's file.
+    /// The pipe through which plain content goes into the sink's file, without passing through the process.
     private var pipe: ContentPipe?
-    /// What the accepted response brings; `nil` before there is one.
+    /// The content of the accepted response; `nil` before there is one.
     private var content: ArrivingContent?
     /// What describes the bytes that were there before the first request.
     private var found: ResumeData?
@@ -101,7 +101,7 @@ final class BodyStorage {
         self.resumeData = resumeData
     }
 
-    /// Whether there is a sink already: a user's, or a partial file.
+    /// Whether a sink has been opened: a user's, or a partial file.
     var isOpen: Bool { writer != nil }
 
     /// Whether a response has been accepted.
@@ -152,7 +152,7 @@ final class BodyStorage {
         }
     }
 
-    /// The current boot.
+    /// The identifier of the machine's current boot.
     private var boot: String? { calls.session.settings.files.bootIdentifier }
 
     /// Opens the partial file that resume data names.
@@ -264,7 +264,7 @@ final class BodyStorage {
         if let pipe { connection.moveContent(into: pipe) }
     }
 
-    /// For less than this many bytes a pipe is not worth making.
+    /// Shorter content is copied: creating a pipe would cost more.
     private static let leastMovedContent: Int64 = 1 << 20
 
     /// Takes bytes that there are already: they must be the same. If they are not, all of the resource is requested.

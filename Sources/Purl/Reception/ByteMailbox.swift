@@ -9,7 +9,7 @@ import Synchronization
 final class ByteMailbox: Sendable {
     /// What the network side has to do after `put`.
     struct Receipt {
-        /// The consumer is not at work: wake it.
+        /// The consumer sleeps: wake it.
         var wakesConsumer: Bool
         /// Reading must stop until `done` returns true.
         var isFull: Bool
@@ -21,7 +21,7 @@ final class ByteMailbox: Sendable {
         var consumerIsAwake = false
         var isStalled = false
         var isClosed = false
-        /// The consumer is not woken before there is no more room.
+        /// Whether the consumer is woken only when the mailbox is full.
         var gathers: Bool
     }
 

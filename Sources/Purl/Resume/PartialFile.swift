@@ -9,7 +9,7 @@ final class PartialFile: FileSink, PipedSink, ConcurrentSink {
     private let state: Mutex<State>
 
     private enum Handle {
-        /// To be created in the folder.
+        /// The file is to be created in this folder.
         case missing(PartialsFolder)
         case open(any OpenFile)
         case removed

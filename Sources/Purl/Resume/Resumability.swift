@@ -29,7 +29,7 @@ struct ResumePoint: Sendable, Equatable {
     }
 }
 
-/// What of a resource a 206 adds to the bytes there are.
+/// The part of a resource that a 206 adds to the stored bytes.
 struct ResumedPart: Sendable, Equatable {
     /// How many bytes at the beginning of the body are there already. They are not written.
     var overlap: Int64 = 0
@@ -69,7 +69,7 @@ enum Resumability {
         return text
     }
 
-    /// Whether the server says that it has other ranges than those of bytes, or none.
+    /// Whether the server supports ranges of another unit only, or none.
     private static func refusesRanges(_ head: ResponseHead) -> Bool {
         head.fields.contains(.acceptRanges) && !head.fields.hasToken("bytes", in: .acceptRanges)
     }
@@ -90,17 +90,17 @@ enum Resumability {
         /// The body is the whole resource, which has not changed: the server has not acted on `If-Range`, and is asked once
         /// more with `If-Match`.
         case repeats
-        /// There is no rest: the file is complete.
+        /// The file is complete already.
         case complete
         /// The response does not match the request: none of it may be used, and the whole resource is requested.
         case unusable
-        /// Not the resource at all: an error page, for example.
+        /// The response is not the resource: an error page, for example.
         case notTheResource
     }
 
     static func judge(_ head: ResponseHead, framing: BodyFraming, asked point: ResumePoint) -> Verdict {
         switch (head.status, point.condition) {
-        // A part, whatever the status says.
+        // A part, whatever the status is.
         case (200, _) where head.fields.contains(.contentRange): .unusable
         case (200, .ifRange): isUnchanged(head, framing, since: point) ? .repeats : .replaces
         case (200, .ifMatch): .replaces

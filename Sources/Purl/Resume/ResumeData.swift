@@ -13,7 +13,7 @@ struct ResumeData: Codable, Sendable, Equatable {
     static let maximumSize = 1 << 20
     /// Greater lengths are neither written nor read: no file has them, and sums of two of these fit in 64 bits.
     static let maximumLength = Int64.max / 2
-    /// What is written here nests five containers.
+    /// The resume data that is written here has five dictionaries and arrays.
     private static let maximumContainers = 16
 
     var version = ResumeData.currentVersion

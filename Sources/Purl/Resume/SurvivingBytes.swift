@@ -10,13 +10,13 @@ extension ResumeData {
     enum WritingState: String, Codable, Sendable {
         /// Bytes were to follow.
         case writing
-        /// It had ended, and these were all the bytes.
+        /// The transfer had ended, and these were all its bytes.
         case stopped
     }
 
     /// What this data vouches for after the end of the process that wrote it.
     struct Claim: Equatable {
-        /// What becomes of bytes that follow the verified ones.
+        /// What happens to bytes that follow the verified ones.
         enum Rest: Equatable {
             case counts, isCut
         }

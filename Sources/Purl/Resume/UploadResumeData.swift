@@ -20,7 +20,7 @@ struct UploadResumeData: Codable, Sendable, Equatable {
     static let currentVersion = 1
     /// Blobs beyond this size are not read; that of an upload from data has the data in it.
     static let maximumSize = 1 << 30
-    /// What is written here nests nine containers.
+    /// The resume data that is written here has nine dictionaries and arrays.
     private static let maximumContainers = 24
 
     /// Also what tells an upload's resume data from a download's.

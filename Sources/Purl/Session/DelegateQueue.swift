@@ -90,15 +90,15 @@ private final class CallList: Sendable {
     enum OperationState {
         /// There is no operation.
         case none
-        /// It is in the queue, or makes calls.
+        /// The operation is in the program's queue, or makes calls.
         case running
-        /// It has made all calls, and waits to be woken for others.
+        /// The operation has made all calls, and waits to be woken for others.
         case waiting
     }
 
     private struct State {
         var incoming: [Call] = []
-        /// Those that came before, the oldest last.
+        /// The calls that were added before `incoming`, the oldest last.
         var next: [Call] = []
         var operation = OperationState.none
         /// The program has added operations since the session's last one.
@@ -111,7 +111,7 @@ private final class CallList: Sendable {
     private static let patience = DispatchTimeInterval.milliseconds(5)
 
     private let state = Mutex(State())
-    /// Signalled once by whoever ends the wait of an operation.
+    /// Signalled once by the call that ends the wait of an operation.
     private let bell = DispatchSemaphore(value: 0)
 
     /// Adds a call. Returns what the operation did until now: unless it was running, the caller has to wake or to add it.

@@ -17,7 +17,7 @@ final class RestoredTasks: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes the tasks in the store's journal again.
+    /// Makes a task for each one in the store's journal.
     func restore(from store: BackgroundStore, to session: URLSession) -> [URLSessionTask] {
         let tasks = store.restored.map { settled($0, in: session) }.map { journaled in
             if let finished = journaled.finished, journaled.ending != .cancelled {
@@ -67,7 +67,7 @@ final class RestoredTasks: Sendable {
         return settled
     }
 
-    /// The whole body has arrived, and its delegate has not finished with it.
+    /// Makes a task whose whole body has arrived, while its delegate has not returned from the call with the file.
     private func restore(
         _ journaled: JournaledTask, _ finished: JournaledTask.Finished, to session: URLSession
     ) -> URLSessionTask {
@@ -100,7 +100,7 @@ final class RestoredTasks: Sendable {
         name.flatMap { try? PartialFile(named: $0, in: session.partials) }?.remove()
     }
 
-    /// Only its completion is to be delivered.
+    /// Makes a task that only delivers its completion: an error, with what it takes to resume.
     private func restoreEnded(
         _ journaled: JournaledTask, _ failure: TransferFailure, _ resume: ResumeData?, to session: URLSession
     ) -> URLSessionTask {
@@ -116,7 +116,7 @@ final class RestoredTasks: Sendable {
         return task
     }
 
-    /// It resumes, unless it was suspended.
+    /// Makes a task that resumes its transfer, unless the program had suspended it.
     private func restoreRunning(_ journaled: JournaledTask, to session: URLSession) -> URLSessionTask {
         let task = makeTask(journaled, journaled.resume.map { .restored($0) } ?? .request, for: session)
         if journaled.isRunning { add(task) { task.resume() } }

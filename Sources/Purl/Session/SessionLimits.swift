@@ -60,7 +60,7 @@ extension URLSessionConfiguration {
         }
     }
 
-    /// A rate of so many bytes in so much time.
+    /// A number of bytes a second, on average over an interval.
     public struct LowestRate: Sendable, Hashable {
         /// How many bytes of content have to be moved in a second, on average.
         public let bytesPerSecond: Int
@@ -69,7 +69,7 @@ extension URLSessionConfiguration {
         /// a suspended task, a delegate with as many bytes as it may have, the session's own limit of its rate.
         public let interval: TimeInterval
 
-        /// A rate of so many bytes in so much time.
+        /// A rate of `bytesPerSecond`, averaged over `interval`.
         ///
         /// - Parameters:
         ///   - bytesPerSecond: How many bytes of content have to be moved in a second; less than 1 counts as 1.

@@ -50,7 +50,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// The configuration's values, fixed when the session was made.
     let settings: URLSessionConfiguration.Values
-    /// What a background session keeps on disk.
+    /// The journal and the files of a background session; `nil` for any other session.
     let background: BackgroundStore?
     let queue: DelegateQueue
     let pool: ConnectionPool
@@ -146,7 +146,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// A copy of the configuration the session was made with.
     open var configuration: URLSessionConfiguration { URLSessionConfiguration(settings) }
 
-    /// A text of the program's own.
+    /// A text that the program sets for its own use.
     open var sessionDescription: String? {
         get { values.withLock { $0.sessionDescription } }
         set { values.withLock { $0.sessionDescription = newValue } }

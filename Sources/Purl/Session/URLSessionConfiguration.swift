@@ -17,7 +17,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var timeoutIntervalForResource: TimeInterval = 604_800
         var networkServiceType: URLRequest.NetworkServiceType = .default
         var allowsCellularAccess = true
-        /// Those of requests made from URLs.
+        /// What requests that are made from URLs carry.
         var requestHints = RequestHints()
         var multipathServiceType = MultipathServiceType.none
         var usesClassicLoadingMode = true
@@ -33,7 +33,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var urlCache: URLCache? = .shared
         var protocolClasses: [URLProtocol.Type] = []
         var proxyDictionary: ProxyDictionary?
-        /// Tests have an environment of their own.
+        /// The environment variables that name proxies; tests set them.
         var proxyVariables: [String: String]?
         var httpMaximumConnectionsPerHost = 6
         var waitsForConnectivity = false
@@ -52,16 +52,16 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var maximumBytesSentPerSecond: Int?
         var limits = Limits()
         var codedContent = CodedContent.decoded
-        /// Tests have a clock of their own.
+        /// The clocks of rates and of time-outs; tests turn them by hand.
         var rateClock: (any RateClock)?
         var clock = SessionClock.system
         var trace: TransferTrace?
-        /// Tests have a file system of their own.
+        /// The file system of partial files and journals; tests replace it.
         var files: any FileLayer = SystemFiles()
         var connector: (any Connector)?
         var resolver: (any HostResolver)?
         var prepareSocket: SocketPreparation?
-        /// Tests have names of their own.
+        /// Looks up hosts; tests replace it.
         var nameResolver: any Resolver = SystemResolver.shared
         /// Where connections come from, in place of the network; for fuzzing.
         var dialler: (any Dialler)?
@@ -574,15 +574,15 @@ extension URLSessionConfiguration {
         /// Requests of upload tasks ask the server to offer it, with `Upload-Complete`, `Upload-Length` and
         /// `Upload-Draft-Interop-Version`. One that does not know these fields ignores them.
         case always
-        /// Not even when the server offers it.
+        /// No upload resumes, not even when the server offers it.
         case never
     }
 
     /// A version of draft-ietf-httpbis-resumable-upload: both ends have to speak the same.
     public enum ResumableUploadVersion: Int, Sendable, CaseIterable {
-        /// That of draft -05, which most servers speak.
+        /// The protocol of draft -05, which most servers support.
         case six = 6
-        /// That of draft -09 and later.
+        /// The protocol of draft -09 and later.
         case eight = 8
 
         var version: UploadVersion {
@@ -606,7 +606,7 @@ struct AdditionalFields: Sendable {
 
     /// The fields as the program set them.
     let dictionary: [String: String]
-    /// In the order in which they are sent.
+    /// The fields in the order in which they are sent.
     private let fields: [Field]
 
     init(_ dictionary: [String: String]) {
@@ -618,7 +618,7 @@ struct AdditionalFields: Sendable {
 
     func contains(_ name: FieldName) -> Bool { fields.contains { $0.name == name } }
 
-    /// Those that may go with a request.
+    /// The fields that may be sent with a request.
     ///
     /// - Parameter mayCarryCredentials: False once a redirect has left the first origin.
     func fields(mayCarryCredentials: Bool) -> [Field] {

@@ -79,7 +79,7 @@ protocol FileSink: BodySink {
     /// What the record calls the place of the bytes.
     var recordedName: String { get }
 
-    /// Reserves room on the disk for so many bytes, if that is wanted. By default it is not.
+    /// Reserves room on the disk for `total` bytes, if the sink is to do that. By default it does nothing.
     func reserve(upTo total: Int64) throws
 }
 

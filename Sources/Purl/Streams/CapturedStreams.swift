@@ -104,7 +104,7 @@ final class CapturedSide: Sendable {
         /// What had arrived before the connection was captured, from `taken` on.
         var bytes: [UInt8]
         var taken = 0
-        /// It was closed before the connection was captured.
+        /// Reading was closed before the connection was captured.
         let hasEnded: Bool
     }
 

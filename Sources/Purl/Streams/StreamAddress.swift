@@ -4,7 +4,7 @@ internal import PurlIO
 
 /// The address of a stream's server: a host and a port, as a URL for use inside this library.
 enum StreamAddress {
-    /// What ends a host's name in a URL, and can be part of none.
+    /// The characters that end a host's name in a URL, so that no host has them.
     private static let forbidden = Set("/?#@\\[]%<>\"^`{|}".utf8)
 
     /// - Parameters:

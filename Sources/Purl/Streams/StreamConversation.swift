@@ -55,7 +55,7 @@ final class StreamConversation: Conversation, TransportHandler {
     /// So much is sent at once, so that other connections have their turn.
     private static let bytesPerTurn = 1 << 20
 
-    /// What stands for the connection in errors and metrics.
+    /// The request that stands for the connection in errors and metrics.
     let request: URLRequest?
     private let input: StreamInput
     private let output = StreamOutput()
@@ -85,7 +85,7 @@ final class StreamConversation: Conversation, TransportHandler {
     /// No bytes have to come for a long time, but those of a handshake.
     var mayBeIdle: Bool { securing?.isAsking ?? true }
 
-    /// Nothing is read or written, and no time passes.
+    /// While paused, the conversation reads and writes nothing, and no time-out runs.
     var isPaused: Bool {
         get { isHeld }
         set {
@@ -113,7 +113,7 @@ final class StreamConversation: Conversation, TransportHandler {
 
     /// The connection is there.
     ///
-    /// - Parameter bytes: What has come over it already.
+    /// - Parameter bytes: What has arrived over it already.
     func open(
         _ transport: any LoopTransport, received bytes: [UInt8], limits: RateLimits,
         for client: any StreamConversationClient

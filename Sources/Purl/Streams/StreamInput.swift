@@ -8,7 +8,7 @@ final class StreamInput {
     /// Bytes that no read has taken, from `heldStart` on.
     private var held: [UInt8] = []
     private var heldStart = 0
-    /// How many bytes are held for reads to come.
+    /// The most bytes that are held for later reads.
     private let limit: Int
     /// The server has ended its stream.
     private(set) var hasEnded = false
@@ -21,7 +21,7 @@ final class StreamInput {
 
     private var heldCount: Int { held.count - heldStart }
 
-    /// Nothing can be read any more, now or later.
+    /// Whether every later read fails.
     var isOver: Bool { isClosed || (hasEnded && heldCount == 0) }
 
     // MARK: Reads
@@ -33,7 +33,7 @@ final class StreamInput {
     /// The first operation that has not been answered.
     var first: StreamOperation? { reads.next() }
 
-    /// Those that have not been answered.
+    /// The reads that have not been answered.
     var pending: [StreamOperation] { reads.pending }
 
     /// Answers reads as long as there are bytes, or an end, to answer them with.

@@ -27,9 +27,9 @@ final class StreamOperation {
     let token: ReceiveToken?
     /// When the operation fails unless it has finished; `nil` for no limit.
     private(set) var deadline: MonotonicTime?
-    /// How many bytes of a write the system has.
+    /// How many bytes of a write the system has taken.
     private(set) var sent = 0
-    /// It has been answered, and is left out when its turn comes.
+    /// Whether it has been answered: it is then skipped when it becomes the first.
     private(set) var isOver = false
 
     init(_ kind: Kind, token: ReceiveToken? = nil) {
@@ -42,7 +42,7 @@ final class StreamOperation {
         return false
     }
 
-    /// Of a write, what the system does not have.
+    /// The bytes of a write that the system has not taken.
     var unsent: Int {
         if case .write(let data, _) = kind { return data.count - sent }
         return 0
@@ -99,7 +99,7 @@ struct StreamOperationQueue {
 
     subscript(position: Int) -> StreamOperation? { operations[position] }
 
-    /// Those that have not been answered.
+    /// The operations that have not been answered.
     var pending: [StreamOperation] {
         (0..<operations.count).compactMap { operations[$0] }.filter { !$0.isOver }
     }
@@ -160,7 +160,7 @@ final class StreamDeadlines {
         }
     }
 
-    /// From now on no time passes.
+    /// Stops the time of all limits.
     func stop() {
         time = .stopped(since: clock.now)
         cancel()
@@ -191,7 +191,7 @@ final class StreamDeadlines {
         return expired
     }
 
-    /// Nothing has a limit any more.
+    /// Cancels the timer: no limit is watched any longer.
     func cancel() {
         alarm?.timer.cancel()
         alarm = nil

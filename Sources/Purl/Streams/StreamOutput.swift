@@ -12,13 +12,13 @@ final class StreamOutput {
         case lost(StreamFailure)
     }
 
-    /// What a call of ``flush(atMost:through:_:)`` has come to.
+    /// The result of ``flush(atMost:through:_:)``.
     enum Progress {
         /// All that can be done for now has been done.
         case done
         /// The system accepted this many more bytes.
         case sent(Int)
-        /// It was the turn of what closes the direction.
+        /// The operation that closes the connection for writing has been reached.
         case closed
         case failed(SystemError)
     }
@@ -40,7 +40,7 @@ final class StreamOutput {
     /// The first operation that has not been answered.
     var first: StreamOperation? { writes.next() }
 
-    /// Those that have not been answered.
+    /// The writes that have not been answered.
     var pending: [StreamOperation] { writes.pending }
 
     /// There are bytes that only the transport keeps from going out.

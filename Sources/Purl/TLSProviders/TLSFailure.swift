@@ -73,6 +73,6 @@ enum TLSFailure: Error {
         return (code, sentence + detail(trust.reason ?? ""), nil)
     }
 
-    /// The end of a sentence: what the provider says.
+    /// The end of a sentence: the provider's description.
     private static func detail(_ reason: String) -> String { reason.isEmpty ? "." : ": \(reason)." }
 }

@@ -171,7 +171,7 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The kind of error.
     public let kind: Kind
-    /// What the provider says about it, without a full stop.
+    /// The provider's description of it, without a full stop.
     public let reason: String
 
     public init(_ kind: Kind, reason: String) {

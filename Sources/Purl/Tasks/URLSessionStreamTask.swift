@@ -148,7 +148,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     /// ``URLSessionTask/State/completed`` without an error, and that was its delegate's last call: neither metrics nor a
     /// completion follow. Later reads and writes fail.
     ///
-    /// A delegate that is no ``URLSessionStreamDelegate`` gets no streams: the connection is closed, and the task
+    /// A delegate that is not a ``URLSessionStreamDelegate`` gets no streams: the connection is closed, and the task
     /// completes. The same happens when the task is cancelled before the streams have reached the delegate.
     open func captureStreams() {
         let conversation = conversation

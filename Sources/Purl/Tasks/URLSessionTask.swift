@@ -84,7 +84,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// A task's transfer, as far as messages to it are concerned.
     private enum Work {
-        /// There has been no message yet.
+        /// The task has not been sent a message yet.
         case waiting(TransferSource)
         case running(Transfer)
         /// The transfer continues as another task's, and so do messages that were sent before.
@@ -104,7 +104,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         if let trace = session.settings.trace { self.trace = trace }
     }
 
-    /// A task of no session: resuming it does nothing.
+    /// A task without a session: resuming it does nothing.
     public override init() {
         session = nil
         taskIdentifier = 0
@@ -245,7 +245,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// The length of the whole body, or ``NSURLSessionTransferSizeUnknown`` when the server has not sent it.
     open var countOfBytesExpectedToReceive: Int64 { values.withLock { $0.counts.expectedToReceive } }
 
-    /// A text of the user's own.
+    /// A text that the program sets for its own use.
     open var taskDescription: String? {
         get { values.withLock { $0.taskDescription } }
         set {
@@ -409,7 +409,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         }
     }
 
-    /// Shows what an earlier process left of the task.
+    /// Sets what users read of the task to what an earlier process has left.
     func restore(_ journaled: JournaledTask) {
         values.withLock { values in
             values.taskDescription = journaled.taskDescription
@@ -467,7 +467,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Whether `cancel` was called, and so takes precedence over a success.
     var isCancelled: Bool { values.withLock { $0.isCancelled } }
 
-    /// Another request is loaded from now on.
+    /// Sets the request that is loaded from now on.
     func setCurrentRequest(_ request: URLRequest) {
         values.withLock { values in
             values.currentRequest = request
@@ -475,7 +475,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         }
     }
 
-    /// The request was sent with these fields.
+    /// Sets the fields that the request was sent with.
     func setSent(_ fields: HeaderFields) {
         values.withLock { $0.sentFields = fields }
     }

@@ -16,9 +16,9 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     public enum CloseCode: Int, Sendable {
         /// The connection is not closed, or was closed with a code that has no name here.
         case invalid = 0
-        /// It has served its purpose.
+        /// The connection has served its purpose.
         case normalClosure = 1000
-        /// The server goes down, or the user goes elsewhere.
+        /// The server shuts down, or the user has left the page.
         case goingAway = 1001
         /// The other side broke the protocol.
         case protocolError = 1002
@@ -157,7 +157,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
         NetworkActor.post { conversation.ping(Self.call(handler, on: queue)) }
     }
 
-    /// Continuations need no queue: they only hand the result on.
+    /// A handler is called on the delegate queue. A continuation needs no queue: it only passes the result on.
     private static func call(
         _ handler: @escaping @Sendable ((any Error)?) -> Void, on queue: DelegateQueue?
     ) -> @Sendable ((any Error)?) -> Void {

@@ -110,7 +110,7 @@ public final class TransferTrace: Sendable {
 
     // MARK: For the recording places
 
-    /// What an event says about calls of the delegate on its thread.
+    /// What an event contains about calls of the delegate on its thread.
     enum DelegateCallBoundary {
         case begins, ends
         /// The program has done something, in a call of the delegate or elsewhere.

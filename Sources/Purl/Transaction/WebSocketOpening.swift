@@ -27,7 +27,7 @@ struct WebSocketOpening {
         try handshake.check(head)
     }
 
-    /// The server has agreed: the delegate is told of it, and the conversation begins.
+    /// The server has agreed: calls `didOpenWithProtocol`, and begins the conversation.
     ///
     /// - Parameters:
     ///   - response: The switch of protocols, as users see it.

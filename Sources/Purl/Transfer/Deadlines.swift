@@ -60,7 +60,7 @@ final class Deadlines {
         delay = SessionClock.system.schedule(after: .milliseconds(Int64((seconds * 1000).rounded(.up))), action)
     }
 
-    /// Forgets the date to begin at.
+    /// Cancels the timer for the date to begin at.
     func stopWaiting() {
         delay?.cancel()
         delay = nil
@@ -97,14 +97,14 @@ final class Deadlines {
 
     // MARK: Time-outs
 
-    /// Starts `timeoutIntervalForResource`.
+    /// The transfer begins: `timeoutIntervalForResource` runs from now on.
     func begin(_ request: URLRequest) {
         end = clock.now + Self.duration(session.settings.timeoutIntervalForResource)
         watchProgress(of: request)
         if let transfer { rateFloor?.start(transfer) }
     }
 
-    /// From now on progress is expected.
+    /// Starts to watch for progress.
     func watchProgress(of request: URLRequest) {
         markProgress()
         if watch == nil { startWatch(after: Self.duration(progressLimit(of: request))) }

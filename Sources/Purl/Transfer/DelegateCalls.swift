@@ -40,7 +40,7 @@ final class DelegateCalls: TrustDelegates {
         session.queue.enqueue(call)
     }
 
-    /// The one answer to a question.
+    /// Takes the first answer to a question, and ignores others.
     private func single<Answer>(
         _ method: TransferTrace.DelegateMethod, _ answer: @escaping @Sendable @NetworkActor (Answer) -> Void
     ) -> SingleAnswer<Answer> {
@@ -87,7 +87,7 @@ final class DelegateCalls: TrustDelegates {
         }
     }
 
-    /// A redirect was followed; the metrics count it.
+    /// Counts a redirect that was followed, for the metrics.
     func countRedirect() {
         redirectsFollowed += 1
     }
@@ -270,7 +270,7 @@ final class DelegateCalls: TrustDelegates {
         }
     }
 
-    /// A request's body begins.
+    /// Counts the bytes of a request's body from now on.
     ///
     /// - Parameter offset: How many bytes earlier requests have sent.
     func startSending(at offset: Int64) {
@@ -319,7 +319,7 @@ final class DelegateCalls: TrustDelegates {
         }
     }
 
-    /// A call of a WebSocket's delegate.
+    /// Calls the delegate of a WebSocket task.
     func callWebSocketDelegate(
         _ method: TransferTrace.DelegateMethod, _ arguments: @autoclosure () -> TransferTrace.Arguments,
         _ call: @escaping @Sendable (any URLSessionWebSocketDelegate, URLSession, URLSessionWebSocketTask) -> Void
@@ -330,7 +330,7 @@ final class DelegateCalls: TrustDelegates {
         }
     }
 
-    /// A call of a stream's delegate.
+    /// Calls the delegate of a stream task.
     func callStreamDelegate(
         _ method: TransferTrace.DelegateMethod,
         _ call: @escaping @Sendable (any URLSessionStreamDelegate, URLSession, URLSessionStreamTask) -> Void
@@ -400,7 +400,7 @@ final class DelegateCalls: TrustDelegates {
         enqueue(.resumeDataHandler, .resumeData(isThere: data != nil)) { handler(data) }
     }
 
-    /// What ends the task for its users: no other call follows.
+    /// The calls that end the task. They complete the metrics, so they are made once, and no other call follows.
     func makeLastCalls() -> LastCalls {
         LastCalls(of: task, in: session, trace, metrics, redirects: redirectsFollowed)
     }
@@ -451,7 +451,7 @@ final class ByteReport: Sendable {
         }
     }
 
-    /// What the call in the queue has to report.
+    /// Returns what the call in the queue reports, and counts from zero again.
     func take() -> (bytes: Int64, total: Int64) {
         state.withLock { state in
             defer {

@@ -10,7 +10,7 @@ struct ReadHolds: OptionSet {
     static let decoding = ReadHolds(rawValue: 8)
 }
 
-/// What a trace shows of them.
+/// What a trace shows of the reasons why nothing is read.
 extension TaskTrace {
     func hold(_ holds: ReadHolds) {
         if let hold = TransferTrace.Hold(holds) { record(.held(hold)) }

@@ -18,7 +18,7 @@ enum TransferSource: Sendable {
     case webSocket(WebSocketConversation)
     case stream(StreamConversation)
 
-    /// What the transfer continues from.
+    /// The resume data that the transfer continues from.
     var resumeData: ResumeData? {
         switch self {
         case .resume(let resume), .restored(let resume): resume
@@ -26,7 +26,7 @@ enum TransferSource: Sendable {
         }
     }
 
-    /// Whether there may be a part of the body already.
+    /// Whether a part of the body may be stored already.
     var needsStorage: Bool {
         switch self {
         case .sink, .resume, .restored: true
@@ -211,7 +211,7 @@ final class Transfer {
         beginInTime()
     }
 
-    /// Begins now, or waits for the task's date.
+    /// Begins now, or at the task's `earliestBeginDate`.
     private func beginInTime() {
         deadlines.stopWaiting()
         guard !isSuspended else { return }

@@ -27,9 +27,9 @@ enum TransferPhase: CaseIterable, Sendable {
 
 /// What can happen to a transfer.
 enum TransferEvent: CaseIterable, Sendable {
-    /// Its date to begin at lies ahead.
+    /// The task's `earliestBeginDate` is in the future.
     case delay
-    /// Its date has come, and a delegate can be asked.
+    /// The task's `earliestBeginDate` has come, and there is a delegate to ask.
     case ask
     /// It begins, or begins again after a time-out, and has a sink or a partial file to examine.
     case open
@@ -37,11 +37,11 @@ enum TransferEvent: CaseIterable, Sendable {
     case load
     /// The whole body has arrived, or there was nothing left to load.
     case finish
-    /// It cannot continue, or the task was cancelled.
+    /// The transfer cannot continue, or the task was cancelled.
     case fail
     /// The whole body has arrived, and the storage could not keep it.
     case failToStore
-    /// Everything that had to be closed is closed.
+    /// The storage has been completed or closed.
     case conclude
 }
 

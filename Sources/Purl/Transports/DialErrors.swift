@@ -3,7 +3,7 @@ internal import PurlConnections
 internal import PurlHTTP
 internal import PurlIO
 
-/// What ``URLSessionConfiguration/prepareSocket`` takes.
+/// The type of ``URLSessionConfiguration/prepareSocket``.
 typealias SocketPreparation = @Sendable (_ descriptor: Int32, _ address: TransportAddress) async throws -> Void
 
 extension SocketOptions {

@@ -69,17 +69,17 @@ final class ResumableUpload {
     private var state: UploadState?
     /// The upload resource, while the upload can be resumed with it.
     private var resource: URL?
-    /// What the file was when it was first sent.
+    /// The file as it was when it was first sent.
     private var file: SentFile?
     /// The failure that was the response to all of the content: the server may be asked whether it has it nonetheless.
     private var failure: HTTPURLResponse?
-    /// How often it has started over because its file changed.
+    /// How often the upload has started over because its file changed.
     private var restarts = 0
 
     private static let maximumRestarts = 3
 
     /// - Parameter request: The task's request, without a body of its own.
-    /// - Returns: `nil` where the upload is to be like any other request: the session says so, there is nothing to send, or
+    /// - Returns: `nil` where the upload is to be like any other request: the session wants that, it has no content, or
     ///   the program speaks the protocol by itself.
     init?(of body: RequestBody, _ request: URLRequest, in session: URLSession) {
         switch session.settings.resumableUploads {

@@ -8,7 +8,7 @@ internal import PurlIO
 /// last state that is passed on is never an older one.
 @NetworkActor
 final class UploadRecorder {
-    /// What it takes at one moment.
+    /// What it takes to resume the upload at one moment.
     private struct Snapshot: Sendable {
         /// `nil` when the upload cannot be resumed any more.
         let resumeData: UploadResumeData?

@@ -11,9 +11,9 @@ protocol WebSocketConversationClient: AnyObject {
 
     /// Runs `action` when the delegate and the handlers have returned from all calls so far.
     func afterDelegateCalls(_ action: @escaping @Sendable @NetworkActor () -> Void)
-    /// A message of so many bytes has come.
+    /// A message with this many bytes has arrived.
     func webSocketDidReceive(_ count: Int)
-    /// Messages of so many bytes have gone out.
+    /// Messages with this many bytes, taken together, have been sent.
     func webSocketDidSend(_ count: Int64)
     /// The closing handshake is over, and the program has had its chance to receive the messages before it.
     func webSocketDidClose(_ close: WebSocketClose?)
@@ -47,7 +47,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
         /// The handshake is not over.
         case waiting
         case open
-        /// A close frame has come, or is to go out.
+        /// A close frame has arrived, or is to be sent.
         case closing(wantedBy: Side)
         /// There is no connection any more. Its end has not been reported.
         case draining(End, wantedBy: Side)
@@ -263,7 +263,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
         }
     }
 
-    /// What is wrong with a call that comes after the end.
+    /// The error of a call after the end.
     private func error(_ end: End) -> URLError {
         switch end {
         case .closed: error(.closed)
@@ -443,7 +443,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
         end(.failed(failure, status: status), sending: close)
     }
 
-    /// Nothing comes or goes any more, after one more frame.
+    /// Ends the conversation after a last frame.
     private func end(_ end: End, sending close: WebSocketClose? = nil) {
         switch stage {
         case .open: stage = .draining(end, wantedBy: .server)
@@ -473,7 +473,7 @@ final class WebSocketConversation: Conversation, TransportHandler {
         closingTimer = clock.schedule(after: limit) { [weak self] in self?.report() }
     }
 
-    /// How long the program has for its next call.
+    /// How long the end waits for the program's next call.
     private var timeForNextCall: Duration {
         if inbox.holdsMessages { return closingLimit }
         return inbox.lastResumption.map { Self.resumptionLimit - (clock.now - $0) } ?? .zero

@@ -3,7 +3,7 @@ internal import PurlConnections
 internal import PurlHTTP
 internal import PurlIO
 
-/// What comes over a WebSocket connection: the messages that no call has received, and the calls that wait for more.
+/// What a WebSocket connection has received: the messages that no call has taken, and the calls that wait for more.
 @NetworkActor
 final class WebSocketInbox {
     typealias Receiver = @Sendable (Result<WebSocketMessage, any Error>) -> Void
@@ -11,10 +11,10 @@ final class WebSocketInbox {
     /// What a message costs beside its bytes, so that empty ones cannot pile up.
     private static let messageOverhead = 64
 
-    /// How many bytes of messages are held for calls to come.
+    /// The most bytes of messages that are held for later calls.
     private let limit: Int
     private var maximumMessageSize = 1 << 20
-    /// There once the handshake is over.
+    /// Parses frames; `nil` until the handshake is over.
     private var reader: WebSocketReader?
     /// Bytes that had arrived when there was no room for more messages.
     private var stash: [UInt8] = []
@@ -37,10 +37,10 @@ final class WebSocketInbox {
 
     // MARK: Receivers
 
-    /// A call waits for a message.
+    /// Whether a call waits for a message.
     var isAwaited: Bool { !receivers.isEmpty }
 
-    /// Gives a message that has come already to a call; false when there is none.
+    /// Gives a message that has arrived already to a call; false when there is none.
     ///
     /// - Parameter token: That of a Swift task; `nil` for a handler.
     func deliverHeld(to receiver: Receiver, _ token: ReceiveToken?) -> Bool {
@@ -74,10 +74,10 @@ final class WebSocketInbox {
 
     // MARK: Messages
 
-    /// Messages have come that no call has received.
+    /// Whether it holds messages that no call has received.
     var holdsMessages: Bool { held.first != nil }
 
-    /// There is room for a message, or a call waits for one.
+    /// Whether there is room for a message, or a call waits for one.
     var hasRoom: Bool { isAwaited || heldCount < limit }
 
     /// Gives a message to the call that has waited longest, or holds it for the next.
@@ -109,7 +109,7 @@ final class WebSocketInbox {
         stash = bytes
     }
 
-    /// Nothing is read any more.
+    /// Reads no further frames.
     func stop() {
         reader = nil
     }
@@ -136,7 +136,7 @@ final class WebSocketInbox {
 }
 
 extension WebSocketMessage {
-    /// How many bytes it takes.
+    /// How many bytes the message has.
     fileprivate var count: Int {
         switch self {
         case .text(let bytes), .binary(let bytes): bytes.count

@@ -30,7 +30,7 @@ struct WebSocketOutbox {
     /// Frames are gathered until there are that many bytes, so that small messages share a segment.
     private static let batch = 16_384
 
-    /// There once the handshake is over.
+    /// Encodes frames; `nil` until the handshake is over.
     private var writer: WebSocketWriter?
     private var trace: TaskTrace?
     /// The contents of the server's pings that have not been answered.
@@ -40,10 +40,10 @@ struct WebSocketOutbox {
     private var current: Current?
     private var buffer: [UInt8] = []
     private var sent = 0
-    /// Those whose message lies in the buffer to its end.
+    /// The handlers of messages whose last byte is in the buffer.
     private var written: [Handler] = []
     private var writtenBytes: Int64 = 0
-    /// Those whose message the transport has taken.
+    /// The handlers of messages that the transport has taken.
     private var completed: [Handler] = []
     private var completedBytes: Int64 = 0
 

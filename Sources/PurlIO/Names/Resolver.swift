@@ -27,7 +27,7 @@ package enum ResolveError: Error, Sendable, Hashable, CustomStringConvertible {
         case .noSuchName(let host): "\(host): no such name"
         case .failed(let host, _, let reason): "\(host): \(reason)"
         case .thrown(let host, let error): "\(host): \(error)"
-        case .notAnAddress(let host, let text): "\(host): “\(text)” is no address in digits"
+        case .notAnAddress(let host, let text): "\(host): “\(text)” is not an address in digits"
         }
     }
 }

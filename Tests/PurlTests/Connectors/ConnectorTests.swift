@@ -268,7 +268,7 @@ struct ConnectorTests {
         #expect(witness.events.last == .completed(.resourceUnavailable))
         let reason = (task.error as NSError?)?.localizedFailureReason
         #expect(
-            reason == "The connection's streams cannot be captured: it is carried by a transport that is no socket.")
+            reason == "The connection's streams cannot be captured: it is carried by a transport that is not a socket.")
         session.invalidateAndCancel()
     }
 }

@@ -54,7 +54,7 @@ struct ResolverTests {
         #expect(error.failingURL == url)
         #expect(
             (error as NSError).localizedFailureReason
-                == "The resolver gave “localhost” for “named.test”, which is no address in digits.")
+                == "The resolver gave “localhost” for “named.test”, which is not an address in digits.")
     }
 
     @Test("A URLError of the resolver is the task's error, any other is beneath dnsLookupFailed")
