@@ -112,7 +112,8 @@ struct ExportTests {
     func impossibleNumbers(format: TraceFormat, number: Int) throws {
         let head = TransferTrace.ResponseHead(status: number, reason: "", fields: [], byteCount: number)
         let piece = TransferTrace.Piece(count: number, wireCount: number)
-        let link = TransferTrace.Connection(local: "", remote: "", lookUp: Int64(number), connect: Int64(number))
+        let link = TransferTrace.Connection(
+            local: nil, remote: .network(host: "a", bytes: [1], port: 0), lookUp: Int64(number), connect: Int64(number))
         let frame = TransferTrace.WebSocketFrame(form: .text, count: number, closeCode: number)
         let call = TransferTrace.DelegateCall(
             number: number, method: .didWriteData,

@@ -66,6 +66,7 @@ extension TransferTrace {
         public var time: Duration { .nanoseconds(nanoseconds) }
     }
 
+    // A new case, here or below, or a new field, makes a new version of saved traces: `SavedVersion` in PurlTrace.
     /// What has happened.
     public enum Kind: Sendable, Hashable, Codable {
         /// A task was made, or this trace was given to it.
@@ -184,12 +185,28 @@ extension TransferTrace {
         case cancelWithReason
     }
 
+    /// The address of one end of a connection.
+    public enum Address: Sendable, Hashable, Codable, CustomStringConvertible {
+        /// The address in digits, its bytes, of which there are four or sixteen, and a port.
+        case network(host: String, bytes: [UInt8], port: UInt16)
+        /// A local socket.
+        case path(String)
+
+        /// `127.0.0.1:80`, `[::1]:80`, or the path.
+        public var description: String {
+            switch self {
+            case .network(let host, let bytes, let port): bytes.count == 16 ? "[\(host)]:\(port)" : "\(host):\(port)"
+            case .path(let path): path
+            }
+        }
+    }
+
     /// A connection as a request gets it.
     public struct Connection: Sendable, Hashable, Codable {
-        /// The address of this end.
-        public var local: String
-        /// The address of the other end.
-        public var remote: String
+        /// The address of this end; `nil` where it has none.
+        public var local: Address?
+        /// The address of the other end; `nil` where it has none.
+        public var remote: Address?
         /// Whether an earlier request has used it.
         public var isReused: Bool
         /// Whether it leads to a proxy.
@@ -209,7 +226,7 @@ extension TransferTrace {
         ///   - lookUp: How long the look-up has taken, in nanoseconds.
         ///   - connect: How long connecting has taken, in nanoseconds.
         public init(
-            local: String, remote: String, isReused: Bool = false, isProxied: Bool = false, lookUp: Int64? = nil,
+            local: Address?, remote: Address?, isReused: Bool = false, isProxied: Bool = false, lookUp: Int64? = nil,
             connect: Int64? = nil
         ) {
             self.local = local

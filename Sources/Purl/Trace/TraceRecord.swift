@@ -205,14 +205,25 @@ extension ConnectionFacts: TracedObject {
     func kind(keepingSecrets keepsSecrets: Bool) -> TransferTrace.Kind {
         .connected(
             TransferTrace.Connection(
-                local: local.map { "\($0)" } ?? "", remote: remote.map { "\($0)" } ?? "", isReused: isReused,
-                isProxied: isProxied, lookUp: duration(dialTimes?.lookupStart, dialTimes?.lookupEnd),
+                local: local.map(TransferTrace.Address.init), remote: remote.map(TransferTrace.Address.init),
+                isReused: isReused, isProxied: isProxied,
+                lookUp: duration(dialTimes?.lookupStart, dialTimes?.lookupEnd),
                 connect: duration(dialTimes?.connectStart, dialTimes?.connectEnd)))
     }
 
     private func duration(_ start: MonotonicTime?, _ end: MonotonicTime?) -> Int64? {
         guard let start, let end else { return nil }
         return isTimed ? max(0, end.nanoseconds - start.nanoseconds) : 0
+    }
+}
+
+extension TransferTrace.Address {
+    fileprivate init(_ address: SocketAddress) {
+        if let host = address.host, let port = address.port {
+            self = .network(host: host, bytes: address.bytes, port: port)
+        } else {
+            self = .path(address.description)
+        }
     }
 }
 

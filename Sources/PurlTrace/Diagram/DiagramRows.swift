@@ -206,7 +206,9 @@ struct DiagramRows {
     }
 
     private func labelled(_ label: String, _ event: TransferTrace.Event) -> String {
-        guard showsTasks, let task = event.task, !label.hasPrefix("task \(task)") else { return label }
+        // Where a task is made, its number is in the label.
+        if case .made = event.kind { return label }
+        guard showsTasks, let task = event.task else { return label }
         return "\(task): \(label)"
     }
 

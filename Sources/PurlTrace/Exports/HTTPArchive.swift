@@ -81,7 +81,11 @@ private struct Entry: Encodable {
             Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         request = Request(exchange)
         response = Response(exchange)
-        serverIPAddress = exchange.link.flatMap { Self.address($0.remote) }
+        if case .network(let host, _, _)? = exchange.link?.remote {
+            serverIPAddress = host
+        } else {
+            serverIPAddress = nil
+        }
         connection = "\(exchange.connection)"
         let messages = exchange.frames.compactMap {
             WebSocketMessage($0.frame, isSent: $0.isSent, at: start, $0.nanoseconds)
@@ -97,12 +101,6 @@ private struct Entry: Encodable {
             case .abandoned: "The response was given up."
             case .complete, .switched: nil
             }
-    }
-
-    /// The address without its port; `nil` for a local socket.
-    private static func address(_ text: String) -> String? {
-        guard let colon = text.lastIndex(of: ":"), !text.hasPrefix("/") else { return nil }
-        return text[..<colon].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
     }
 }
 

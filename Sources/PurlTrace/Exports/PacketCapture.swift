@@ -133,8 +133,7 @@ private struct TCPConversation {
     private var clientCloses = true
 
     init(_ number: Int, _ link: TransferTrace.Connection?) {
-        let ends = (link.flatMap { Address($0.local) }, link.flatMap { Address($0.remote) })
-        if let local = ends.0, let remote = ends.1, local.isVersion6 == remote.isVersion6 {
+        if let local = Address(link?.local), let remote = Address(link?.remote), local.isVersion6 == remote.isVersion6 {
             (client, server) = (local, remote)
         } else {
             // A local socket has neither address nor port.
@@ -334,39 +333,11 @@ private struct Address {
         self.port = port
     }
 
-    /// `127.0.0.1:80` or `[::1]:80`; `nil` for anything else.
-    init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
+    /// `nil` for a local socket.
+    init?(_ address: TransferTrace.Address?) {
+        guard case .network(_, let bytes, let port)? = address, [4, 16].contains(bytes.count) else { return nil }
+        self.bytes = bytes
         self.port = port
-        let host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            guard let bytes = Self.version6(host.dropFirst().dropLast()) else { return nil }
-            self.bytes = bytes
-        } else {
-            let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-            guard parts.count == 4, !parts.contains(nil) else { return nil }
-            bytes = parts.compactMap(\.self)
-        }
-    }
-
-    private static func version6(_ text: Substring) -> [UInt8]? {
-        let address = text.prefix { $0 != "%" }
-        let halves = String(address).components(separatedBy: "::")
-        guard halves.count <= 2 else { return nil }
-        let groups = halves.map { half -> [UInt16]? in
-            let parts = half.split(separator: ":").map { UInt16($0, radix: 16) }
-            return parts.contains(nil) ? nil : parts.compactMap(\.self)
-        }
-        guard let first = groups[0] else { return nil }
-        var all = first
-        if halves.count == 2 {
-            guard let last = groups[1], first.count + last.count < 8 else { return nil }
-            all += [UInt16](repeating: 0, count: 8 - first.count - last.count) + last
-        }
-        guard all.count == 8 else { return nil }
-        return all.flatMap(\.bigEndianBytes)
     }
 
     /// The header of a packet of IP.

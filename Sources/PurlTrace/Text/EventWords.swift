@@ -160,7 +160,7 @@ extension TransferTrace.TaskCall {
 
 extension TransferTrace.Connection {
     var words: String {
-        let name = remote.isEmpty ? "the server" : remote
+        let name = remote?.description ?? "the server"
         return (isReused ? "reuses the connection to " : "connected to ") + (isProxied ? "the proxy " : "") + name
     }
 }
