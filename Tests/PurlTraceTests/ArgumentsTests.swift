@@ -136,24 +136,4 @@ struct ArgumentsTests {
         #expect(long.contains(">didWriteData: 20.0 GB of 30.0 GB</text>"))
         #expect(long.contains("<title>begins didWriteData (1 byte, 20,000,000,000 of 30,000,000,000)</title>"))
     }
-
-    @Test("A pattern need not name the arguments, but those that it names count")
-    func patterns() {
-        let recording = TransferTrace.Recording(
-            startDate: Date(timeIntervalSince1970: 0),
-            events: (1...2).map { number in
-                TransferTrace.Event(
-                    nanoseconds: 0, lane: .delegateQueue, task: 1,
-                    kind: .began(
-                        .init(
-                            number: number, method: .didWriteData,
-                            arguments: .progress(bytes: 1, total: Int64(number), expected: 2))))
-            })
-        func matches(_ pattern: TracePattern) -> Bool { pattern.difference(from: recording) == nil }
-        let last = TransferTrace.Arguments.progress(bytes: 1, total: 2, expected: 2)
-        #expect(matches([.delegate(.didWriteData), .delegate(.didWriteData)]))
-        #expect(matches([.delegate(.didWriteData), .delegate(.didWriteData, last)]))
-        #expect(matches([.anything, .delegate(.didWriteData, last)]))
-        #expect(!matches([.delegate(.didWriteData, last), .delegate(.didWriteData)]))
-    }
 }

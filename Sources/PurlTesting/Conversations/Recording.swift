@@ -12,15 +12,9 @@ extension Conversation {
             self.upstream = upstream
         }
 
-        /// The conversation so far: its exchanges, in the order in which they ended.
+        /// The conversation so far: its exchanges, in the order in which they ended. A client has its response only when the
+        /// exchange is in it.
         public var conversation: Conversation { Conversation(exchanges.value) }
-
-        /// Returns when so many exchanges have been recorded, or when the calling task is cancelled.
-        ///
-        /// - Parameter count: How many exchanges to wait for, those already recorded included.
-        public func waitForExchanges(_ count: Int) async {
-            await exchanges.wait { $0.count >= count }
-        }
 
         /// Sends a request to the upstream server, and records its response.
         fileprivate func forward(_ request: ReceivedRequest) async throws -> Reply {
