@@ -21,6 +21,14 @@ final class SecureHosts {
         self.clock = clock
     }
 
+    /// A server may ask, over a secure connection that nothing was overlooked for, to be reached over such ones alone (§8.1).
+    func learn(from head: ResponseHead, of url: URL, over source: any ResponseSource) {
+        guard let connection = source as? HTTPConnection, connection.security?.isTrusted == true,
+            let field = StrictTransportSecurity(head.fields)
+        else { return }
+        take(field, from: url)
+    }
+
     /// A response with this field has come over a secure connection that nothing was overlooked for (§8.1).
     func take(_ field: StrictTransportSecurity, from url: URL) {
         guard let host = Self.name(of: url) else { return }

@@ -97,7 +97,7 @@ struct CacheLoader: TransactionLoader {
             transaction.forward(stored)
             return false
         case .unsatisfiable:
-            owner.deliverGatewayTimeout()
+            if let url = owner.request.url { owner.deliver(.gatewayTimeout(at: url)) }
             return true
         case .refuse:
             transfer.fail(.notCached)

@@ -17,7 +17,7 @@ struct DataURLLoader: TransactionLoader {
             case .success(let loaded):
                 let head = ResponseHead(of: loaded.response)
                 transaction.deliver(
-                    loaded.response, head, .ofLocal(head, to: .get), content: loaded.content, from: .local)
+                    LocalResponse(loaded.response, head, .ofLocal(head, to: .get), loaded.content, from: .local))
             }
         }
         return true

@@ -98,14 +98,15 @@ final class LocalExchange: ResponseSource {
             pieces.removeFirst()
             switch piece {
             case .response(let response, let head, let framing, let provenance):
-                transaction.receive(
+                transaction.judge.decide(
                     ReceivedResponse(response: response, head: head, framing: framing, source: self), from: provenance)
             case .redirect(let response, let head, let next):
                 // None of its body is awaited.
-                transaction.receiveRedirect(
-                    ReceivedResponse(response: response, head: head, framing: .untilClose, source: self), to: next)
+                transaction.judge.decide(
+                    ReceivedResponse(response: response, head: head, framing: .untilClose, source: self),
+                    redirectingTo: next)
             case .challenge(let challenge, let answer):
-                transaction.receive(challenge, from: self, answer: answer)
+                transaction.judge.ask(challenge, from: self, answer: answer)
             case .content(let data):
                 transaction.exchangeMadeProgress(self)
                 data.withUnsafeBytes { transaction.exchange(self, didReceive: $0) }

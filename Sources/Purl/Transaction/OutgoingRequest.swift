@@ -8,11 +8,14 @@ internal import PurlIO
 ///
 /// ``RequestComposer`` is the rule for the fields of the request itself; this adds what others know for it.
 @NetworkActor
-struct OutgoingRequest {
+final class OutgoingRequest {
     let request: URLRequest
     /// What came before it.
     let history: TransactionHistory
     private let transfer: Transfer
+    private var authenticator: Authenticator
+    /// The way that it takes. Over a connection that leads to its server it is the direct one: a proxy has done its part.
+    private(set) var route = Route.direct
     /// The cookies for it, where they are in a storage of the user's own.
     private var cookiesOfSubclass: String?
 
@@ -20,6 +23,7 @@ struct OutgoingRequest {
         self.request = request
         self.transfer = transfer
         self.history = history
+        authenticator = history.authenticator
     }
 
     private var session: URLSession { transfer.session }
@@ -32,22 +36,32 @@ struct OutgoingRequest {
         RequestBodyPreparer(request: request, upload: history.upload, calls: calls)
     }
 
+    /// The request takes another way from now on.
+    func use(_ route: Route) {
+        self.route = route
+    }
+
+    /// Where it goes, if a connection can be made there for the purpose.
+    func target(for purpose: TransferPurpose) throws(TargetURI.Refusal) -> TargetURI {
+        guard let url = request.url else { throw .noURL }
+        let target = try session.pool.target(of: url.absoluteString)
+        guard purpose.accepts(target.origin) else { throw .wrongTask(target.origin.scheme) }
+        if target.origin.isSecure, session.tls == nil { throw .secureScheme(target.origin.scheme) }
+        return target
+    }
+
     // MARK: Heads
 
     /// The head with which the request is sent.
     ///
     /// - Parameters:
     ///   - cache: Adds the conditions of a stored response.
-    ///   - authenticator: Adds credentials.
-    func head(
-        with body: OutgoingBody, at target: TargetURI, over route: Route, _ cache: CacheTransaction?,
-        _ authenticator: inout Authenticator
-    ) -> RequestHead {
+    func head(with body: OutgoingBody, at target: TargetURI, _ cache: CacheTransaction?) -> RequestHead {
         var head = composer(over: route, with: cookies).head(at: target, framing: body.framing)
         upload?.send(request, history, body, &head.fields)
-        authenticate(&head, to: .server(target.origin), target: target.originForm, over: route, &authenticator)
+        authenticate(&head, to: .server(target.origin), target: target.originForm)
         if case .proxy(let proxy) = route {
-            authenticate(&head, to: .proxy(proxy.endpoint), target: head.target, over: route, &authenticator)
+            authenticate(&head, to: .proxy(proxy.endpoint), target: head.target)
         }
         CacheLoader.policy(of: request, in: session).addFields(to: &head.fields)
         cache?.send(&head.fields)
@@ -55,19 +69,16 @@ struct OutgoingRequest {
     }
 
     /// The head of a WebSocket's handshake, without the fields that make it one.
-    func headOfHandshake(at target: TargetURI, _ authenticator: inout Authenticator) -> RequestHead {
-        var head = composer(over: .direct, with: cookies).head(at: target, framing: .none)
-        authenticate(&head, to: .server(target.origin), target: target.originForm, over: .direct, &authenticator)
+    func headOfHandshake(at target: TargetURI) -> RequestHead {
+        var head = composer(over: route, with: cookies).head(at: target, framing: .none)
+        authenticate(&head, to: .server(target.origin), target: target.originForm)
         return head
     }
 
     /// The head that asks a proxy for a tunnel.
-    func head(
-        for tunnel: Tunnel, to target: TargetURI, through proxy: HTTPProxy, _ authenticator: inout Authenticator
-    ) -> RequestHead {
-        let route = Route.proxy(proxy)
+    func head(for tunnel: Tunnel, to target: TargetURI, through proxy: HTTPProxy) -> RequestHead {
         var head = tunnel.request(for: composer(over: route).head(at: target, framing: .none))
-        authenticate(&head, to: .proxy(proxy.endpoint), target: head.target, over: route, &authenticator)
+        authenticate(&head, to: .proxy(proxy.endpoint), target: head.target)
         return head
     }
 
@@ -93,6 +104,21 @@ struct OutgoingRequest {
             cookies: cookies, storage: transfer.storageState, mayUpgrade: mayUpgrade)
     }
 
+    /// Sends a head, and the body behind it, over a connection.
+    ///
+    /// - Parameter client: Receives what the exchange reports.
+    func start(
+        _ head: RequestHead, encoded bytes: [UInt8], _ body: OutgoingBody, on connection: HTTPConnection,
+        mayUpgrade: Bool, client: any ExchangeClient
+    ) {
+        let metrics = calls.currentMetrics
+        metrics?.markRequestStart(on: connection, fields: head.fields)
+        let trace = calls.trace?.exchange(head, byteCount: bytes.count, body, to: request.url, on: connection)
+        connection.start(
+            head, encoded: bytes, content: body.content, observer: ObserverPair.of(metrics, trace),
+            mayUpgrade: mayUpgrade, client: client)
+    }
+
     /// The request may ask for another protocol: its task's delegate can speak it, as a stream.
     var mayUpgrade: Bool {
         guard request.hasFields, case .response = transfer.purpose, transfer.storage == nil,
@@ -105,16 +131,54 @@ struct OutgoingRequest {
 
     // MARK: Credentials
 
-    private func authenticate(
-        _ head: inout RequestHead, to peer: AuthenticationPeer, target: String, over route: Route,
-        _ authenticator: inout Authenticator
-    ) {
-        authenticator.addCredentials(to: &head, for: peer, target: target, in: session, users(over: route))
+    private func authenticate(_ head: inout RequestHead, to peer: AuthenticationPeer, target: String) {
+        authenticator.addCredentials(to: &head, for: peer, target: target, in: session, users)
     }
 
     /// The users that the request's URL and the configuration of a proxy name.
-    func users(over route: Route) -> Authenticator.NamedUsers {
+    private var users: Authenticator.NamedUsers {
         history.users(of: request, original: calls.task.originalRequest, route)
+    }
+
+    /// The request's target as its server receives it.
+    var originForm: String { (try? TargetURI(request.url))?.originForm ?? "/" }
+
+    /// How far authentication to a peer has come.
+    func authenticationRound(with peer: AuthenticationPeer) -> AuthenticationRound { authenticator.round(with: peer) }
+
+    /// What follows from a challenge.
+    ///
+    /// - Parameters:
+    ///   - peer: The server or the proxy that has sent it.
+    ///   - offers: The challenges of its response.
+    ///   - stored: What the credential storage has for them.
+    func step(
+        afterChallengeFrom peer: AuthenticationPeer, _ offers: [SupportedChallenge],
+        _ stored: Authenticator.StoredCredentials
+    ) -> Authenticator.Step {
+        authenticator.step(afterChallengeFrom: peer, offers, stored, target: originForm, in: session, users)
+    }
+
+    /// The next request carries this login.
+    func prepare(_ login: Login, for peer: AuthenticationPeer) {
+        authenticator.prepare(login, for: peer)
+    }
+
+    /// The delegate wants no more of a protection space.
+    func reject(_ space: URLProtectionSpace, of peer: AuthenticationPeer) {
+        authenticator.reject(space, of: peer)
+    }
+
+    /// The credentials that were sent were right, except for the peer that asks for more.
+    func concludeAuthentication(_ head: ResponseHead, asking peer: AuthenticationPeer?) {
+        authenticator.concludeRound(head, asking: peer, in: session)
+    }
+
+    /// The history of a request that follows this one.
+    ///
+    /// - Parameter changed: That of this one, as far as it counts for the next; `nil` for all of it.
+    func history(before next: URLRequest, _ changed: TransactionHistory? = nil) -> TransactionHistory {
+        (changed ?? history).followed(from: request, to: next, authenticator)
     }
 
     // MARK: Cookies
@@ -147,7 +211,7 @@ struct OutgoingRequest {
     }
 
     /// The storage has answered.
-    mutating func takeCookies(_ cookies: String?) {
+    func takeCookies(_ cookies: String?) {
         cookiesOfSubclass = cookies
     }
 
@@ -169,6 +233,29 @@ struct OutgoingRequest {
             return nil
         }
         return (lane, store)
+    }
+
+    // MARK: Its response
+
+    func reportInterim(_ head: ResponseHead) {
+        guard calls.hasTaskDelegate, let url = request.url else { return }
+        calls.reportInterim(HTTPURLResponse(url: url, head: head))
+    }
+
+    /// The response as users and as the rules see it; `nil` where the request has no URL.
+    func receive(_ head: ResponseHead, _ framing: BodyFraming, from source: any ResponseSource) -> ReceivedResponse? {
+        makeResponse(head).map {
+            ReceivedResponse(
+                response: $0, head: session.settings.codedContent.contentHead(head), framing: framing, source: source)
+        }
+    }
+
+    /// The response as users see it, which the metrics contain from now on.
+    func makeResponse(_ head: ResponseHead) -> HTTPURLResponse? {
+        guard let url = request.url else { return nil }
+        let response = HTTPURLResponse(url: url, head: head, session.settings.codedContent)
+        calls.currentMetrics?.setResponse(response)
+        return response
     }
 
     // MARK: What the task shows

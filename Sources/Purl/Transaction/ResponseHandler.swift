@@ -44,9 +44,13 @@ struct ResponseHandler {
         case .complete:
             complete()
         case .requestRestOfSame:
-            transaction.requestRestOfSame()
+            // On condition that it is of the version there is.
+            transfer.storage?.requireMatch()
+            transaction.sendAgain(.restOfSameVersion)
         case .requestWhole:
-            transaction.requestWhole()
+            // Without a range in the request the server cannot send a wrong one.
+            transfer.storage?.forgetPoint()
+            transaction.sendAgain(.wholeResource)
         case .continueUpload(let continuation):
             succession.continueUpload(with: continuation)
         case .deliver:
@@ -59,7 +63,7 @@ struct ResponseHandler {
 
     /// The response is the result, though it redirects or asks for credentials.
     private func accept() {
-        carryOut(transaction.decideAsResult(response))
+        carryOut(transaction.judge.decisionAsResult(response))
     }
 
     /// Returns this handler when the delegate answers, if the response is still the current one. A delegate that keeps a
@@ -128,7 +132,7 @@ struct ResponseHandler {
     private func authenticate(
         to peer: AuthenticationPeer, _ offers: [SupportedChallenge], _ stored: Authenticator.StoredCredentials
     ) {
-        switch transaction.step(afterChallengeFrom: peer, offers, stored) {
+        switch transaction.outgoing.step(afterChallengeFrom: peer, offers, stored) {
         case .decline: accept()
         case .resend(let login): succession.authenticate(login, to: peer)
         case .ask(let offers): ask(offers, from: peer)
@@ -138,7 +142,7 @@ struct ResponseHandler {
     /// Asks the delegate about one scheme after another until it decides.
     private func ask(_ offers: [SupportedChallenge], from peer: AuthenticationPeer) {
         guard let offer = offers.first, calls.hasTaskDelegate else { return accept() }
-        let round = transaction.authenticationRound(with: peer)
+        let round = transaction.outgoing.authenticationRound(with: peer)
         transfer.hold(.deciding)
         calls.askForCredential(
             offer.space, refused: round.lastRefused, failures: round.failureCount, response.response
@@ -162,15 +166,15 @@ struct ResponseHandler {
             case .cancelAuthenticationChallenge:
                 transfer.fail(.authenticationCancelled)
             case .rejectProtectionSpace:
-                transaction.reject(offer.space, of: peer)
+                transaction.outgoing.reject(offer.space, of: peer)
                 ask(Array(others), from: peer)
             }
         }
     }
 
     private func use(_ credential: URLCredential?, _ offer: SupportedChallenge, from peer: AuthenticationPeer) {
-        guard let credential, transaction.authenticationRound(with: peer).mayTry(credential),
-            let login = Login(offer, from: peer, credential, .delegate, at: transaction.originForm)
+        guard let credential, transaction.outgoing.authenticationRound(with: peer).mayTry(credential),
+            let login = Login(offer, from: peer, credential, .delegate, at: transaction.outgoing.originForm)
         else { return accept() }
         succession.authenticate(login, to: peer)
     }
@@ -288,7 +292,7 @@ struct ResponseHandler {
 
     /// A download task continues with the response.
     private func becomeDownload() {
-        transaction.detachCache()
+        transaction.use(nil)
         guard transfer.becomeDownload() else { return transfer.fail(.cancelled) }
         receiveIntoStorage(.whole(length: response.contentLength(isCoded: response.coding != nil)))
     }

@@ -47,7 +47,7 @@ struct Succession {
 
     /// The same request follows, with these credentials.
     func authenticate(_ login: Login, to peer: AuthenticationPeer) {
-        transaction.prepare(login, for: peer)
+        outgoing.prepare(login, for: peer)
         calls.trace?.login(to: peer)
         follow(outgoing.request, outgoing.history)
     }
@@ -67,6 +67,6 @@ struct Succession {
     }
 
     private func follow(_ next: URLRequest, _ history: TransactionHistory) {
-        transaction.leave(response, for: .request(next, transaction.history(history, before: next)))
+        transaction.leave(response, for: .request(next, outgoing.history(before: next, history)))
     }
 }

@@ -42,3 +42,13 @@ struct UnansweredRequest {
         }
     }
 }
+
+extension UnansweredRequest {
+    /// `nil` for a failure after the first byte of a response, or of another kind.
+    @NetworkActor
+    init?(_ failure: ExchangeFailure, of source: any ResponseSource, attempt: Attempt, method: RequestMethod) {
+        guard case .closedBeforeResponse(let error, let reach) = failure else { return nil }
+        self.init(
+            attempt: attempt, method: method, connectionWasReused: source.isReused, reach: reach, error: error)
+    }
+}

@@ -89,7 +89,7 @@ struct UploadResumption {
     private func begin(_ next: ResumableUpload.Next) {
         transaction.abandon()
         calls.currentMetrics?.markEnd()
-        let history = (next.history ?? transaction.history(outgoing.history, before: next.request))
+        let history = (next.history ?? outgoing.history(before: next.request))
             .uploading(next.body, next.purpose)
         var request = next.request
         // Credentials do not return from another origin.

@@ -475,7 +475,7 @@ final class Transfer {
             guard let self, case .loading = self.phase, self.receiver === receiver else { return }
             guard storage.asksForRest(after: receiver.received) else { return self.finishBody() }
             storage.movePoint()
-            self.transaction?.requestRest()
+            self.requestRest()
         }
     }
 
@@ -488,8 +488,17 @@ final class Transfer {
         storage.whenWritten { [weak self] in
             guard let self, case .loading = self.phase, self.storage === storage, self.receiver == nil else { return }
             self.release(.full)
-            self.transaction?.requestWhole()
+            storage.forgetPoint()
+            self.transaction?.sendAgain(.wholeResource)
         }
+    }
+
+    /// The same request follows, for the part of the resource that has not arrived.
+    private func requestRest() {
+        guard let transaction else { return }
+        calls.trace?.record(other: .retry(.nextPart))
+        transaction.abandon()
+        load(transaction.request, transaction.outgoing.history(before: transaction.request))
     }
 
     /// The storage has held all of the resource before, as the server confirms.

@@ -62,7 +62,7 @@ final class Exchange {
     /// How long a body waits for the server to ask for it (RFC 9110 §10.1.1).
     private static let continueLimit = Duration.seconds(1)
 
-    private let client: any ExchangeClient
+    private var client: any ExchangeClient
     /// Held for as long as it carries the exchange, and lets go of it at the end.
     private let connection: HTTPConnection
     private let method: RequestMethod
@@ -166,6 +166,11 @@ final class Exchange {
     }
 
     // MARK: Flow
+
+    /// What follows is reported to another client.
+    func report(to client: any ExchangeClient) {
+        self.client = client
+    }
 
     /// Stops or continues to send and to receive.
     func setPaused(_ isPaused: Bool) {

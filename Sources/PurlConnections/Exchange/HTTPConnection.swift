@@ -114,6 +114,11 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
         flush()
     }
 
+    /// What follows of the exchange is reported to another client.
+    package func report(to client: any ExchangeClient) {
+        exchange?.report(to: client)
+    }
+
     package var isRemote: Bool { true }
 
     /// An earlier exchange used this connection.
