@@ -23,7 +23,8 @@ package enum ExchangeFailure: Error {
 
 /// One request and its response on one connection (RFC 9112).
 ///
-/// The connection moves the bytes and drives the exchange: it has it send, and gives it what arrives. The exchange parses,
+/// The connection moves the bytes and drives the exchange: it has it send, and gives it what arrives. An ``OutgoingMessage``
+/// knows what is still to be sent, an ``IncomingMessage`` what has been received. The exchange brings the two together: it
 /// reports to its client, and lets the connection know when it is over, and whether another one may follow.
 ///
 /// ```
@@ -67,8 +68,6 @@ final class Exchange {
     private let connection: HTTPConnection
     private let method: RequestMethod
     private let requestFields: HeaderFields
-    /// The response may make the connection speak another protocol.
-    private let mayUpgrade: Bool
     private let observer: (any ExchangeObserver)?
     private var stage = Stage.awaitingHead
     private(set) var isPaused = false
@@ -80,10 +79,7 @@ final class Exchange {
     private var sendingError: SystemError?
 
     // Receiving
-    private let limits: HeadLimits
-    private var parser: ResponseHeadParser
-    private var decoder = BodyDecoder(.none)
-    private var interimResponses = 0
+    private var input: IncomingMessage
     private var receivedAnything = false
     /// The pipe that takes content of known length, so that it does not pass through the process.
     private var pipe: ContentPipe?
@@ -103,10 +99,8 @@ final class Exchange {
         self.client = client
         self.connection = connection
         self.observer = observer
-        self.mayUpgrade = mayUpgrade
-        limits = connection.headLimits
-        parser = ResponseHeadParser(limits: limits)
         method = head.method
+        input = IncomingMessage(to: head.method, mayUpgrade: mayUpgrade, limits: connection.headLimits)
         requestFields = head.fields
         let asksFirst = content.length != 0 && head.fields.hasToken("100-continue", in: .expect)
         output = OutgoingMessage(head: bytes, content: content, asksFirst: asksFirst)
@@ -202,7 +196,7 @@ final class Exchange {
 
     /// Moves one portion of content into the pipe; false when there is none that could be moved.
     func movePortion(atMost limit: Int) -> Bool {
-        guard let pipe, case .receivingBody = stage, let remainder = decoder.plainRemainder
+        guard let pipe, case .receivingBody = stage, let remainder = input.plainRemainder
         else { return false }
         do throws(SystemError) {
             let limit = min(limit, Int(clamping: remainder))
@@ -222,7 +216,7 @@ final class Exchange {
             connection.paced.countReceived(count)
             client.exchangeMadeProgress(connection)
             observer?.exchangeDidMoveBody(bytes: count)
-            decoder.skip(count)
+            input.skip(count)
             client.exchange(connection, didMoveContent: count)
             // That may have been the last of it.
             if !isPaused { continueReading() }
@@ -276,13 +270,13 @@ final class Exchange {
     ) throws(ParseError) -> Bool {
         let start = offset
         guard case .receivingBody = stage else {
-            let head = try parser.parse(bytes.bytes, from: &offset)
+            let head = try input.parseHead(bytes, &offset)
             observer?.exchangeDidReceiveHead(bytes: offset - start)
             guard let head else { return false }
             try receive(head)
             return true
         }
-        let next = try decoder.decode(bytes.bytes, from: &offset)
+        let next = try input.decodeBody(bytes, &offset)
         switch next {
         case .bytes(let range):
             let content = UnsafeRawBufferPointer(rebasing: bytes[range])
@@ -299,33 +293,25 @@ final class Exchange {
 
     private func receive(_ head: ResponseHead) throws(ParseError) {
         observer?.exchangeDidReceive(head)
-        // A 101 is not a tunnel, nor is a success a switch.
-        let isSwitch = method == .connect ? Tunnel.isOpen(after: head.status) : head.status == 101
-        if mayUpgrade, isSwitch {
+        switch try input.take(head) {
+        case .switching:
             stage = .switched(head)
-            return
-        }
-        if head.status == 101 { return fail(.unaskedUpgrade) }
-        if head.isInterim {
-            interimResponses += 1
-            if interimResponses > limits.maximumInterimResponses {
-                return fail(.tooManyInterimResponses)
-            }
+        case .unacceptable(let failure):
+            fail(failure)
+        case .interim:
             observer?.exchangeWillReceiveAnotherResponse()
             if head.status == 100 { startBody() }
             client.exchange(connection, didReceiveInterim: head)
-            return
+        case .final(let framing):
+            stage = .receivingBody(head, framing)
+            // A server that has asked for nothing yet, or has found fault, does not want the rest (RFC 9112 §9.5). One
+            // that is content may answer while it reads.
+            if output.awaitsContinue || head.status >= 300 {
+                stopSending()
+                connection.updateInterest()
+            }
+            client.exchange(connection, didReceive: head, framing: framing)
         }
-        let framing = try BodyFraming.ofResponse(head, to: method)
-        stage = .receivingBody(head, framing)
-        decoder = BodyDecoder(framing, limits: limits)
-        // A server that has asked for nothing yet, or has found fault, does not want the rest (RFC 9112 §9.5). One that
-        // is content may answer while it reads.
-        if output.awaitsContinue || head.status >= 300 {
-            stopSending()
-            connection.updateInterest()
-        }
-        client.exchange(connection, didReceive: head, framing: framing)
     }
 
     // MARK: Ends
@@ -373,7 +359,7 @@ final class Exchange {
     private func endOfStream() {
         guard case .receivingBody = stage else { return connectionLost(nil) }
         do throws(ParseError) {
-            _ = try decoder.endOfStream()
+            try input.endOfStream()
             finish(surplus: false)
         } catch {
             connectionLost(nil)
