@@ -352,7 +352,7 @@ enum TransferFailure: Error {
                 .networkConnectionLost, "The connection ended without TLS's close_notify; the response may be cut off.",
                 nil
             )
-        case .security(let error): TLSFailure.session(TLSError(error)).explanation
+        case .security(let error): TLSFailure.library(TLSError(error)).explanation
         case .unaskedUpgrade:
             (.badServerResponse, "The server switched to a protocol that the request had not asked for.", nil)
         case .tooManyInterimResponses:

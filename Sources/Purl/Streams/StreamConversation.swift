@@ -279,7 +279,7 @@ final class StreamConversation: Conversation, TransportHandler {
     /// Why the connection is lost, where it was secure.
     private func reason(_ error: SystemError) -> StreamFailure {
         switch (paced?.transport as? SecureTransport)?.fault {
-        case .failed(let error): .tls(.session(TLSError(error)))
+        case .failed(let error): .tls(.library(TLSError(error)))
         case .truncated: .truncated
         case nil: .lost(error)
         }

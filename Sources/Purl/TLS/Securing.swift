@@ -16,9 +16,9 @@ final class TLSSettings: Sendable {
         self.maximumVersion = maximumVersion
     }
 
-    fileprivate func makeSession(_ server: SecureServer) throws -> any TLSSession {
-        try provider.makeSession(
-            TLSSessionRequest(
+    fileprivate func makeConnection(_ server: SecureServer) throws -> any TLSConnection {
+        try provider.makeConnection(
+            TLSConnectionRequest(
                 host: server.name, port: server.port, applicationProtocols: server.applicationProtocols,
                 minimumVersion: minimumVersion, maximumVersion: maximumVersion))
     }
@@ -160,7 +160,7 @@ final class Securing: PendingSecurity {
     private enum Stage {
         case handshake(SecureHandshake<TLSHandshakeResult>)
         case asking((any LoopTransport)?)
-        /// The provider has not made a session, which is about to be reported.
+        /// The provider has not made a connection, which is about to be reported.
         case failing
         case over
     }
@@ -182,13 +182,13 @@ final class Securing: PendingSecurity {
             trace?.handshakeEnded(result.map(\.result))
             completion(result)
         }
-        let session: TLSRecords
+        let records: TLSRecords
         do {
-            session = TLSRecords(try settings.makeSession(server))
+            records = TLSRecords(try settings.makeConnection(server))
         } catch {
             transport.handler = nil
             transport.close()
-            let failure = TLSFailure.session(TLSError(error))
+            let failure = TLSFailure.library(TLSError(error))
             stage = .failing
             EventLoop.shared.schedule(after: .zero) { [weak self] in
                 guard let self, case .failing = self.stage else { return }
@@ -197,7 +197,7 @@ final class Securing: PendingSecurity {
             }
             return
         }
-        let handshake = SecureHandshake(over: transport, received: bytes, session) { [weak self] result in
+        let handshake = SecureHandshake(over: transport, received: bytes, records) { [weak self] result in
             switch result {
             case .failure(let failure):
                 self?.stage = .over

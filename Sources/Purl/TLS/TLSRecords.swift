@@ -1,49 +1,49 @@
 internal import PurlConnections
 
-/// A session of a program's TLS provider, as a connection uses it.
-final class TLSRecords: SecuritySession {
-    private let session: any TLSSession
+/// A program's ``TLSConnection``, as the transport under it uses one.
+final class TLSRecords: SecurityConnection {
+    private let side: any TLSConnection
 
-    init(_ session: any TLSSession) {
-        self.session = session
+    init(_ side: any TLSConnection) {
+        self.side = side
     }
 
     func handshake() throws -> TLSHandshakeResult? {
-        switch try session.handshake() {
+        switch try side.handshake() {
         case .waiting: nil
         case .done(let result): result
         }
     }
 
-    func receive(_ ciphertext: UnsafeRawBufferPointer) { session.receive(ciphertext) }
+    func receiveCiphertext(_ bytes: UnsafeRawBufferPointer) { side.receiveCiphertext(bytes) }
 
-    func takeCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int { session.takeCiphertext(into: buffer) }
+    func sendCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int { side.sendCiphertext(into: buffer) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> SecureRead {
-        switch try session.read(into: buffer) {
+        switch try side.read(into: buffer) {
         case .content(let count): .content(count)
         case .waiting: .waiting
         case .end: .end
         }
     }
 
-    func write(_ content: UnsafeRawBufferPointer) throws -> Int { try session.write(content) }
+    func write(_ content: UnsafeRawBufferPointer) throws -> Int { try side.write(content) }
 
-    func finishWriting() { session.finishWriting() }
+    func finishWriting() { side.finishWriting() }
 }
 
 extension TLSFailure {
     init(_ failure: HandshakeFailure) {
         self =
             switch failure {
-            case .session(let error): .session(TLSError(error))
+            case .library(let error): .library(TLSError(error))
             case .lost(let error): .lost(error)
             }
     }
 }
 
 extension TLSError {
-    /// The error of a session, which should be one of these.
+    /// The error of a side, which should be one of these.
     init(_ error: any Error) {
         self = error as? TLSError ?? TLSError(.malformed, reason: "\(error)")
     }

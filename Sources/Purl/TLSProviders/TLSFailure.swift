@@ -3,8 +3,8 @@ internal import PurlIO
 
 /// Why there is no secure connection, or none that may be used.
 enum TLSFailure: Error {
-    /// The provider's session has failed.
-    case session(TLSError)
+    /// The TLS library has failed.
+    case library(TLSError)
     /// The connection ended before the handshake was done.
     case lost(SystemError?)
     /// The server has chosen a protocol that was not offered.
@@ -22,13 +22,13 @@ enum TLSFailure: Error {
     var trust: TLSTrust? {
         switch self {
         case .untrusted(let trust), .rejected(let trust): trust
-        case .session, .lost, .unaskedProtocol, .questionCancelled, .tunnelRefused: nil
+        case .library, .lost, .unaskedProtocol, .questionCancelled, .tunnelRefused: nil
         }
     }
 
     var explanation: (code: URLError.Code, sentence: String, underlying: (any Error)?) {
         switch self {
-        case .session(let error): Self.explain(error)
+        case .library(let error): Self.explain(error)
         case .lost(let error):
             (.secureConnectionFailed, "The connection was lost during the TLS handshake.", error)
         case .unaskedProtocol(let name):

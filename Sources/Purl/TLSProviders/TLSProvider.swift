@@ -1,17 +1,17 @@
 import Foundation
 
-/// A TLS library, as a session uses it: makes a ``TLSSession`` for each connection that is to be secure.
+/// A TLS library, as a session uses it: makes a ``TLSConnection`` for each connection that is to be secure.
 ///
 /// It is set in ``URLSessionConfiguration/tlsProvider``. Purl calls it on its network thread: it must not block.
 public protocol TLSProvider: Sendable {
     /// Makes the client's side of a connection. Nothing has been sent yet.
     ///
     /// - Parameter request: The connection.
-    func makeSession(_ request: TLSSessionRequest) throws -> any TLSSession
+    func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection
 }
 
-/// The connection that a ``TLSSession`` is for.
-public struct TLSSessionRequest: Sendable, Hashable {
+/// The connection that a ``TLSConnection`` is for.
+public struct TLSConnectionRequest: Sendable, Hashable {
     /// The name or address of the server: for SNI, and to be found in its certificate. An IPv6 address has no brackets.
     public let host: String
     /// The server's port. Together with the host it is the key under which TLS sessions may be resumed.
@@ -39,7 +39,7 @@ public struct TLSSessionRequest: Sendable, Hashable {
 ///
 /// Purl moves the bytes and calls it on its network thread alone, one call at a time; it must not block. After an error it
 /// is asked once more for what is to be sent, which may be an alert, and then dropped.
-public protocol TLSSession: AnyObject {
+public protocol TLSConnection: AnyObject {
     /// Continues the handshake as far as the bytes taken so far allow. Not called again once it has returned
     /// ``TLSHandshakeStep/done(_:)``.
     ///
@@ -48,14 +48,14 @@ public protocol TLSSession: AnyObject {
 
     /// Takes bytes of the other side, all of them.
     ///
-    /// - Parameter ciphertext: The bytes, which are valid during the call.
-    func receive(_ ciphertext: UnsafeRawBufferPointer)
+    /// - Parameter bytes: What has arrived, which are valid during the call.
+    func receiveCiphertext(_ bytes: UnsafeRawBufferPointer)
 
     /// Takes up to the size of `buffer` of the bytes that are to be sent to the other side.
     ///
     /// - Parameter buffer: Where to put them; it is not empty.
     /// - Returns: How many there were; 0 when there are none.
-    func takeCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int
+    func sendCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int
 
     /// Takes content that the other side has sent, up to the size of `buffer`, after the handshake.
     ///
@@ -81,7 +81,7 @@ public enum TLSHandshakeStep: Sendable, Hashable {
     case done(TLSHandshakeResult)
 }
 
-/// What ``TLSSession/read(into:)`` has found.
+/// What ``TLSConnection/read(into:)`` has found.
 public enum TLSRead: Sendable, Hashable {
     /// That many bytes of content.
     case content(Int)
@@ -151,7 +151,7 @@ public struct TLSTrust: Sendable, Hashable {
     }
 }
 
-/// An error of a ``TLSSession``.
+/// An error of a ``TLSConnection``.
 public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What kind of error it is; it decides on the `URLError.Code`. See <doc:TLS>.
     public enum Kind: Sendable, Hashable, CaseIterable {

@@ -168,7 +168,7 @@ final class ConnectionAcquisition: ExchangeClient {
                 calls.trace?.record(other: .dialFailed(reason: error.description.asReason))
                 noConnection(error)
             case .security(let error):
-                let failure = error as? TLSFailure ?? .session(TLSError(error))
+                let failure = error as? TLSFailure ?? .library(TLSError(error))
                 calls.trace?.record(other: .dialFailed(reason: failure.explanation.sentence.asReason))
                 fail(.tls(failure))
             }

@@ -11,7 +11,7 @@ package final class SecureHandshake<Agreement>: TransportHandler {
     private static var readsPerTurn: Int { 16 }
 
     private let transport: any LoopTransport
-    private let session: any SecuritySession<Agreement>
+    private let side: any SecurityConnection<Agreement>
     private var ciphertext = CiphertextQueue()
     /// `nil` when the handshake is over.
     private var completion: Completion?
@@ -21,13 +21,13 @@ package final class SecureHandshake<Agreement>: TransportHandler {
     /// - Parameter bytes: What has arrived over the transport already. The other side has no reason to have sent anything,
     ///   and whatever it has sent is not taken for content.
     package init(
-        over transport: any LoopTransport, received bytes: [UInt8] = [], _ session: any SecuritySession<Agreement>,
+        over transport: any LoopTransport, received bytes: [UInt8] = [], _ side: any SecurityConnection<Agreement>,
         completion: @escaping Completion
     ) {
         self.transport = transport
-        self.session = session
+        self.side = side
         self.completion = completion
-        bytes.withUnsafeBytes { if !$0.isEmpty { session.receive($0) } }
+        bytes.withUnsafeBytes { if !$0.isEmpty { side.receiveCiphertext($0) } }
         EventLoop.shared.schedule(after: .zero) { self.start() }
     }
 
@@ -49,25 +49,25 @@ package final class SecureHandshake<Agreement>: TransportHandler {
     private func proceed() {
         guard completion != nil else { return }
         do {
-            let agreement = try session.handshake()
+            let agreement = try side.handshake()
             ciphertext.expectMore()
             guard flush() else { return }
             guard let agreement else {
                 transport.interest = ciphertext.isEmpty ? .read : [.read, .write]
                 return
             }
-            finish(.success((SecureTransport(over: transport, session, ciphertext), agreement)))
+            finish(.success((SecureTransport(over: transport, side, ciphertext), agreement)))
         } catch {
             // It may be an alert.
-            try? ciphertext.flush(session, into: transport)
-            fail(.session(error))
+            try? ciphertext.flush(side, into: transport)
+            fail(.library(error))
         }
     }
 
     /// False when the connection is lost.
     private func flush() -> Bool {
         do throws(SystemError) {
-            try ciphertext.flush(session, into: transport)
+            try ciphertext.flush(side, into: transport)
             return true
         } catch {
             fail(.lost(error))
@@ -99,7 +99,7 @@ package final class SecureHandshake<Agreement>: TransportHandler {
                     return fail(.lost(nil))
                 }
                 hasArrived = true
-                session.receive(bytes)
+                side.receiveCiphertext(bytes)
             }
         } catch {
             if hasArrived { proceed() }

@@ -3,8 +3,8 @@ package import PurlIO
 /// The content of a TLS connection, over the transport that carries its records.
 ///
 /// Records arrive and leave in other portions than content: a transport that is quiet may hold content that the last record
-/// has brought, and one that has bytes may bring none. So the handler is called for what the session holds, too, and
-/// ``receive(into:)`` reads on until there is content. What the session wants to send by itself, such as an answer to a
+/// has brought, and one that has bytes may bring none. So the handler is called for what the library holds, too, and
+/// ``receive(into:)`` reads on until there is content. What the library wants to send by itself, such as an answer to a
 /// change of keys, goes out whatever the owner's interest is.
 @NetworkActor
 package final class SecureTransport: LoopTransport, TransportHandler {
@@ -26,7 +26,7 @@ package final class SecureTransport: LoopTransport, TransportHandler {
     private static let portion = 65_536
     /// So many times the lower transport is read without any content, before others have their turn.
     private static let readsPerTurn = 16
-    /// What the system calls read records into, before the session takes them.
+    /// What the system calls read records into, before the library takes them.
     private static let arrival = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
     /// What ``isQuiet`` reads content into, which the owner has not asked for.
     private static let preview = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
@@ -34,25 +34,25 @@ package final class SecureTransport: LoopTransport, TransportHandler {
     /// Why nothing more can be received or sent.
     package private(set) var fault: SecurityFault?
     private let lower: any LoopTransport
-    private let session: any SecuritySession
+    private let side: any SecurityConnection
     private weak var weakHandler: (any TransportHandler)?
     private var wanted: TransportInterest = []
     private var incoming = Incoming.open
     private var outgoing = Outgoing.open
     private var ciphertext: CiphertextQueue
     private var isClosed = false
-    /// The session may hold content that arrived with other content.
+    /// The library may hold content that arrived with other content.
     private var mayHoldContent = true
     /// Content that was read to see whether there is any.
     private var held: [UInt8] = []
     private var report: LoopTimer?
 
-    /// Takes over a session whose handshake is done, and the transport that it was done over.
+    /// Takes over a side whose handshake is done, and the transport that it was done over.
     ///
     /// - Parameter ciphertext: What of the handshake has not gone out.
-    init(over lower: any LoopTransport, _ session: any SecuritySession, _ ciphertext: CiphertextQueue) {
+    init(over lower: any LoopTransport, _ side: any SecurityConnection, _ ciphertext: CiphertextQueue) {
         self.lower = lower
-        self.session = session
+        self.side = side
         self.ciphertext = ciphertext
         lower.handler = self
         lower.interest = []
@@ -132,10 +132,10 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         return filled
     }
 
-    /// Content that the session holds; 0 when it holds none, or its end or an error has come.
+    /// Content that the library holds; 0 when it holds none, or its end or an error has come.
     private func decrypt(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         do {
-            switch try session.read(into: buffer) {
+            switch try side.read(into: buffer) {
             case .content(let count): return min(max(0, count), buffer.count)
             case .waiting: return 0
             case .end:
@@ -148,12 +148,12 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         }
     }
 
-    /// Gives the session what has arrived. False when nothing has.
+    /// Gives the library what has arrived. False when nothing has.
     private func takeArrived() -> Bool {
         do throws(SystemError) {
             guard let count = try lower.receive(into: Self.arrival) else { return false }
             if count > 0 {
-                session.receive(UnsafeRawBufferPointer(rebasing: Self.arrival[..<count]))
+                side.receiveCiphertext(UnsafeRawBufferPointer(rebasing: Self.arrival[..<count]))
             } else {
                 // Without `close_notify`: content may be missing (RFC 8446 §6.1).
                 fault = .truncated
@@ -192,18 +192,18 @@ package final class SecureTransport: LoopTransport, TransportHandler {
     private func encrypt(_ content: Slice<UnsafeRawBufferPointer>) -> Int {
         do {
             ciphertext.expectMore()
-            return min(max(1, try session.write(UnsafeRawBufferPointer(rebasing: content))), content.count)
+            return min(max(1, try side.write(UnsafeRawBufferPointer(rebasing: content))), content.count)
         } catch {
             fail(error)
             return 0
         }
     }
 
-    /// Sends what the session has to send, as far as there is room.
+    /// Sends what the library has to send, as far as there is room.
     private func flush() {
         if case .failed = outgoing { return }
         do throws(SystemError) {
-            try ciphertext.flush(session, into: lower)
+            try ciphertext.flush(side, into: lower)
             if case .ended = outgoing, ciphertext.isEmpty { lower.shutdownWrite() }
         } catch {
             // What the other side has sent before can still be received.
@@ -211,7 +211,7 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         }
     }
 
-    /// The session has failed: it may have an alert to send.
+    /// The library has failed: it may have an alert to send.
     private func fail(_ error: any Error) {
         ciphertext.expectMore()
         flush()
@@ -233,7 +233,7 @@ package final class SecureTransport: LoopTransport, TransportHandler {
 
     private func endSession() {
         ciphertext.expectMore()
-        session.finishWriting()
+        side.finishWriting()
     }
 
     /// Sends `close_notify`, if there is room for it. Only a stream that was ended before is sent to its end.
@@ -251,7 +251,7 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         }
         stop()
         if lingers, case .ended = outgoing {
-            LingeringTransport.keep(lower, sending: ciphertext.takeAll(of: session))
+            LingeringTransport.keep(lower, sending: ciphertext.takeAll(of: side))
         } else {
             lower.close()
         }
@@ -321,21 +321,21 @@ package final class SecureTransport: LoopTransport, TransportHandler {
     }
 }
 
-/// What a session has encrypted and its transport has not taken.
+/// What the library has encrypted and its transport has not taken.
 @NetworkActor
 struct CiphertextQueue {
     private static let portion = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
 
     private var rest: [UInt8] = []
     private var start = 0
-    /// Nothing waits, here or in the session.
+    /// Nothing waits, here or in the side.
     private(set) var isEmpty = false
 
-    /// The session may have more.
+    /// The library may have more.
     mutating func expectMore() { isEmpty = false }
 
     /// Sends what the transport takes.
-    mutating func flush(_ session: any SecuritySession, into transport: any LoopTransport) throws(SystemError) {
+    mutating func flush(_ side: any SecurityConnection, into transport: any LoopTransport) throws(SystemError) {
         while true {
             if start < rest.count {
                 start += try transport.send(rest, start..<rest.count)
@@ -346,7 +346,7 @@ struct CiphertextQueue {
                 rest.removeAll(keepingCapacity: true)
                 start = 0
             }
-            let count = min(session.takeCiphertext(into: Self.portion), Self.portion.count)
+            let count = min(side.sendCiphertext(into: Self.portion), Self.portion.count)
             guard count > 0 else {
                 isEmpty = true
                 return
@@ -357,9 +357,9 @@ struct CiphertextQueue {
     }
 
     /// Removes and returns everything.
-    mutating func takeAll(of session: any SecuritySession) -> [UInt8] {
+    mutating func takeAll(of side: any SecurityConnection) -> [UInt8] {
         var all = [UInt8](rest[start...])
-        while case let count = min(session.takeCiphertext(into: Self.portion), Self.portion.count), count > 0 {
+        while case let count = min(side.sendCiphertext(into: Self.portion), Self.portion.count), count > 0 {
             all.append(contentsOf: Self.portion[..<count])
         }
         self = CiphertextQueue()

@@ -65,10 +65,10 @@ package struct FakeReader {
 package final class FakeProvider: TLSProvider {
     package struct Script: Sendable {
         /// What is wrong with the server.
-        package var problem: @Sendable (TLSSessionRequest) -> TLSTrust.Problem? = { _ in nil }
+        package var problem: @Sendable (TLSConnectionRequest) -> TLSTrust.Problem? = { _ in nil }
         package var applicationProtocol: String? = "http/1.1"
         package var isResumed = false
-        /// The error of `makeSession`.
+        /// The error of `makeConnection`.
         package var refusal: TLSError?
         /// How many bytes one `write` takes.
         package var writeLimit = 16_384
@@ -79,7 +79,7 @@ package final class FakeProvider: TLSProvider {
     }
 
     private let script: Script
-    private let made = Mutex<[TLSSessionRequest]>([])
+    private let made = Mutex<[TLSConnectionRequest]>([])
     private let closed = Mutex(0)
 
     package init(_ change: (inout Script) -> Void = { _ in }) {
@@ -89,20 +89,20 @@ package final class FakeProvider: TLSProvider {
     }
 
     /// What sessions were made for.
-    package var requests: [TLSSessionRequest] { made.withLock { $0 } }
+    package var requests: [TLSConnectionRequest] { made.withLock { $0 } }
     /// How many sessions have ended their stream.
     package var finishedSessions: Int { closed.withLock { $0 } }
 
-    package func makeSession(_ request: TLSSessionRequest) throws -> any TLSSession {
+    package func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection {
         made.withLock { $0.append(request) }
         if let refusal = script.refusal { throw refusal }
-        return FakeSession(request, script) { self.closed.withLock { $0 += 1 } }
+        return FakeConnection(request, script) { self.closed.withLock { $0 += 1 } }
     }
 }
 
 /// The client's side.
-private final class FakeSession: TLSSession {
-    private let request: TLSSessionRequest
+private final class FakeConnection: TLSConnection {
+    private let request: TLSConnectionRequest
     private let script: FakeProvider.Script
     private let onFinish: () -> Void
     private var reader = FakeReader()
@@ -110,7 +110,7 @@ private final class FakeSession: TLSSession {
     private var outgoing: [UInt8] = []
     private var hasBegun = false
 
-    init(_ request: TLSSessionRequest, _ script: FakeProvider.Script, onFinish: @escaping () -> Void) {
+    init(_ request: TLSConnectionRequest, _ script: FakeProvider.Script, onFinish: @escaping () -> Void) {
         self.request = request
         self.script = script
         self.onFinish = onFinish
@@ -133,9 +133,9 @@ private final class FakeSession: TLSSession {
                 isResumed: script.isResumed, trust: trust))
     }
 
-    func receive(_ ciphertext: UnsafeRawBufferPointer) { reader.append(ciphertext) }
+    func receiveCiphertext(_ bytes: UnsafeRawBufferPointer) { reader.append(bytes) }
 
-    func takeCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    func sendCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(buffer.count, outgoing.count)
         buffer.copyBytes(from: outgoing[..<count])
         outgoing.removeFirst(count)

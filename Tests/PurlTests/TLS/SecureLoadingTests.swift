@@ -18,7 +18,7 @@ struct SecureLoadingTests {
         #expect(outcome.response?.url == url)
         #expect(stage.gate.seen.hellos == ["127.0.0.1"])
         #expect(
-            stage.provider.requests == [TLSSessionRequest(host: "127.0.0.1", port: Int(stage.gate.port))])
+            stage.provider.requests == [TLSConnectionRequest(host: "127.0.0.1", port: Int(stage.gate.port))])
         #expect(stage.server.requests.first?.fields["Host"] == "127.0.0.1:\(stage.gate.port)")
     }
 

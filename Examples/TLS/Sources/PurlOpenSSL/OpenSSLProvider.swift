@@ -45,7 +45,7 @@ public final class OpenSSLProvider: TLSProvider {
         SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
         SSL_CTX_sess_set_new_cb(context) { ssl, session in
             guard let session, let owner = purl_owner(ssl) else { return 0 }
-            Unmanaged<OpenSSLSession>.fromOpaque(owner).takeUnretainedValue().keep(ResumableSession(owning: session))
+            Unmanaged<OpenSSLConnection>.fromOpaque(owner).takeUnretainedValue().keep(ResumableSession(owning: session))
             return 1
         }
         switch roots {
@@ -63,8 +63,8 @@ public final class OpenSSLProvider: TLSProvider {
         SSL_CTX_free(context)
     }
 
-    public func makeSession(_ request: TLSSessionRequest) throws -> any TLSSession {
-        try OpenSSLSession(request, context, resumable)
+    public func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection {
+        try OpenSSLConnection(request, context, resumable)
     }
 
     private static func require(_ result: Int32, _ subject: String) throws {

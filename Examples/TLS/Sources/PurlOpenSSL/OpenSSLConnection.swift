@@ -3,7 +3,7 @@ import Foundation
 import Purl
 
 /// The client's side of one connection: an `SSL` between two buffers in memory.
-final class OpenSSLSession: TLSSession {
+final class OpenSSLConnection: TLSConnection {
     private let ssl: OpaquePointer
     /// What has arrived and OpenSSL has not read.
     private let incoming: OpaquePointer
@@ -14,7 +14,7 @@ final class OpenSSLSession: TLSSession {
     private let resumptionKey: String
     private let resumable: ResumableSessions
 
-    init(_ request: TLSSessionRequest, _ context: OpaquePointer, _ resumable: ResumableSessions) throws {
+    init(_ request: TLSConnectionRequest, _ context: OpaquePointer, _ resumable: ResumableSessions) throws {
         guard let ssl = SSL_new(context), let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem())
         else {
             throw TLSError(.unusableSettings, reason: OpenSSLErrors.take().sentence)
@@ -60,7 +60,7 @@ final class OpenSSLSession: TLSSession {
         if SSL_get_verify_result(ssl) == Int(X509_V_OK) { resumable.keep(session, for: resumptionKey) }
     }
 
-    // MARK: TLSSession
+    // MARK: TLSConnection
 
     func handshake() throws -> TLSHandshakeStep {
         ERR_clear_error()
@@ -70,13 +70,13 @@ final class OpenSSLSession: TLSSession {
         throw failure()
     }
 
-    func receive(_ ciphertext: UnsafeRawBufferPointer) {
+    func receiveCiphertext(_ bytes: UnsafeRawBufferPointer) {
         // It grows as needed: all of it is taken.
         var taken = 0
-        _ = BIO_write_ex(incoming, ciphertext.baseAddress, ciphertext.count, &taken)
+        _ = BIO_write_ex(incoming, bytes.baseAddress, bytes.count, &taken)
     }
 
-    func takeCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    func sendCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = 0
         return BIO_read_ex(outgoing, buffer.baseAddress, buffer.count, &count) == 1 ? count : 0
     }

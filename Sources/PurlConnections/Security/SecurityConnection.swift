@@ -4,7 +4,7 @@ package import PurlIO
 ///
 /// It is called on the network thread alone, and does not block. After an error it is asked once more for what is to be sent,
 /// and then dropped.
-package protocol SecuritySession<Agreement>: AnyObject {
+package protocol SecurityConnection<Agreement>: AnyObject {
     /// What both sides have agreed upon.
     associatedtype Agreement
 
@@ -12,10 +12,10 @@ package protocol SecuritySession<Agreement>: AnyObject {
     func handshake() throws -> Agreement?
 
     /// Takes bytes of the other side, all of them.
-    func receive(_ ciphertext: UnsafeRawBufferPointer)
+    func receiveCiphertext(_ bytes: UnsafeRawBufferPointer)
 
     /// Takes up to the size of `buffer` of the bytes that are to be sent to the other side; 0 when there are none.
-    func takeCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int
+    func sendCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int
 
     /// Takes content that the other side has sent, up to the size of `buffer`.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> SecureRead
@@ -27,7 +27,7 @@ package protocol SecuritySession<Agreement>: AnyObject {
     func finishWriting()
 }
 
-/// What ``SecuritySession/read(into:)`` has found.
+/// What ``SecurityConnection/read(into:)`` has found.
 package enum SecureRead {
     case content(Int)
     /// Nothing whole has arrived.
@@ -38,7 +38,7 @@ package enum SecureRead {
 
 /// Why a handshake has failed.
 package enum HandshakeFailure: Error {
-    case session(any Error)
+    case library(any Error)
     /// The connection ended before the handshake was done.
     case lost(SystemError?)
 }
