@@ -10,7 +10,7 @@ extension URLSession {
     /// for try await line in bytes.lines { print(line) }
     /// ```
     ///
-    /// The socket is read only as far ahead as ``URLSessionConfiguration/maximumBufferedBytesPerTask`` allows: a slow
+    /// The socket is read only as far ahead as ``URLSessionConfiguration/Limits/bufferedBytesPerTask`` allows: a slow
     /// consumer makes the server wait. The transfer ends with the sequence: when the surrounding `Task` is cancelled,
     /// or the last reference to the sequence and its iterators is gone. The body can be iterated once; two iterators
     /// share it.
@@ -97,7 +97,7 @@ extension URLSession {
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
-        let stream = ByteStream(limit: settings.maximumBufferedBytesPerTask)
+        let stream = ByteStream(limit: settings.limits.bufferedBytesPerTask)
         let task = makeDataTask(request, .request, .bytes(stream), delegate)
         let transfer = ByteTransfer(task, stream)
         let response = try await withTaskCancellationHandler {

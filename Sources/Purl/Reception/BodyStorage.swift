@@ -296,7 +296,7 @@ final class BodyStorage {
     @discardableResult
     private func open(_ sink: any BodySink, _ checkpointPlace: SinkWriter.CheckpointPlace) -> SinkWriter {
         let writer = SinkWriter(
-            sink, checkpointPlace, limit: calls.session.settings.maximumBufferedBytesPerTask, trace: calls.trace
+            sink, checkpointPlace, limit: calls.session.settings.limits.bufferedBytesPerTask, trace: calls.trace
         ) { [weak self] event in
             self?.receive(event)
         }

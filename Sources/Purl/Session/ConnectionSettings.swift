@@ -6,7 +6,7 @@ internal import PurlIO
 extension StreamConversation {
     /// A conversation with the settings of its session.
     nonisolated convenience init(_ request: URLRequest?, _ settings: URLSessionConfiguration.Values) {
-        self.init(request, heldBytes: settings.maximumBufferedBytesPerTask, clock: settings.clock)
+        self.init(request, heldBytes: settings.limits.bufferedBytesPerTask, clock: settings.clock)
     }
 }
 
@@ -18,8 +18,8 @@ extension URLSessionConfiguration.Values {
             connectionsPerHost: httpMaximumConnectionsPerHost, clock: clock, headLimits: limits.heads,
             unacknowledgedLimit: limits.unacknowledgedLimit,
             rates: RateLimits(
-                receiving: maximumBytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) },
-                sending: maximumBytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) }),
+                receiving: limits.bytesReceivedPerSecond.map { RateLimit(rate: $0, clock: rateClock) },
+                sending: limits.bytesSentPerSecond.map { RateLimit(rate: $0, clock: rateClock) }),
             dialler: connectionDialler, isShortage: { $0.isShortage })
     }
 

@@ -2,7 +2,8 @@ import Foundation
 internal import PurlHTTP
 
 extension URLSessionConfiguration {
-    /// What a session accepts from servers: sizes of what they send, redirects, silence, slowness.
+    /// What a session accepts from servers: sizes of what they send, redirects, silence, slowness; how fast it receives and
+    /// sends; and how much a task holds in memory.
     ///
     /// A number below the smallest one that makes sense counts as that one.
     public struct Limits: Sendable, Hashable {
@@ -44,6 +45,30 @@ extension URLSessionConfiguration {
         /// nothing for that long, counts as lost, too. The task fails with `URLError.networkConnectionLost`. The system
         /// counts whole seconds, and does so by its own clock.
         public var unacknowledgedTime: TimeInterval = 120
+
+        /// How many received bytes a task may hold that its delegate or file has not taken yet. 1 MiB by default.
+        ///
+        /// At the limit the task stops reading from its socket, so that the server waits and memory does not grow.
+        public var bufferedBytesPerTask = 1 << 20 {
+            didSet { bufferedBytesPerTask = max(1, bufferedBytesPerTask) }
+        }
+
+        /// How many bytes all of the session's tasks together may receive in a second. `nil`, the default: no limit.
+        ///
+        /// Bytes from connections count, heads, framing and coded bodies included; responses from the cache or from a
+        /// ``URLProtocol`` do not. Tasks take turns, with the same share for each. Over one second the rate is kept to
+        /// within a tenth. Waiting for its turn is progress as far as a task's
+        /// ``URLSessionConfiguration/timeoutIntervalForRequest`` is concerned;
+        /// ``URLSessionConfiguration/timeoutIntervalForResource`` keeps running. See <doc:LimitingRates>.
+        public var bytesReceivedPerSecond: Int? {
+            didSet { bytesReceivedPerSecond = bytesReceivedPerSecond.map { max(1, $0) } }
+        }
+
+        /// How many bytes all of the session's tasks together may send in a second, heads and framing included. `nil`, the
+        /// default: no limit. The rules are those of ``bytesReceivedPerSecond``.
+        public var bytesSentPerSecond: Int? {
+            didSet { bytesSentPerSecond = bytesSentPerSecond.map { max(1, $0) } }
+        }
 
         public init() {}
 

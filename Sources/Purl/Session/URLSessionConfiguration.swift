@@ -40,7 +40,6 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var httpShouldUsePipelining = false
         var shouldUseExtendedBackgroundIdleMode = false
         var partialDownloadsDirectory: URL?
-        var maximumBufferedBytesPerTask = 1 << 20
         var sessionSendsLaunchEvents = true
         var isDiscretionary = false
         var sharedContainerIdentifier: String?
@@ -48,8 +47,6 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var resumableUploads = ResumableUploads.automatic
         var resumableUploadVersion = ResumableUploadVersion.eight
         var backgroundSessionsDirectory: URL?
-        var maximumBytesReceivedPerSecond: Int?
-        var maximumBytesSentPerSecond: Int?
         var limits = Limits()
         var codedContent = CodedContent.decoded
         /// The clocks of rates and of time-outs; tests turn them by hand.
@@ -355,25 +352,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.httpMaximumConnectionsPerHost = newValue } }
     }
 
-    /// How many bytes all of the session's tasks together may receive in a second. `nil`, the default: no limit.
-    ///
-    /// Bytes from connections count, heads, framing and coded bodies included; responses from the cache or from a
-    /// ``URLProtocol`` do not. Tasks take turns, with the same share for each. Over one second the rate is kept to
-    /// within a tenth. Waiting for its turn is progress as far as a task's ``timeoutIntervalForRequest`` is concerned;
-    /// ``timeoutIntervalForResource`` keeps running. Less than 1 means 1. See <doc:LimitingRates>.
-    open var maximumBytesReceivedPerSecond: Int? {
-        get { snapshot.maximumBytesReceivedPerSecond }
-        set { values.withLock { $0.maximumBytesReceivedPerSecond = newValue.map { max(1, $0) } } }
-    }
-
-    /// How many bytes all of the session's tasks together may send in a second, heads and framing included. `nil`, the
-    /// default: no limit. The rules are those of ``maximumBytesReceivedPerSecond``.
-    open var maximumBytesSentPerSecond: Int? {
-        get { snapshot.maximumBytesSentPerSecond }
-        set { values.withLock { $0.maximumBytesSentPerSecond = newValue.map { max(1, $0) } } }
-    }
-
-    /// What the session accepts from servers: sizes of what they send, redirects, silence, slowness.
+    /// What the session accepts from servers, how fast it receives and sends, and how much a task holds in memory.
     open var limits: Limits {
         get { snapshot.limits }
         set { values.withLock { $0.limits = newValue } }
@@ -534,16 +513,6 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     package var nameResolver: any Resolver {
         get { snapshot.nameResolver }
         set { values.withLock { $0.nameResolver = newValue } }
-    }
-
-    // MARK: Memory
-
-    /// How many received bytes a task may hold that its delegate or file has not taken yet. 1 MiB by default.
-    ///
-    /// At the limit the task stops reading from its socket, so that the server waits and memory does not grow.
-    open var maximumBufferedBytesPerTask: Int {
-        get { snapshot.maximumBufferedBytesPerTask }
-        set { values.withLock { $0.maximumBufferedBytesPerTask = max(1, newValue) } }
     }
 }
 

@@ -528,7 +528,7 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     )
 
     /// Bytes of the body arrived. While this method runs, the session reads at most
-    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask`` ahead; then the server waits.
+    /// ``URLSessionConfiguration/Limits/bufferedBytesPerTask`` ahead; then the server waits.
     ///
     /// - Parameters:
     ///   - session: The session.

@@ -24,7 +24,7 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     /// Asks for bytes, after those that were asked for before.
     ///
     /// Bytes that no read has asked for are held up to the configuration's
-    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``, or as many as the first read needs; then nothing more is
+    /// ``URLSessionConfiguration/Limits/bufferedBytesPerTask``, or as many as the first read needs; then nothing more is
     /// read, and the server has to wait.
     ///
     /// - Parameters:

@@ -307,7 +307,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// with a completion handler, an async method's included, which have the whole body at once.
     ///
     /// If `false` when the response comes, the delegate gets the bytes at the end of the body; of a body longer than
-    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask`` it gets as many at a time.
+    /// ``URLSessionConfiguration/Limits/bufferedBytesPerTask`` it gets as many at a time.
     open var prefersIncrementalDelivery: Bool {
         get { values.withLock { $0.prefersIncrementalDelivery } ?? isConsumedInIncrements }
         set { values.withLock { $0.prefersIncrementalDelivery = newValue } }

@@ -64,7 +64,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     init(session: URLSession, identifier: Int, request: URLRequest) {
         let settings = session.settings
         let conversation = WebSocketConversation(
-            heldBytes: settings.maximumBufferedBytesPerTask, clock: settings.clock)
+            heldBytes: settings.limits.bufferedBytesPerTask, clock: settings.clock)
         self.conversation = conversation
         super.init(
             session: session, identifier: identifier, request: request, source: .webSocket(conversation),
@@ -97,7 +97,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     /// Asks for the next message. Each call gets one, in the order of the calls.
     ///
     /// Messages that no call waits for are held until they make up the configuration's
-    /// ``URLSessionConfiguration/maximumBufferedBytesPerTask``; then nothing more is read, and the server has to wait.
+    /// ``URLSessionConfiguration/Limits/bufferedBytesPerTask``; then nothing more is read, and the server has to wait.
     /// Those that were held when the connection ended are received before the delegate's last calls, if the program asks
     /// for them, and can still be received after those.
     ///

@@ -208,7 +208,7 @@ struct ResponseHandler {
 
     private var mailbox: ByteMailbox {
         return ByteMailbox(
-            limit: transfer.session.settings.maximumBufferedBytesPerTask, gathers: !task.prefersIncrementalDelivery)
+            limit: transfer.session.settings.limits.bufferedBytesPerTask, gathers: !task.prefersIncrementalDelivery)
     }
 
     /// The body is the rest of what the storage holds, or a part of it. The delegate has accepted the first part; those that

@@ -86,7 +86,7 @@ struct Get {
         let configuration = makeConfiguration()
         configuration.httpMaximumConnectionsPerHost = max(
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
-        configuration.maximumBytesReceivedPerSecond = options.limit?.bytesPerSecond
+        configuration.limits.bytesReceivedPerSecond = options.limit?.bytesPerSecond
         configuration.codedContent = options.codings.content
         options.proxy.apply(to: configuration)
         configuration.trace = trace.trace

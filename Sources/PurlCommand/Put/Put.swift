@@ -81,7 +81,7 @@ struct Put {
     private var configuration: URLSessionConfiguration {
         let configuration = makeConfiguration()
         configuration.resumableUploads = options.resumes ? .always : .never
-        configuration.maximumBytesSentPerSecond = options.limit?.bytesPerSecond
+        configuration.limits.bytesSentPerSecond = options.limit?.bytesPerSecond
         options.proxy.apply(to: configuration)
         configuration.trace = trace.trace
         return configuration

@@ -104,10 +104,10 @@ import Synchronization
 
     package func receive(_ count: Int, intoPipe descriptor: Int32) throws(SystemError) -> TransportMove {
         guard lookahead == nil else { return .unsupported }
-        let move = try calling("receive") { try transport.receive(count, intoPipe: descriptor) }
+        let move = try calling("read") { try transport.read(count, intoPipe: descriptor) }
         // When the pipe is full, something may have arrived all the same, and no signal follows.
         if move == .notNow, Self.hasRoom(descriptor) { ready.remove(.read) }
-        return try checked(move, atMost: count, "receive")
+        return try checked(move, atMost: count, "read")
     }
 
     private static func hasRoom(_ pipe: Int32) -> Bool {
@@ -137,9 +137,9 @@ import Synchronization
     package func send(
         _ count: Int, ofFile descriptor: Int32, from offset: Int64
     ) throws(SystemError) -> TransportMove {
-        let move = try calling("send") { try transport.send(count, ofFile: descriptor, from: offset) }
+        let move = try calling("write") { try transport.write(count, ofFile: descriptor, from: offset) }
         if move == .notNow { ready.remove(.write) }
-        return try checked(move, atMost: count, "send")
+        return try checked(move, atMost: count, "write")
     }
 
     package func shutdownWrite() {

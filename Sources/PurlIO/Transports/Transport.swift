@@ -45,11 +45,11 @@ public protocol Transport: AnyObject, Sendable {
 
     /// Sends up to `count` bytes of an open file from `offset` on without taking them into the process, as `sendfile` does.
     /// The file's own position stays where it is.
-    func send(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws -> TransportMove
+    func write(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws -> TransportMove
 
     /// Moves up to `count` bytes that have arrived into a pipe without taking them into the process, as `splice` does. The
     /// pipe does not block; when it is full, that is ``TransportMove/notNow``, too.
-    func receive(_ count: Int, intoPipe descriptor: Int32) throws -> TransportMove
+    func read(_ count: Int, intoPipe descriptor: Int32) throws -> TransportMove
 
     /// This side's address in digits, and its port, for the task's metrics; `nil` where there is none.
     var localAddress: TransportAddress? { get }
@@ -67,11 +67,11 @@ extension Transport {
         try write(first.isEmpty ? second : first)
     }
 
-    public func send(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws -> TransportMove {
+    public func write(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws -> TransportMove {
         .unsupported
     }
 
-    public func receive(_ count: Int, intoPipe descriptor: Int32) throws -> TransportMove { .unsupported }
+    public func read(_ count: Int, intoPipe descriptor: Int32) throws -> TransportMove { .unsupported }
 
     public var localAddress: TransportAddress? { nil }
 

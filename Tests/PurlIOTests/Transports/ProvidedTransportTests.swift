@@ -187,11 +187,11 @@ private final class ScriptedTransport: Transport, @unchecked Sendable {
         return count
     }
 
-    func send(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws -> TransportMove {
+    func write(_ count: Int, ofFile descriptor: Int32, from offset: Int64) throws -> TransportMove {
         claimed.map { .moved($0) } ?? .unsupported
     }
 
-    func receive(_ count: Int, intoPipe descriptor: Int32) throws -> TransportMove {
+    func read(_ count: Int, intoPipe descriptor: Int32) throws -> TransportMove {
         claimed.map { .moved($0) } ?? .unsupported
     }
 

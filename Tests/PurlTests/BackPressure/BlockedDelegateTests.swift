@@ -54,7 +54,7 @@ struct BlockedDelegateTests {
         let sandbox = try Sandbox()
         let barrier = CallBarrier()
         let check = BodyCheck(content) { _ in barrier.pass() }
-        let session = sandbox.session(check) { $0.maximumBufferedBytesPerTask = limit }
+        let session = sandbox.session(check) { $0.limits.bufferedBytesPerTask = limit }
         let others = sandbox.session()
         defer {
             session.invalidateAndCancel()
@@ -234,7 +234,7 @@ struct SlowDelegateTests {
             let before = ProcessMemory.peak
             let checks = (0..<20).map { _ in BodyCheck(content) { _ in Self.work() } }
             for check in checks {
-                sandbox.session(check) { $0.maximumBufferedBytesPerTask = 1 << 18 }
+                sandbox.session(check) { $0.limits.bufferedBytesPerTask = 1 << 18 }
                     .dataTask(with: server.url("/big")).resume()
             }
             for check in checks {

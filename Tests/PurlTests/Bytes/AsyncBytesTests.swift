@@ -81,7 +81,7 @@ struct AsyncBytesTests {
     @Test("Two iterators share the bytes")
     func shared() async throws {
         let content = GeneratedContent(size: 2_000_000, seed: 8)
-        let session = sandbox.session { $0.maximumBufferedBytesPerTask = 100_000 }
+        let session = sandbox.session { $0.limits.bufferedBytesPerTask = 100_000 }
         let (bytes, _) = try await session.bytes(from: server.route("/file", .generated(content)))
         async let first = bytes.reduce(into: 0) { count, _ in count += 1 }
         async let second = bytes.reduce(into: 0) { count, _ in count += 1 }
@@ -111,7 +111,7 @@ struct AsyncBytesTests {
     func backPressureOfLines() async throws {
         let line = String(repeating: "x", count: 99) + "\n"
         let url = server.route("/file", .text(String(repeating: line, count: 200_000)))
-        let session = sandbox.session { $0.maximumBufferedBytesPerTask = 100_000 }
+        let session = sandbox.session { $0.limits.bufferedBytesPerTask = 100_000 }
         let (bytes, _) = try await session.bytes(from: url)
         var iterator = bytes.lines.makeAsyncIterator()
         var count = 0
@@ -166,7 +166,7 @@ struct AsyncBytesTests {
     func backPressure() async throws {
         let size = 64 << 20
         let url = server.route("/file", .generated(size: size))
-        let session = sandbox.session { $0.maximumBufferedBytesPerTask = 100_000 }
+        let session = sandbox.session { $0.limits.bufferedBytesPerTask = 100_000 }
         let (bytes, _) = try await session.bytes(from: url)
         var iterator = bytes.makeAsyncIterator()
         var count = 0

@@ -242,7 +242,7 @@ struct CacheTransferTests {
         let content = GeneratedContent(size: 1 << 20)
         let url = server.route("/", .generated(content).field("Cache-Control", "max-age=60"))
         let witness = Witness()
-        let session = home.session(large, witness) { $0.maximumBufferedBytesPerTask = 100_000 }
+        let session = home.session(large, witness) { $0.limits.bufferedBytesPerTask = 100_000 }
         defer { session.invalidateAndCancel() }
         let tasks = (0..<2).map { _ in session.dataTask(with: url) }
         for (index, task) in tasks.enumerated() {

@@ -112,7 +112,7 @@ struct ContentCodingTests {
         })
         let url = answer(body, "deflate") { isWholeAtOnce ? $0 : $0.inPieces(of: 5_000) }
         let sandbox = try Sandbox()
-        let session = sandbox.session(witness) { $0.maximumBufferedBytesPerTask = 1 << 20 }
+        let session = sandbox.session(witness) { $0.limits.bufferedBytesPerTask = 1 << 20 }
         session.dataTask(with: url).resume()
         await witness.completion()
         #expect(witness.events == [.response(200), .data(size), .completed(nil)])

@@ -225,7 +225,7 @@ struct ClosedConnectionTests {
     func released(rate: Int?) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let session = try Sandbox().session { $0.maximumBytesReceivedPerSecond = rate }
+        let session = try Sandbox().session { $0.limits.bytesReceivedPerSecond = rate }
         _ = try await session.data(from: url)
         let trace = try await Self.trace(url, in: session)
         #expect(await trace.connection != nil)

@@ -242,7 +242,7 @@ struct ConfigurationTests {
         #expect(configuration.httpAdditionalHeaders == nil)
         #expect(configuration.allowsCellularAccess)
         #expect(configuration.partialDownloadsDirectory == nil)
-        #expect(configuration.maximumBufferedBytesPerTask == 1 << 20)
+        #expect(configuration.limits.bufferedBytesPerTask == 1 << 20)
     }
 
     private func change(_ configuration: URLSessionConfiguration) {
@@ -254,7 +254,7 @@ struct ConfigurationTests {
         configuration.httpMaximumConnectionsPerHost = 2
         configuration.httpAdditionalHeaders = ["X": "1"]
         configuration.partialDownloadsDirectory = URL(fileURLWithPath: "/tmp/partials")
-        configuration.maximumBufferedBytesPerTask = 1000
+        configuration.limits.bufferedBytesPerTask = 1000
     }
 
     private func isChanged(_ configuration: URLSessionConfiguration) -> [Bool] {
@@ -266,7 +266,7 @@ struct ConfigurationTests {
             configuration.httpMaximumConnectionsPerHost == 2,
             configuration.httpAdditionalHeaders as? [String: String] == ["X": "1"],
             configuration.partialDownloadsDirectory?.path == "/tmp/partials",
-            configuration.maximumBufferedBytesPerTask == 1000,
+            configuration.limits.bufferedBytesPerTask == 1000,
         ]
     }
 

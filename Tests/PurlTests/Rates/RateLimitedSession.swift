@@ -21,8 +21,8 @@ struct RateLimitedSession {
         self.witness = witness
         sandbox = try Sandbox()
         let configuration = sandbox.configuration(change)
-        configuration.maximumBytesReceivedPerSecond = receives
-        configuration.maximumBytesSentPerSecond = sends
+        configuration.limits.bytesReceivedPerSecond = receives
+        configuration.limits.bytesSentPerSecond = sends
         var values = configuration.snapshot
         values.rateClock = clock
         session = URLSession(configuration: URLSessionConfiguration(values), delegate: witness, delegateQueue: nil)

@@ -11,29 +11,29 @@ struct RateSettingTests {
         arguments: [(nil, nil), (5, 5), (1, 1), (0, 1), (.min, 1)] as [(Int?, Int?)])
     func values(given: Int?, kept: Int?) {
         for configuration in [URLSessionConfiguration.default, .ephemeral, .background(withIdentifier: "x")] {
-            #expect(configuration.maximumBytesReceivedPerSecond == nil)
-            #expect(configuration.maximumBytesSentPerSecond == nil)
-            configuration.maximumBytesReceivedPerSecond = given
-            #expect(configuration.maximumBytesReceivedPerSecond == kept)
-            #expect(configuration.maximumBytesSentPerSecond == nil)
-            configuration.maximumBytesSentPerSecond = given
-            #expect(configuration.maximumBytesSentPerSecond == kept)
+            #expect(configuration.limits.bytesReceivedPerSecond == nil)
+            #expect(configuration.limits.bytesSentPerSecond == nil)
+            configuration.limits.bytesReceivedPerSecond = given
+            #expect(configuration.limits.bytesReceivedPerSecond == kept)
+            #expect(configuration.limits.bytesSentPerSecond == nil)
+            configuration.limits.bytesSentPerSecond = given
+            #expect(configuration.limits.bytesSentPerSecond == kept)
         }
     }
 
     @Test("Copies of a configuration and sessions have limits of their own")
     func copies() throws {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.maximumBytesReceivedPerSecond = 5
-        configuration.maximumBytesSentPerSecond = 6
+        configuration.limits.bytesReceivedPerSecond = 5
+        configuration.limits.bytesSentPerSecond = 6
         let copy = try #require(configuration.copy() as? URLSessionConfiguration)
         let session = URLSession(configuration: configuration)
         defer { session.invalidateAndCancel() }
-        configuration.maximumBytesReceivedPerSecond = nil
-        configuration.maximumBytesSentPerSecond = nil
+        configuration.limits.bytesReceivedPerSecond = nil
+        configuration.limits.bytesSentPerSecond = nil
         for kept in [copy, session.configuration] {
-            #expect(kept.maximumBytesReceivedPerSecond == 5)
-            #expect(kept.maximumBytesSentPerSecond == 6)
+            #expect(kept.limits.bytesReceivedPerSecond == 5)
+            #expect(kept.limits.bytesSentPerSecond == 6)
         }
     }
 
@@ -73,7 +73,7 @@ struct RateSettingTests {
         let clock = ManualRateClock()
         let configuration = home.configuration {
             $0.continuesDownloadsAfterRelaunch = true
-            $0.maximumBytesReceivedPerSecond = rate
+            $0.limits.bytesReceivedPerSecond = rate
         }
         var values = configuration.snapshot
         values.rateClock = clock

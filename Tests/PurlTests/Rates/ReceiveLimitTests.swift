@@ -4,7 +4,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("maximumBytesReceivedPerSecond", .timeLimit(.minutes(5)))
+@Suite("limits.bytesReceivedPerSecond", .timeLimit(.minutes(5)))
 struct ReceiveLimitTests {
     private let content = GeneratedContent(size: 100_000, seed: 71)
     private let rate = RateLimitedSession.rate
@@ -167,7 +167,7 @@ struct ReceiveLimitTests {
         #expect(tasks.allSatisfy { $0.countOfBytesReceived == 10_000 })
     }
 
-    @Test("maximumBytesReceivedPerSecond does not limit sending")
+    @Test("limits.bytesReceivedPerSecond does not limit sending")
     func sendingIsFree() async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("hello"))

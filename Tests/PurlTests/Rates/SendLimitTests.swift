@@ -4,7 +4,7 @@ import Testing
 
 @testable import Purl
 
-@Suite("maximumBytesSentPerSecond", .timeLimit(.minutes(5)))
+@Suite("limits.bytesSentPerSecond", .timeLimit(.minutes(5)))
 struct SendLimitTests {
     private let content = GeneratedContent(size: 100_000, seed: 72)
     private let rate = RateLimitedSession.rate
@@ -71,7 +71,7 @@ struct SendLimitTests {
         #expect(server.requests.first { $0.path == "/file" }?.body == content.data)
     }
 
-    @Test("maximumBytesSentPerSecond does not limit receiving")
+    @Test("limits.bytesSentPerSecond does not limit receiving")
     func receivingIsFree() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).beforeBody())

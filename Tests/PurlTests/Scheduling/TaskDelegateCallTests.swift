@@ -117,7 +117,7 @@ struct TaskDelegateCallTests {
     @Test("With prefersIncrementalDelivery false a long body is delivered a buffer at a time")
     func portions() async throws {
         let observer = TaskWitness()
-        let session = sandbox.session(observer) { $0.maximumBufferedBytesPerTask = 50_000 }
+        let session = sandbox.session(observer) { $0.limits.bufferedBytesPerTask = 50_000 }
         let task = session.dataTask(with: server.route("/file", .generated(size: 1_000_000)))
         task.prefersIncrementalDelivery = false
         task.resume()

@@ -10,7 +10,7 @@ struct StreamFlowTests {
         let gate = ServerGate()
         let content = GeneratedContent(size: SocketRoom.overflowingSize)
         let stage = try await StreamStage(.listening.send(content).wait(at: gate).finish()) {
-            $0.maximumBufferedBytesPerTask = 1 << 20
+            $0.limits.bufferedBytesPerTask = 1 << 20
         }
         let task = stage.open()
         #expect(content.matches(try #require(try await task.readData(ofMinLength: 10, maxLength: 10, timeout: 0).0)))
@@ -72,11 +72,11 @@ struct StreamFlowTests {
         stage.session.invalidateAndCancel()
     }
 
-    @Test("maximumBytesReceivedPerSecond limits streams")
+    @Test("limits.bytesReceivedPerSecond limits streams")
     func receiveLimit() async throws {
         let clock = ContinuousClock()
         let stage = try await StreamStage(.listening.send(GeneratedContent(size: 300_000)).finish()) {
-            $0.maximumBytesReceivedPerSecond = 400_000
+            $0.limits.bytesReceivedPerSecond = 400_000
         }
         let start = clock.now
         let task = stage.open()
@@ -86,10 +86,10 @@ struct StreamFlowTests {
         #expect(clock.now - start >= .seconds(0.6))
     }
 
-    @Test("maximumBytesSentPerSecond limits streams")
+    @Test("limits.bytesSentPerSecond limits streams")
     func sendLimit() async throws {
         let clock = ContinuousClock()
-        let stage = try await StreamStage(.listening) { $0.maximumBytesSentPerSecond = 400_000 }
+        let stage = try await StreamStage(.listening) { $0.limits.bytesSentPerSecond = 400_000 }
         let start = clock.now
         let task = stage.open()
         try await task.write(Data(count: 300_000), timeout: 0)

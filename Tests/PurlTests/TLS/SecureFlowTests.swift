@@ -82,7 +82,7 @@ struct SecureFlowTests {
         let url = stage.route("/file", .generated(size: 24 << 20))
         let gate = DispatchSemaphore(value: 0)
         let witness = Witness(hook: { _, event in if case .data = event { gate.wait() } })
-        let session = stage.session(witness) { $0.maximumBufferedBytesPerTask = 65_536 }
+        let session = stage.session(witness) { $0.limits.bufferedBytesPerTask = 65_536 }
         let task = session.dataTask(with: url)
         task.resume()
         await stage.server.wait { ($0.requests.first?.bytesSent ?? 0) > 0 }
@@ -115,7 +115,7 @@ struct SecureFlowTests {
     func rates() async throws {
         let stage = try await SecureStage()
         let url = stage.route("/file", .generated(size: 100_000))
-        let session = stage.session { $0.maximumBytesReceivedPerSecond = 400_000 }
+        let session = stage.session { $0.limits.bytesReceivedPerSecond = 400_000 }
         #expect(try await session.data(from: url).0.count == 100_000)
         session.finishTasksAndInvalidate()
     }

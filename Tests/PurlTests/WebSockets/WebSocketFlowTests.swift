@@ -124,7 +124,7 @@ struct WebSocketFlowTests {
     func limits(receiving: Bool) async throws {
         let clock = ContinuousClock()
         let stage = try await WebSocketStage {
-            if receiving { $0.maximumBytesReceivedPerSecond = 400_000 } else { $0.maximumBytesSentPerSecond = 400_000 }
+            if receiving { $0.limits.bytesReceivedPerSecond = 400_000 } else { $0.limits.bytesSentPerSecond = 400_000 }
         }
         let task = try stage.open()
         await stage.witness.opening()

@@ -43,7 +43,7 @@ extension Scene {
             .text("one two, three four, five six").stalled(afterBytes: 7, until: second)
                 .stalled(afterBytes: 19, until: third))
         let configuration = stage.configuration
-        configuration.maximumBufferedBytesPerTask = 16
+        configuration.limits.bufferedBytesPerTask = 16
         let brake = DispatchSemaphore(value: 0)
         let download = stage.download(url, .stream, configuration) { brake.wait() }
 

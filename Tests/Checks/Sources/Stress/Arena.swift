@@ -96,9 +96,9 @@ final class Arena: Sendable {
         configuration.requestCachePolicy =
             dice.pick([.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad])
             ?? .useProtocolCachePolicy
-        if dice.once(in: 4) { configuration.maximumBytesReceivedPerSecond = 4 << 20 }
-        if dice.once(in: 4) { configuration.maximumBytesSentPerSecond = 4 << 20 }
-        if dice.once(in: 3) { configuration.maximumBufferedBytesPerTask = 1000 }
+        if dice.once(in: 4) { configuration.limits.bytesReceivedPerSecond = 4 << 20 }
+        if dice.once(in: 4) { configuration.limits.bytesSentPerSecond = 4 << 20 }
+        if dice.once(in: 3) { configuration.limits.bufferedBytesPerTask = 1000 }
         return configuration
     }
 

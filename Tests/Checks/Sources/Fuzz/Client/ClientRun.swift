@@ -69,7 +69,7 @@ final class ClientRun: Sendable {
         var values = configuration.snapshot
         values.files = files
         values.dialler = InProcessDialler(server: server)
-        values.maximumBufferedBytesPerTask = plan.bufferLimit
+        values.limits.bufferedBytesPerTask = plan.bufferLimit
         values.partialDownloadsDirectory = URL(fileURLWithPath: "/partials")
         values.httpMaximumConnectionsPerHost = 1
         values.proxyVariables = [:]

@@ -16,7 +16,7 @@ final class ConversationRun {
         self.server = server
         var values = URLSessionConfiguration.ephemeral.snapshot
         values.dialler = InProcessDialler(server: server)
-        values.maximumBufferedBytesPerTask = plan.bufferLimit
+        values.limits.bufferedBytesPerTask = plan.bufferLimit
         values.httpMaximumConnectionsPerHost = 1
         values.proxyVariables = [:]
         values.urlCache = nil
