@@ -18,7 +18,7 @@ let package = Package(
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .target(name: "PurlConnections", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "Purl", dependencies: ["PurlConnections", "PurlHTTP", "PurlIO"]),
-        .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP"]),
+        .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlTrace", dependencies: ["Purl"]),
         .target(
@@ -37,7 +37,7 @@ let package = Package(
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
-        .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlTesting"]),
+        .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(
             name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"],

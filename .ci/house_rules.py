@@ -29,7 +29,7 @@ IMPORTS = {
     "PurlConnections": {"Dispatch", "PurlHTTP", "PurlIO", "Synchronization"},
     "Purl": {"Foundation", "PurlConnections", "PurlHTTP", "PurlIO", "Synchronization"},
     "PurlTesting": {"Foundation", "PurlHTTP", "PurlIO", "Synchronization"},
-    "PurlDownloads": {"Foundation", "Purl", "PurlHTTP", "Synchronization"},
+    "PurlDownloads": {"Foundation", "Purl", "PurlHTTP", "PurlIO", "Synchronization"},
     "PurlTrace": {"Foundation", "Purl"},
     "PurlCommand": {
         "Foundation", "Dispatch", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO",

@@ -49,8 +49,8 @@ final class Download: Sendable {
         self.scheduler = scheduler
         self.list = list
         let paths = scheduler.paths
-        let item = item ?? ItemFile.read(paths.item(url))
-        itemFile = ItemFile(paths.item(url), holding: item, validity: scheduler.validity)
+        let item = item ?? ItemFile.read(paths.item(url), through: paths.files)
+        itemFile = ItemFile(paths.item(url), holding: item, validity: scheduler.validity, through: paths.files)
         // The bytes that an earlier download is about to delete do not count.
         let isDeleting = PartialFileOwners.isDeletionPending(of: paths.partial(url).path)
         shared = Mutex(
@@ -78,7 +78,7 @@ final class Download: Sendable {
     func start() {
         guard scheduler.validity.isValid else { return invalidate() }
         let location = scheduler.paths.finished(url)
-        if let size = FileKind(at: location).fileSize, find(location, size: size) {
+        if let size = scheduler.paths.files.fileSize(location), find(location, size: size) {
             // Has removed the item.
         } else {
             update { $0.start() }

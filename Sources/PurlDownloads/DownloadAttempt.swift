@@ -105,7 +105,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     /// attempt was stopped. One with another digest is replaced at the end.
     private func transferIsNeeded() throws(DownloadFailure) -> Bool {
         let location = paths.finished(download.url)
-        guard let size = FileKind(at: location).fileSize else { return true }
+        guard let size = paths.files.fileSize(location) else { return true }
         var sha256: String?
         while true {
             switch download.judgeFinishedFile(sha256) {
@@ -135,10 +135,10 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
 
     /// Removes a link at the partial file's path: it could lead out of the folder.
     private func removeLink() throws(DownloadFailure) {
-        switch FileKind(at: paths.partial(download.url)) {
-        case .nothing, .file: break
-        case .link: unlink(partialPath)
-        case .other: throw DownloadFailure(.cannotOpenFile, "\(partialPath) is not a file.")
+        switch paths.files.entry(partialPath) {
+        case .missing, .regular: break
+        case .link: paths.files.remove(partialPath)
+        case .folder, .device, .pipe, .socket: throw DownloadFailure(.cannotOpenFile, "\(partialPath) is not a file.")
         }
     }
 
@@ -198,8 +198,7 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
         } catch {
             throw unreadable(error)
         }
-        let mover = FileMover(
-            from: paths.partial(download.url), to: paths.finished(download.url), copyAt: paths.copy(download.url))
+        let mover = FileMover(paths, of: download.url)
         var copy: FileCopy?
         if mover.crossesFileSystems {
             copy = try mover.copy(size, from: sink, isStopped: { isStopped })

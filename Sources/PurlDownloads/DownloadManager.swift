@@ -38,12 +38,13 @@ public final class DownloadManager: Sendable {
     private static func items(in paths: DownloadPaths) -> [DownloadItem] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: paths.unfinishedDirectory.path)) ?? []
         let items = names.filter { $0.hasSuffix(".\(DownloadPaths.itemType)") }.sorted().compactMap { name in
-            ItemFile.read(paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false))
+            let place = paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false)
+            return ItemFile.read(place, through: paths.files)
         }
         let unfinished = items.filter { item in
-            guard item.sha256.isEmpty, FileKind(at: paths.finished(item.url)).fileSize != nil else { return true }
+            guard item.sha256.isEmpty, paths.files.fileSize(paths.finished(item.url)) != nil else { return true }
             // The process ended just after the file had been moved.
-            unlink(paths.item(item.url).path)
+            paths.files.remove(paths.item(item.url).path)
             return false
         }
         // Equal numbers keep the order of the names, since the sort is stable.
@@ -84,7 +85,7 @@ public final class DownloadManager: Sendable {
     /// - Parameter url: The URL that the download was started with.
     public func finishedFile(for url: URL) -> URL? {
         let file = scheduler.paths.finished(url)
-        return FileKind(at: file).fileSize == nil ? nil : file
+        return scheduler.paths.files.fileSize(file) == nil ? nil : file
     }
 
     /// Pauses every download that is not over.

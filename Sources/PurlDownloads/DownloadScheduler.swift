@@ -31,7 +31,8 @@ actor DownloadScheduler {
 
     init(_ configuration: DownloadConfiguration) {
         paths = DownloadPaths(
-            finishedDirectory: configuration.finishedDirectory, unfinishedDirectory: configuration.unfinishedDirectory)
+            finishedDirectory: configuration.finishedDirectory, unfinishedDirectory: configuration.unfinishedDirectory,
+            files: configuration.session.files)
         policy = configuration.retryPolicy
         slots = max(1, configuration.maximumConcurrentDownloads)
         let settings = configuration.session.copy() as? URLSessionConfiguration ?? .default

@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 import PurlTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 import PurlTesting
 import Testing
 
@@ -334,6 +335,19 @@ struct PutTests {
     /// What happens to the request that cancels an upload.
     enum Cancellation: CaseIterable, Sendable {
         case done, expired, refused, redirected, endless, unreachable
+    }
+
+    @Test("a record that a killed command was about to put in its place is shown, and given up")
+    func newRecord() async throws {
+        try await interruptedPut()
+        let (record, new) = (folder.file("film.bin.upload"), folder.file("film.bin.upload.new"))
+        try FileManager.default.moveItem(at: record, to: new)
+        let lines = try await PurlProcess.run(["list"], in: folder).lines
+        #expect(lines == ["film.bin  6.00 MB    upload to \(url.absoluteString)"])
+        let (code, words) = try await PurlProcess.run(["clean"], in: folder)
+        #expect(code == 0)
+        #expect(words.first?.hasSuffix("the server has deleted its part") == true)
+        #expect(folder.names == ["film.bin"])
     }
 
     @Test("purl clean has the server delete its part, and says whether it did", arguments: Cancellation.allCases)

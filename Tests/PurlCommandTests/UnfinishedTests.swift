@@ -88,6 +88,27 @@ struct UnfinishedTests {
         #expect(try await purl("clean", "--all") == (0, ["No unfinished downloads or uploads"]))
     }
 
+    @Test("keeps the record of a complete file, also where a newer version has begun to arrive")
+    func recordOfCompleteFile() async throws {
+        let server = try LoopbackServer()
+        let (old, new) = (GeneratedContent(size: 300_000, seed: 6), GeneratedContent(size: 400_000, seed: 7))
+        let url = server.route("/film.bin", .generated(old).entityTag("\"v1\""))
+        #expect(try await purl("get", "-N", url.absoluteString).exitCode == 0)
+        #expect(try await purl("list") == (0, ["No unfinished downloads or uploads"]))
+        #expect(try await purl("clean") == (0, ["No unfinished downloads or uploads"]))
+        #expect(folder.names == ["film.bin", "film.bin.resume"])
+
+        server.route("/film.bin", .generated(new).entityTag("\"v2\"").cut(afterBytes: 100_000, times: 1))
+        #expect(try await purl("get", "-N", url.absoluteString).exitCode == 1)
+        #expect(folder.names.contains("film.bin.part"))
+        #expect(try await purl("clean").exitCode == 0)
+        #expect(folder.names == ["film.bin", "film.bin.resume"])
+        server.forgetRequests()
+        server.route("/film.bin", .generated(old).entityTag("\"v1\""))
+        #expect(try await purl("get", "-N", url.absoluteString).exitCode == 0)
+        #expect(server.requests.map { $0.fields["If-None-Match"] } == ["\"v1\""])
+    }
+
     @Test("keeps files that are being written")
     func beingWritten() async throws {
         let server = try LoopbackServer()

@@ -83,11 +83,11 @@ struct BackgroundFolder {
     /// Locks the file that stands for the whole folder; `nil` when another session holds it.
     static func lock(_ folder: URL, _ files: any FileLayer) throws(FileFailure) -> (any OpenFile)? {
         let url = folder.appendingPathComponent(lockName)
-        do {
-            let file = try files.open(url.path, .existingOrNew)
-            return try file.lock() ? file : nil
+        do throws(LockFailure) {
+            return try files.openLocked(url.path, .existingOrNew)
         } catch {
-            throw FileFailure(.open, url, error)
+            if error == .taken { return nil }
+            throw FileFailure(.open, url, error.systemError)
         }
     }
 

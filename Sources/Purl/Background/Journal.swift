@@ -59,7 +59,7 @@ struct Journal: Sendable {
             guard length + Int64(line.count) <= Self.maximumSize else {
                 throw SystemError(code: EFBIG, operation: "write")
             }
-            try file.file.write(line, at: length)
+            try file.file.write(line.bytes, at: length)
         } catch {
             throw FileFailure(.write, URL(fileURLWithPath: file.path), error)
         }
@@ -148,7 +148,7 @@ struct JournalFile: Sendable {
     fileprivate(set) var file: any OpenFile
 
     /// The name of a file that is to take this one's place.
-    fileprivate var successorPath: String { path + ".new" }
+    fileprivate var successorPath: String { files.successor(of: path) }
 
     /// Returns when all lines have reached the disk.
     func synchronize() throws(FileFailure) {
@@ -188,7 +188,7 @@ struct JournalSuccessor: Sendable {
     /// Adds lines of the journal.
     mutating func append(lines: Data) throws(SystemError) {
         guard !lines.isEmpty else { return }
-        try file.write(lines, at: length)
+        try file.write(lines.bytes, at: length)
         length += Int64(lines.count)
     }
 }

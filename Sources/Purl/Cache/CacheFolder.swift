@@ -68,15 +68,7 @@ struct CacheFolder: Sendable {
     func write(_ bytes: Data, to name: Name) throws {
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let fresh = path(name) + Self.unfinished
-        files.remove(fresh)
-        do {
-            try files.open(fresh, .creating).write(bytes, at: 0)
-            try files.move(fresh, to: path(name))
-        } catch {
-            files.remove(fresh)
-            throw error
-        }
+        try files.replace(path(name), with: bytes.bytes, survivesPowerLoss: false)
     }
 
     /// Sets the time of a file's last use.

@@ -129,7 +129,7 @@ final class CookieFile: Sendable {
         let kept = jar.storedCookies
         // What was taken over is written even where nothing of it is kept: it must not be taken over again.
         guard kept != stored || !taken.isEmpty else { return }
-        _ = try files.replace(path, with: Self.encode(kept))
+        try files.replace(path, with: Self.encode(kept).bytes, survivesPowerLoss: true)
         try files.synchronizeFolder(folder.path)
     }
 

@@ -62,7 +62,7 @@ extension SystemError {
 extension Error {
     /// The error as `NSUnderlyingErrorKey` carries it: a failed system call becomes its POSIX error, every other stays
     /// itself, so that the owner of a sink or a connector finds what it threw.
-    var asUnderlying: any Error {
+    package var asUnderlying: any Error {
         if let thrown = self as? ThrownError { return thrown.error }
         guard let system = self as? SystemError else { return self }
         if let cause = system.cause { return cause.error }

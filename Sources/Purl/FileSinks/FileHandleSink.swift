@@ -1,8 +1,8 @@
 import Foundation
-internal import PurlIO
+package import PurlIO
 import Synchronization
 
-/// A sink that appends to a file through a `FileHandle`.
+/// A sink that appends to a file.
 ///
 /// ```swift
 /// let sink = FileHandleSink(fileAt: movieURL)
@@ -24,13 +24,14 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     private struct State {
         var url: URL?
         var record: RecordFile?
+        /// The caller's; `nil` for a sink on a file of its own.
         var handle: FileHandle?
+        /// Open and locked. That of a handle has a descriptor of its own.
+        var file: (any OpenFile)?
         var closing: Closing
         /// Whether room on the disk is reserved for the whole resource before its first byte.
         var reservesSpace = false
         var maximumLength = Int64.max
-
-        var exists: Bool { url.map { FileManager.default.fileExists(atPath: $0.path) } ?? false }
     }
 
     /// When the file is closed, and so unlocked.
@@ -42,6 +43,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         case whenUnlocked
     }
 
+    private let files: any FileLayer
     private let state: Mutex<State>
 
     /// A sink on the file at `url`, which is created when it is missing.
@@ -54,10 +56,14 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     /// A sink on the file at `url`, and what its completion promises.
-    package init(fileAt url: URL, recordAt recordURL: URL?, completion: SinkCompletion) {
+    package init(
+        fileAt url: URL, recordAt recordURL: URL?, completion: SinkCompletion,
+        through files: any FileLayer = SystemFiles()
+    ) {
         self.completion = completion
-        let record = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
-        state = Mutex(State(url: url, record: record, handle: nil, closing: .atEnd))
+        self.files = files
+        let record = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"), through: files)
+        state = Mutex(State(url: url, record: record, closing: .atEnd))
     }
 
     /// A sink on an open file, readable and writable. It is not closed by the sink.
@@ -67,6 +73,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ///   trusted, and a transfer starts over.
     public init(_ handle: FileHandle, recordAt recordURL: URL?) {
         completion = .safe
+        files = SystemFiles()
         state = Mutex(State(record: recordURL.map { RecordFile(url: $0) }, handle: handle, closing: .byCaller))
     }
 
@@ -77,11 +84,11 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ///   - url: Where the file is to be.
     ///   - recordURL: Where to keep what is known of the bytes; `nil` puts it beside the file.
     public func move(to url: URL, recordAt recordURL: URL? = nil) throws {
-        let newRecord = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
+        let newRecord = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"), through: files)
         try state.withLock { state in
             guard let old = state.url else { throw CocoaError(.fileNoSuchFile) }
-            if FileManager.default.fileExists(atPath: old.path) {
-                guard rename(old.path, url.path) == 0 else { throw NSError.system(at: url) }
+            if files.entry(old.path) != .missing {
+                try Self.posix { try files.move(old.path, to: url.path) }
             }
             let record = try state.record?.load()
             try newRecord.save(record)
@@ -136,8 +143,8 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     /// Locks the file, created when it is missing, until ``unlock()``: also between tasks, and while the file is renamed.
     package func lock() throws {
         try state.withLock { state in
-            guard state.handle == nil, let url = state.url else { return }
-            state.handle = try FileHandle.locked(url)
+            guard state.file == nil, let url = state.url else { return }
+            state.file = try files.openSinkFile(at: url)
             state.closing = .whenUnlocked
         }
     }
@@ -146,8 +153,8 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     package func unlock() {
         state.withLock { state in
             guard case .whenUnlocked = state.closing else { return }
-            state.handle?.unlockAndClose()
-            state.handle = nil
+            state.file?.unlock()
+            state.file = nil
             state.closing = .atEnd
         }
     }
@@ -163,11 +170,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     /// Reserves room for `total` bytes, if that is wanted. The file's length stays, since it counts the bytes that were written.
     func reserve(upTo total: Int64) throws {
         guard total > 0, state.withLock({ $0.reservesSpace }) else { return }
-        do {
-            try withHandle { try RegularFile.reserve(total, in: $0.fileDescriptor) }
-        } catch let error as SystemError {
-            throw NSError(domain: NSPOSIXErrorDomain, code: Int(error.code))
-        }
+        try withFile { try $0.reserve(total) }
     }
 
     // MARK: BodySink
@@ -175,41 +178,34 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     public var length: Int64 {
         get throws {
             // This creates no file: the server may have nothing to put into it.
-            guard state.withLock({ $0.handle != nil || $0.exists }) else { return 0 }
-            return Int64(try withHandle { try $0.seekToEnd() })
+            let isThere = state.withLock { state in
+                state.file != nil || state.handle != nil || state.url.map { files.entry($0.path) != .missing } == true
+            }
+            return isThere ? try withFile { try $0.size() } : 0
         }
     }
 
     public func append(_ data: Data) throws {
-        let maximum = maximumLength
-        try withHandle { handle in
-            try Self.check(try handle.seekToEnd(), data.count, maximum)
-            try handle.write(contentsOf: data)
-        }
+        try append(data.count) { try $0.write(data.bytes, at: $1) }
     }
 
-    func append(_ count: Int, from pipe: ContentPipe) throws {
-        let maximum = maximumLength
-        try withHandle { handle in
-            let offset = try handle.seekToEnd()
-            try Self.check(offset, count, maximum)
-            try pipe.empty(count, into: handle.fileDescriptor, at: Int64(offset))
-        }
+    package func append(_ count: Int, from pipe: ContentPipe) throws {
+        try append(count) { try $0.write(count, from: pipe, at: $1) }
     }
 
-    private var maximumLength: Int64 { state.withLock { $0.maximumLength } }
-
-    private static func check(_ offset: UInt64, _ count: Int, _ maximum: Int64) throws {
-        guard Int64(offset) + Int64(count) > maximum else { return }
-        throw LengthLimitPassed(maximum: maximum)
+    private func append(_ count: Int, by write: (any OpenFile, Int64) throws -> Void) throws {
+        let maximum = state.withLock { $0.maximumLength }
+        let offset = try withFile { try $0.size() }
+        guard offset + Int64(count) <= maximum else { throw LengthLimitPassed(maximum: maximum) }
+        try withFile { try write($0, offset) }
     }
 
     public func truncate(to length: Int64) throws {
-        try withHandle { try $0.truncate(atOffset: UInt64(max(0, length))) }
+        try withFile { try $0.truncate(to: max(0, length)) }
     }
 
     public func bytes(in range: Range<Int64>) throws -> Data {
-        try withHandle { try $0.bytes(in: range) }
+        try withFile { try $0.read(range.count, at: range.lowerBound) }
     }
 
     public func synchronize() throws {
@@ -217,8 +213,8 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     package func makeSynchronization() throws -> @Sendable () throws -> Void {
-        let file = try withHandle { try $0.duplicate() }
-        return { try file.synchronize() }
+        let file = try withFile { $0 }
+        return { try Self.posix { try file.synchronize() } }
     }
 
     public func loadRecord() throws -> Data? {
@@ -229,7 +225,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ///
     /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
-        try withHandle { _ in }
+        _ = try withFile { $0 }
         try state.withLock { $0.record }?.save(record)
     }
 
@@ -247,23 +243,33 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         try state.withLock { state in
             state.record?.close()
             // What was reserved and not used is free again.
-            if state.reservesSpace, let handle = state.handle {
-                try handle.truncate(atOffset: try handle.seekToEnd())
+            if state.reservesSpace, let file = state.file {
+                try Self.posix { try file.truncate(to: try file.size()) }
             }
-            guard case .atEnd = state.closing else { return }
-            state.handle?.unlockAndClose()
-            state.handle = nil
+            switch state.closing {
+            case .whenUnlocked: return
+            case .atEnd: state.file?.unlock()
+            // What the caller writes follows the body.
+            case .byCaller: _ = try state.handle?.seekToEnd()
+            }
+            state.file = nil
         }
     }
 
-    private func withHandle<Result: Sendable>(_ body: (FileHandle) throws -> Result) throws -> Result {
+    /// Calls `body` with the file, which is opened and locked first where it is not.
+    private func withFile<Result: Sendable>(_ body: (any OpenFile) throws -> Result) throws -> Result {
         try state.withLock { state in
-            if let handle = state.handle { return try body(handle) }
-            guard let url = state.url else { throw CocoaError(.fileNoSuchFile) }
-            let handle = try FileHandle.locked(url)
-            state.handle = handle
-            return try body(handle)
+            if state.file == nil { state.file = try open(state) }
+            guard let file = state.file else { throw CocoaError(.fileNoSuchFile) }
+            return try Self.posix { try body(file) }
         }
+    }
+
+    private func open(_ state: State) throws -> (any OpenFile)? {
+        if let handle = state.handle {
+            return try Self.posix { try RegularFile(duplicating: handle.fileDescriptor) }
+        }
+        return try state.url.map { try files.openSinkFile(at: $0) }
     }
 }
 
@@ -279,78 +285,28 @@ package struct LengthLimitPassed: LocalizedError {
     package var errorDescription: String? { "the limit of \(maximum) bytes is passed" }
 }
 
-extension FileHandle {
-    /// Opens the file at `url`, created when it is missing, for reading and writing, and locks it. It must be a regular file
-    /// with this name alone: what is written to it must not change another file.
-    static func locked(_ url: URL) throws -> FileHandle {
-        for _ in 0..<maximumAttempts {
-            let descriptor = open(url.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o644)
-            guard descriptor >= 0 else { throw openFailure(NSError.system(at: url), url) }
-            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            var opened = stat()
-            guard fstat(descriptor, &opened) == 0 else { throw openFailure(NSError.system(at: url), url) }
-            guard opened.st_mode & S_IFMT == S_IFREG else { throw refusal(url, "it is not a regular file") }
-            guard opened.st_nlink <= 1 else { throw refusal(url, "it has a second name, a hard link") }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                throw refusal(url, "it is being written by another transfer", .fileLocking)
-            }
-            // The former holder of the lock may have moved the file away meanwhile.
-            if handle.isFound(at: url) { return handle }
+extension FileLayer {
+    /// Opens the file of a sink, created when it is missing, and locks it.
+    func openSinkFile(at url: URL) throws(FileFailure) -> any OpenFile {
+        do throws(LockFailure) {
+            return try openLocked(url.path, .existingOrNewDocument)
+        } catch {
+            throw FileFailure(.open, url, Self.reason(for: error))
         }
-        throw refusal(url, "it was replaced each time it was opened")
     }
 
-    /// Whether this file is the one at `url`: it may have been removed or moved while it was open.
-    package func isFound(at url: URL) -> Bool { RegularFile.isFound(fileDescriptor, at: url.path) }
-
-    private static let maximumAttempts = 100
-
-    private static func openFailure(_ error: NSError, _ url: URL) -> FileFailure {
-        var named = stat()
-        let isLink = lstat(url.path, &named) == 0 && named.st_mode & S_IFMT == S_IFLNK
-        return isLink ? refusal(url, "it is a symbolic link, which is not followed") : FileFailure(.open, url, error)
-    }
-
-    private static func refusal(
-        _ url: URL, _ reason: String, _ code: CocoaError.Code = .fileWriteUnknown
-    ) -> FileFailure {
-        FileFailure(.open, url, CocoaError(code, userInfo: [NSLocalizedDescriptionKey: reason]))
-    }
-
-    /// The bytes at these offsets.
-    func bytes(in range: Range<Int64>) throws -> Data {
-        var bytes = Data(count: range.count)
-        var done = 0
-        while done < bytes.count {
-            // At an offset, since bytes may be appended meanwhile.
-            let count = bytes[done...].withUnsafeMutableBytes {
-                pread(fileDescriptor, $0.baseAddress, $0.count, off_t(range.lowerBound) + off_t(done))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-            guard count > 0 else { break }
-            done += count
+    private static func reason(for failure: LockFailure) -> any Error {
+        switch failure {
+        case .system(let error): error.asUnderlying
+        case .link: refusal("it is a symbolic link, which is not followed")
+        case .notRegular: refusal("it is not a regular file")
+        case .hasOtherNames: refusal("it has a second name, a hard link")
+        case .taken: refusal("it is being written by another transfer", .fileLocking)
+        case .replaced: refusal("it was replaced each time it was opened")
         }
-        return bytes.prefix(done)
     }
 
-    /// The same open file, with a descriptor of its own.
-    func duplicate() throws -> FileHandle {
-        let descriptor = dup(fileDescriptor)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EBADF) }
-        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    }
-
-    /// Releases the lock, which another descriptor of the same open file would keep, and closes the file.
-    func unlockAndClose() {
-        flock(fileDescriptor, LOCK_UN)
-        try? close()
-    }
-}
-
-extension NSError {
-    /// What the system call that just failed has left in `errno`.
-    static func system(at url: URL) -> NSError {
-        NSError(domain: NSPOSIXErrorDomain, code: Int(errno), userInfo: [NSFilePathErrorKey: url.path])
+    private static func refusal(_ reason: String, _ code: CocoaError.Code = .fileWriteUnknown) -> CocoaError {
+        CocoaError(code, userInfo: [NSLocalizedDescriptionKey: reason])
     }
 }

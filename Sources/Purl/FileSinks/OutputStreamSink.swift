@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// A sink that appends through an `OutputStream`.
@@ -13,13 +14,12 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
         var record: RecordFile?
         var stream: OutputStream?
         /// The same file once more: holds the lock, and does what a stream cannot.
-        var handle: FileHandle?
+        var lockedFile: (any OpenFile)?
         /// What a stream that is not a file has taken.
         var written: Int64 = 0
-
-        var exists: Bool { file.map { FileManager.default.fileExists(atPath: $0.path) } ?? false }
     }
 
+    private let files: any FileLayer = SystemFiles()
     private let state: Mutex<State>
 
     /// `nil` for a stream that is not a file.
@@ -49,17 +49,18 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     public var length: Int64 {
         get throws {
             try state.withLock { state in
-                guard state.file != nil else { return state.written }
+                guard let place = state.file else { return state.written }
                 // This creates no file: the server may have nothing to put into it.
-                guard state.handle != nil || state.exists else { return 0 }
-                return Int64(try Self.handle(&state)?.seekToEnd() ?? 0)
+                guard state.lockedFile != nil || files.entry(place.path) != .missing else { return 0 }
+                guard let file = try lockedFile(&state) else { return 0 }
+                return try Self.posix { try file.size() }
             }
         }
     }
 
     public func append(_ data: Data) throws {
         try state.withLock { state in
-            let stream = try Self.stream(&state)
+            let stream = try stream(&state)
             var rest = data[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { bytes in
@@ -74,7 +75,7 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
 
     public func truncate(to length: Int64) throws {
         try state.withLock { state in
-            guard let handle = try Self.handle(&state) else {
+            guard let file = try lockedFile(&state) else {
                 guard state.written == length else {
                     throw CocoaError(
                         .featureUnsupported,
@@ -82,7 +83,7 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
                 }
                 return
             }
-            try handle.truncate(atOffset: UInt64(max(0, length)))
+            try Self.posix { try file.truncate(to: max(0, length)) }
         }
     }
 
@@ -90,7 +91,8 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     ///
     /// - Parameter range: The offsets.
     public func bytes(in range: Range<Int64>) throws -> Data {
-        try state.withLock { try Self.handle(&$0)?.bytes(in: range) ?? Data() }
+        guard let file = try state.withLock({ try lockedFile(&$0) }) else { return Data() }
+        return try Self.posix { try file.read(range.count, at: range.lowerBound) }
     }
 
     /// Does nothing on a stream that is not a file.
@@ -99,8 +101,8 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     }
 
     package func makeSynchronization() throws -> @Sendable () throws -> Void {
-        let file = try state.withLock { try Self.handle(&$0)?.duplicate() }
-        return { try file?.synchronize() }
+        let file = try state.withLock { try lockedFile(&$0) }
+        return { try Self.posix { try file?.synchronize() } }
     }
 
     public func loadRecord() throws -> Data? {
@@ -112,7 +114,7 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
         let file = try state.withLock { state in
-            _ = try Self.handle(&state)
+            _ = try lockedFile(&state)
             return state.record
         }
         try file?.save(record)
@@ -133,25 +135,25 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
             state.record?.close()
             state.stream?.close()
             state.stream = nil
-            state.handle?.unlockAndClose()
-            state.handle = nil
+            state.lockedFile?.unlock()
+            state.lockedFile = nil
         }
     }
 
-    private static func handle(_ state: inout State) throws -> FileHandle? {
-        if state.handle == nil, let file = state.file { state.handle = try FileHandle.locked(file) }
-        return state.handle
+    private func lockedFile(_ state: inout State) throws -> (any OpenFile)? {
+        if state.lockedFile == nil, let file = state.file { state.lockedFile = try files.openSinkFile(at: file) }
+        return state.lockedFile
     }
 
-    private static func stream(_ state: inout State) throws -> OutputStream {
+    private func stream(_ state: inout State) throws -> OutputStream {
         if state.stream == nil, let file = state.file {
-            _ = try handle(&state)
+            _ = try lockedFile(&state)
             // In append mode every write goes to the end of the file, also after a truncation.
             state.stream = OutputStream(url: file, append: true)
         }
         guard let stream = state.stream else { throw CocoaError(.fileNoSuchFile) }
         if stream.streamStatus == .notOpen { stream.open() }
-        if let error = failure(of: stream) { throw error }
+        if let error = Self.failure(of: stream) { throw error }
         return stream
     }
 

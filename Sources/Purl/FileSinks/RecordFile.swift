@@ -36,22 +36,17 @@ final class RecordFile: Sendable {
         self.files = files
     }
 
-    private var newer: URL { url.appendingPathExtension("new") }
+    private var newer: String { files.successor(of: url.path) }
 
     func load() throws -> Data? {
         // After a crash it may be incomplete; the other one still counts.
-        if let record = try? Self.read(newer), (try? ResumeData(decoding: record)) != nil { return record }
-        return try Self.read(url)
+        if let record = try? read(newer), (try? ResumeData(decoding: record)) != nil { return record }
+        return try read(url.path)
     }
 
     /// `nil` when there is no file.
-    private static func read(_ url: URL) throws -> Data? {
-        guard RegularFile.exists(at: url.path) else { return nil }
-        let file = try RegularFile(reading: url.path, followsLinks: false)
-        guard file.isOwn else { return nil }
-        var record = Data(count: Int(min(try file.size(), Int64(ResumeData.maximumSize) + 1)))
-        let length = try record.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-        return record.prefix(length)
+    private func read(_ path: String) throws -> Data? {
+        try files.readRecord(path, upTo: ResumeData.maximumSize + 1).map { Data($0) }
     }
 
     /// Keeps a record, without waiting for the disk; `nil` removes it, and waits.
@@ -62,7 +57,7 @@ final class RecordFile: Sendable {
                 state.unsafeChange = try record.map(write) ?? remove()
             } catch {
                 // What is left of the second file must not take the first one's place.
-                _ = try? RegularFile.removeExisting(newer.path)
+                files.remove(newer)
                 if state.unsafeChange == .newer { state.unsafeChange = .none }
                 throw FileFailure(.write, url, error)
             }
@@ -70,21 +65,18 @@ final class RecordFile: Sendable {
     }
 
     private func write(_ record: Data) throws -> Change {
-        // A new file each time: what has the name may be a link, or have another name too.
-        _ = try RegularFile.removeExisting(newer.path)
-        let file = try RegularFile(newer.path, .creating)
-        try record.bytes.withUnsafeBytes { bytes throws(SystemError) in try file.write(bytes, at: 0) }
-        if RegularFile.exists(at: url.path) { return .newer }
+        _ = try files.createSuccessor(of: url.path, record.bytes)
+        if case .regular = files.entry(url.path) { return .newer }
         // It replaces nothing that a power loss could bring back.
-        try RegularFile.move(newer.path, to: url.path)
+        try files.move(newer, to: url.path)
         return .first
     }
 
     private func remove() throws -> Change {
         // The newer one first, so that it never outlives the other.
-        for place in [newer, url] where try RegularFile.removeExisting(place.path) {
+        for path in [newer, url.path] where try files.removeExisting(path) {
             // The bytes that it describes are about to change; not even a power loss may bring it back.
-            try RegularFile.synchronizeFolder(place.deletingLastPathComponent().path)
+            try files.synchronizeFolder(url.deletingLastPathComponent().path)
         }
         return .none
     }
@@ -96,12 +88,12 @@ final class RecordFile: Sendable {
             switch change {
             case .none: return
             case .first: try files.open(url.path, .existing).synchronize()
-            case .newer: try files.open(newer.path, .existing).synchronize()
+            case .newer: try files.open(newer, .existing).synchronize()
             }
             try state.withLock { state in
                 // Another thread may have made the same change safe, and put it in its place.
                 guard state.changes == changes, state.unsafeChange == change else { return }
-                if case .newer = change { try files.move(newer.path, to: url.path) }
+                if case .newer = change { try files.move(newer, to: url.path) }
                 state.unsafeChange = .none
             }
         } catch {

@@ -85,7 +85,7 @@ extension ResumeData {
             return nil
         }
         return try? count(ofLength: length, inBoot: Boot.identifier) { range in
-            Data(try file.read(range.count, at: range.lowerBound))
+            try file.read(range.count, at: range.lowerBound)
         }
     }
 }

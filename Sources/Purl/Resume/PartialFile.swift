@@ -67,15 +67,14 @@ final class PartialFile: FileSink, PipedSink, ConcurrentSink {
     init?(named name: String, in folder: PartialsFolder) throws(FileFailure) {
         location = folder.url.appendingPathComponent(name)
         files = folder.files
-        let (file, size): (any OpenFile, Int64)
-        do throws(SystemError) {
-            file = try files.open(location.path, .existing)
-            guard try file.lock() else { return nil }
-            size = try file.size()
+        let file: any OpenFile
+        do throws(LockFailure) {
+            file = try files.openLocked(location.path, .existing)
         } catch {
-            if error.isShortage { throw FileFailure(.open, location, error) }
+            if error.systemError.isShortage { throw FileFailure(.open, location, error.systemError) }
             return nil
         }
+        guard let size = try? file.size() else { return nil }
         state = Mutex(State(handle: .open(file), written: size, isNameSafe: true))
     }
 
@@ -115,7 +114,7 @@ final class PartialFile: FileSink, PipedSink, ConcurrentSink {
     }
 
     func append(_ data: Data) throws {
-        try append(data.count) { (file, offset) throws(SystemError) in try file.write(data, at: offset) }
+        try append(data.count) { (file, offset) throws(SystemError) in try file.write(data.bytes, at: offset) }
     }
 
     func append(_ count: Int, from pipe: ContentPipe) throws {

@@ -54,11 +54,11 @@ struct PartialsFolder: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         for name in names where PartialFile.isName(name) && !claimed.contains(name) {
             let path = url.appendingPathComponent(name).path
-            guard isOld(path, at: now), let file = try? files.open(path, .existing), (try? file.lock()) == true,
+            guard isOld(path, at: now), let file = try? files.openLocked(path, .existing),
                 // Under the lock, where no transfer can be continuing it.
                 isOld(path, at: now)
             else { continue }
-            files.remove(path)
+            withExtendedLifetime(file) { files.remove(path) }
         }
     }
 

@@ -1,5 +1,5 @@
 import Foundation
-internal import PurlIO
+package import PurlIO
 
 /// A place that takes a body's bytes one after another, and may hold some already.
 ///
@@ -88,7 +88,7 @@ extension FileSink {
 }
 
 /// A sink that takes content which does not pass through the process.
-protocol PipedSink: BodySink {
+package protocol PipedSink: BodySink {
     /// Adds `count` bytes, which are in the pipe, at the end.
     func append(_ count: Int, from pipe: ContentPipe) throws
 }
@@ -103,5 +103,12 @@ struct SinkCapabilities: Sendable {
         file = sink as? any FileSink
         piped = sink as? any PipedSink
         concurrent = sink as? any ConcurrentSink
+    }
+}
+
+extension BodySink {
+    /// The owner of a sink gets the system's errors as Foundation has them.
+    static func posix<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw error.asUnderlying }
     }
 }

@@ -100,7 +100,7 @@ final class ResumableUpload {
         switch resume.content {
         case .file(let path, let sent):
             body = .file(URL(fileURLWithPath: path))
-            file = sent
+            file = sent.withoutIdentity
         case .data(let data): body = .data(data)
         case .stream: body = .streamFromDelegate
         }

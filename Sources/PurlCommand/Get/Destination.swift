@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlHTTP
+import PurlIO
 import Synchronization
 
 /// Where a download is saved, and what decided the name.
@@ -20,7 +21,7 @@ struct Destination: Equatable, Sendable {
     /// What is at the path.
     enum Kind: Equatable, Sendable {
         /// A file, or nothing yet: the bytes are gathered in partial files, and can be resumed.
-        case file
+        case file(PartFiles)
         /// The bytes are written there as they arrive.
         case stream(StreamOutput)
     }
@@ -36,13 +37,13 @@ struct Destination: Equatable, Sendable {
     var isUpdate = false
 
     /// The partial files; `nil` for a stream.
-    var parts: PartFiles? { kind == .file ? PartFiles(for: file) : nil }
+    var parts: PartFiles? { if case .file(let parts) = kind { parts } else { nil } }
     var mayReplace: Bool { choice == .user || isUpdate }
 
     /// Every path that the download may write to.
     var paths: [URL] { parts?.paths ?? [file] }
 
-    private init(file: URL, kind: Kind = .file, choice: Choice, name: String, remark: String? = nil) {
+    private init(file: URL, kind: Kind, choice: Choice, name: String, remark: String? = nil) {
         self.file = file
         self.kind = kind
         self.choice = choice
@@ -50,31 +51,48 @@ struct Destination: Equatable, Sendable {
         self.remark = remark
     }
 
+    private init(parts: PartFiles, choice: Choice, name: String, remark: String? = nil) {
+        self.init(file: parts.file, kind: .file(parts), choice: choice, name: name, remark: remark)
+    }
+
+    /// The same download with another file.
+    private func moved(to file: URL, choice: Choice, name: String, remark: String?) -> Destination {
+        let layer = parts?.layer ?? SystemFiles()
+        return Destination(
+            parts: PartFiles(for: file, through: layer), choice: choice, name: name, remark: remark)
+    }
+
     /// The destination before the server has answered. Throws when nothing can be saved to the request's path.
     ///
     /// - Parameters:
     ///   - folder: Where to save when the request has no path.
     ///   - earlier: The partial files in that folder.
-    init(for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts) throws(CommandFailure) {
+    ///   - layer: What changes of files go through.
+    init(
+        for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts,
+        through layer: any FileLayer = SystemFiles()
+    ) throws(CommandFailure) {
         if let output = request.output {
             let url = URL.file(at: output, in: folder)
             switch try OutputPath(at: url, name: output) {
             case .file:
-                self.init(file: url, choice: .user, name: output)
+                self.init(parts: PartFiles(for: url, through: layer), choice: .user, name: output)
             case .linkedFile(let target):
                 self.init(
-                    file: target, choice: .user, name: target.path,
+                    parts: PartFiles(for: target, through: layer), choice: .user, name: target.path,
                     remark: "“\(output)” is a symbolic link: saving as “\(target.path)”.")
             case .stream(let stream):
                 self.init(file: url, kind: .stream(stream), choice: .user, name: output)
             }
         } else if let name = earlier.name(for: request.urls) {
-            self.init(file: folder.appendingPathComponent(name), choice: .earlierAttempt, name: name)
+            let file = folder.appendingPathComponent(name)
+            self.init(parts: PartFiles(for: file, through: layer), choice: .earlierAttempt, name: name)
         } else {
             let offered = FileName.offered(by: request.url) ?? FileName.unnamed
             let name = FileName.safe(offered)
+            let file = folder.appendingPathComponent(name)
             self.init(
-                file: folder.appendingPathComponent(name), choice: .url, name: name,
+                parts: PartFiles(for: file, through: layer), choice: .url, name: name,
                 remark: FileName.remark(offered, name))
         }
     }
@@ -85,20 +103,20 @@ struct Destination: Equatable, Sendable {
         let name = suggestion.map(FileName.safe) ?? name
         let file = file.deletingLastPathComponent().appendingPathComponent(name)
         guard file.path != self.file.path || name != self.name else { return self }
-        return Destination(
-            file: file, choice: .server, name: name, remark: suggestion.flatMap { FileName.remark($0, name) })
+        return moved(
+            to: file, choice: .server, name: name, remark: suggestion.flatMap { FileName.remark($0, name) })
     }
 
     /// The same name at another path. Nothing is written there before the server has answered.
     func displaced(_ number: Int) -> Destination {
-        Destination(file: file.appendingPathExtension("\(number)"), choice: choice, name: name, remark: remark)
+        moved(to: file.appendingPathExtension("\(number)"), choice: choice, name: name, remark: remark)
     }
 
     // MARK: Checks
 
     /// Throws when nothing may be saved here. To be called before the partial files are locked.
     func validatePlace() throws(CommandFailure) {
-        guard kind == .file else { return }
+        guard parts != nil else { return }
         try checkFolder()
         switch choice {
         case .user: break

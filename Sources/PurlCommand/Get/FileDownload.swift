@@ -38,7 +38,8 @@ struct FileDownload: Sendable {
     /// Where to save; `nil`, with an error message, when nothing can be saved there.
     func destination(in folder: URL, after earlier: EarlierAttempts) -> Destination? {
         do throws(CommandFailure) {
-            return try Destination(for: request, in: folder, after: earlier)
+            return try Destination(
+                for: request, in: folder, after: earlier, through: context.session.configuration.files)
         } catch {
             messages.error(error.sentence)
             return nil
@@ -208,11 +209,15 @@ struct FileDownload: Sendable {
 
     /// Opens what takes the bytes. Partial files are locked before anything is requested or changed.
     private func open(_ destination: Destination) async throws(CommandFailure) -> DownloadAttempt.Output {
-        if let stream = destination.stream(maximumLength: context.options.maximumLength) { return .stream(stream) }
-        let parts = PartFiles(for: destination.file)
+        let parts: PartFiles
+        switch destination.kind {
+        case .stream(let output): return .stream(StreamSink(output, maximumLength: context.options.maximumLength))
+        case .file(let files): parts = files
+        }
         // A record that stays has to be right after a power loss, too.
         let completion: SinkCompletion = keepsRecord ? .safe : .written
-        let sink = FileHandleSink(fileAt: parts.bytes, recordAt: parts.record, completion: completion)
+        let sink = FileHandleSink(
+            fileAt: parts.bytes, recordAt: parts.record, completion: completion, through: parts.layer)
         sink.limit(to: context.options.maximumLength, reservingSpace: true)
         try await destination.lock(sink, for: sources(for: destination))
         if !context.options.resumes { try empty(sink, destination) }

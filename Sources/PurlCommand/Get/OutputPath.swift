@@ -100,70 +100,9 @@ extension URL {
     }
 }
 
-/// What is at a path.
-enum FileEntry: Equatable {
-    /// The numbers that name a file in its file system.
-    struct Identity: Equatable, Codable {
-        let device: UInt64
-        let number: UInt64
-    }
-
-    /// A moment, since 1970.
-    struct Time: Equatable, Codable {
-        let seconds: Int64
-        let nanoseconds: Int64
-    }
-
-    /// What is known of a regular file.
-    struct RegularFile: Equatable {
-        let identity: Identity
-        /// In bytes.
-        let length: Int64
-        /// When it was last written to.
-        let modified: Time
-        /// Whether there are hard links to it.
-        let hasOtherNames: Bool
-        /// Whether it belongs to this process's user.
-        let isOwn: Bool
-    }
-
-    case missing
-    case regular(RegularFile)
-    case folder
-    case link
-    case device
-    case pipe
-    case socket
-
-    /// - Parameter followingLinks: Follows symbolic links; then one that leads nowhere is missing.
-    init(at url: URL, followingLinks: Bool = false) {
-        var status = stat()
-        guard (followingLinks ? stat(url.path, &status) : lstat(url.path, &status)) == 0 else {
-            self = .missing
-            return
-        }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG:
-            let modified = PurlIO.RegularFile.modificationTime(status)
-            self = .regular(
-                RegularFile(
-                    identity: Identity(
-                        device: .init(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino)),
-                    length: Int64(status.st_size),
-                    modified: Time(seconds: modified.seconds, nanoseconds: modified.nanoseconds),
-                    hasOtherNames: status.st_nlink > 1, isOwn: status.st_uid == geteuid()))
-        case S_IFDIR: self = .folder
-        case S_IFLNK: self = .link
-        case S_IFIFO: self = .pipe
-        case S_IFSOCK: self = .socket
-        // Character and block devices: the system has no other kinds.
-        default: self = .device
-        }
-    }
-
-    /// The regular file that is there, if it is one.
-    var regularFile: RegularFile? {
-        if case .regular(let file) = self { return file }
-        return nil
+extension FileEntry {
+    /// - Parameter followsLinks: Follows symbolic links; then one that leads nowhere is missing.
+    init(at url: URL, followingLinks followsLinks: Bool = false) {
+        self.init(atPath: url.path, followingLinks: followsLinks)
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import Purl
+import PurlIO
 
 /// The two files of an unfinished download: `FILE.part` with its bytes, and `FILE.resume` with the record needed to resume.
 ///
 /// While a newer version of FILE arrives, the record of FILE itself is in `FILE.resume.old`.
-struct PartFiles: Equatable {
+struct PartFiles: Sendable, Equatable {
     /// What the files hold.
     enum Content: Equatable {
         case nothing
@@ -32,15 +33,22 @@ struct PartFiles: Equatable {
     let record: URL
     let newRecord: URL
     let oldRecord: URL
+    /// What changes go through.
+    let layer: any FileLayer
 
-    /// - Parameter file: The path of the complete file.
-    init(for file: URL) {
+    /// - Parameters:
+    ///   - file: The path of the complete file.
+    ///   - layer: What changes go through.
+    init(for file: URL, through layer: any FileLayer = SystemFiles()) {
         self.file = file
+        self.layer = layer
         bytes = file.appendingPathExtension("part")
         record = file.appendingPathExtension("resume")
         newRecord = record.appendingPathExtension("new")
         oldRecord = record.appendingPathExtension("old")
     }
+
+    static func == (left: PartFiles, right: PartFiles) -> Bool { left.file == right.file }
 
     /// Every path that a download may write to.
     var paths: [URL] { [file, bytes, record, newRecord, oldRecord] }
@@ -164,30 +172,37 @@ struct PartFiles: Equatable {
         case .own: throw Self.refusal(oldRecord, "is not a record of purl's")
         case .strange(let what): throw Self.refusal(oldRecord, what)
         }
-        try Self.check(rename(found.path, oldRecord.path), "“\(oldRecord.lastPathComponent)” cannot be saved")
+        try Self.checked("“\(oldRecord.lastPathComponent)” cannot be saved") { () throws(SystemError) in
+            try layer.move(found.path, to: oldRecord.path)
+        }
     }
 
     /// Puts the record of the complete file into its place again, when there is no other version of it.
-    private func restoreRecordOfFile() {
+    func restoreRecordOfFile() {
         guard FileEntry(at: record) == .missing,
             ResumeRecord(contentsOf: oldRecord, of: file)?.describesComplete(fileAt: file) == true
         else { return }
-        rename(oldRecord.path, record.path)
+        try? layer.move(oldRecord.path, to: record.path)
     }
 
     /// Removes the bytes and the record.
     func remove() throws(CommandFailure) {
-        for url in [bytes, newRecord, record] where FileEntry(at: url) != .missing {
-            try Self.check(unlink(url.path), "“\(url.lastPathComponent)” cannot be removed")
-        }
+        for url in [bytes, newRecord, record] { try remove(url) }
         restoreRecordOfFile()
+    }
+
+    /// Removes one of the files, if it is there.
+    func remove(_ url: URL) throws(CommandFailure) {
+        try Self.checked("“\(url.lastPathComponent)” cannot be removed") { () throws(SystemError) in
+            _ = try layer.removeExisting(url.path)
+        }
     }
 
     /// Removes `FILE.part` if it is empty, and its record: a transfer creates them before the first byte arrives. The record of
     /// the complete file stays.
     func removeIfEmpty() {
         guard Self.length(of: bytes) == 0 else { return }
-        unlink(bytes.path)
+        layer.remove(bytes.path)
         if let found = ResumeRecord(contentsOf: record, of: file), found.describesComplete(fileAt: file) { return }
         removeRecord()
         restoreRecordOfFile()
@@ -214,26 +229,32 @@ struct PartFiles: Equatable {
                 "“\(file.lastPathComponent)” was created or changed meanwhile. The complete download is in “\(bytes.lastPathComponent)”."
             )
         }
-        try Self.check(rename(bytes.path, file.path), "“\(file.lastPathComponent)” cannot be saved")
+        try Self.checked("“\(file.lastPathComponent)” cannot be saved") { () throws(SystemError) in
+            try layer.move(bytes.path, to: file.path)
+        }
         // It was the record of the file that was replaced.
-        if ResumeRecord(contentsOf: oldRecord) != nil { unlink(oldRecord.path) }
+        if ResumeRecord(contentsOf: oldRecord) != nil { layer.remove(oldRecord.path) }
         if !keepsRecord { removeRecord() }
     }
 
     /// Removes the record, unless the file is not a record of purl's.
     func removeRecord() {
         guard ResumeRecord(contentsOf: record) != nil else { return }
-        unlink(newRecord.path)
-        unlink(record.path)
+        layer.remove(newRecord.path)
+        layer.remove(record.path)
     }
 
     /// The length of a regular file; `nil` when there is none.
     static func length(of url: URL) -> Int64? { FileEntry(at: url).regularFile?.length }
 
-    private static func check(_ result: Int32, _ sentence: String) throws(CommandFailure) {
-        guard result != 0 else { return }
-        let reason = String(cString: strerror(errno))
-        throw CommandFailure("\(sentence): \(reason).")
+    private static func checked(
+        _ sentence: String, _ change: () throws(SystemError) -> Void
+    ) throws(CommandFailure) {
+        do throws(SystemError) {
+            try change()
+        } catch {
+            throw CommandFailure("\(sentence): \(String(cString: strerror(error.code))).")
+        }
     }
 }
 
@@ -249,18 +270,27 @@ final class FileLock: Sendable {
     /// Why there is no lock.
     enum Failure: Error {
         case cannotOpen
-        /// Another holder has it, or had it and has moved the file away.
+        /// Another holder has it.
         case taken
     }
 
-    private let file: FileHandle
+    private let file: any OpenFile
 
     /// Takes the lock that the library's sinks use, or fails at once.
     init(_ url: URL) throws(Failure) {
-        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .cannotOpen }
-        file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // The former holder of the lock may have moved the file.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, file.isFound(at: url) else { throw .taken }
+        do throws(LockFailure) {
+            file = try SystemFiles().openLocked(url.path, .reading)
+        } catch {
+            switch error {
+            case .system, .link, .notRegular, .hasOtherNames: throw .cannotOpen
+            case .taken, .replaced: throw .taken
+            }
+        }
     }
+
+    /// What the file is now.
+    var status: FileStatus? { try? file.status() }
+
+    /// Whether the file still is the one at `url`.
+    func isFound(at url: URL) -> Bool { file.isFound(at: url.path) }
 }

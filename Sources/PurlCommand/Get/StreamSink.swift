@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlHTTP
+import PurlIO
 import Synchronization
 
 /// A sink that writes into a device, a FIFO or an open descriptor. Nothing that was written can be taken back.
@@ -122,18 +123,6 @@ final class StreamSink: BodySink {
         var request = pollfd(fd: handle.fileDescriptor, events: Int16(POLLOUT), revents: 0)
         while poll(&request, 1, Self.patience) == 0 {
             if case .cancelled = state.withLock({ $0.stream }) { throw CancellationError() }
-        }
-    }
-}
-
-extension Destination {
-    /// A new sink for a stream; `nil` for a file.
-    ///
-    /// - Parameter maximumLength: The most bytes that are written; `nil` if there is no limit.
-    func stream(maximumLength: Int64?) -> StreamSink? {
-        switch kind {
-        case .file: nil
-        case .stream(let output): StreamSink(output, maximumLength: maximumLength)
         }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlDownloads
+import PurlIO
 import Synchronization
 
 /// `purl put`: uploads a file.
@@ -46,11 +47,13 @@ struct Put {
             let entry = try entry()
             // Two programs would send to the same upload.
             let lock = options.resumes ? try lock() : nil
-            defer { withExtendedLifetime(lock) {} }
+            let configuration = configuration
             let session = URLSession(configuration: configuration)
             defer { session.finishTasksAndInvalidate() }
             return try await FileUpload(
-                options, file, entry, session: session, output: output, errors: errors
+                options, file, lock?.status ?? entry, lock, session: session, files: configuration.files,
+                output: output,
+                errors: errors
             ).run()
         } catch {
             messages.error(error.sentence)
@@ -58,7 +61,7 @@ struct Put {
         }
     }
 
-    private func entry() throws(CommandFailure) -> FileEntry.RegularFile {
+    private func entry() throws(CommandFailure) -> FileStatus {
         switch FileEntry(at: file, followingLinks: true) {
         case .regular(let entry): return entry
         case .missing: throw CommandFailure("There is no file “\(options.file)”.")
@@ -95,7 +98,7 @@ private struct FileUpload {
     private let options: PutOptions
     private let file: URL
     /// What the file is.
-    private let entry: FileEntry.RegularFile
+    private let entry: FileStatus
     private let session: URLSession
     private let output: Console
     private let messages: MessagePrinter
@@ -105,8 +108,8 @@ private struct FileUpload {
     private let recordKeeper: UploadRecordKeeper?
 
     init(
-        _ options: PutOptions, _ file: URL, _ entry: FileEntry.RegularFile, session: URLSession, output: Console,
-        errors: Console
+        _ options: PutOptions, _ file: URL, _ entry: FileStatus, _ lock: FileLock?, session: URLSession,
+        files: any FileLayer, output: Console, errors: Console
     ) {
         self.options = options
         self.file = file
@@ -116,7 +119,11 @@ private struct FileUpload {
         messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
         display = ProgressDisplay(errors)
         trace = VerboseLog(console: options.verbosity == .verbose ? errors : nil, name: "")
-        recordKeeper = options.resumes ? UploadRecordKeeper(of: file, entry, to: options, messages, trace) : nil
+        if let lock {
+            recordKeeper = UploadRecordKeeper(of: file, lock, to: options, through: files, messages, trace)
+        } else {
+            recordKeeper = nil
+        }
     }
 
     private var name: String { file.lastPathComponent }
@@ -167,7 +174,7 @@ private struct FileUpload {
     /// upload, which stays.
     private func recordedData() throws(CommandFailure) -> Data? {
         guard options.resumes else { return nil }
-        try UploadRecord.checkNewRecord(for: file)
+        _ = try UploadRecord.new(for: file)
         guard let record = try UploadRecord(for: file) else { return nil }
         guard record.isOf(options.url, options.method) else {
             throw CommandFailure(

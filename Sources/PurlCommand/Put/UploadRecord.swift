@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlIO
 
 /// `FILE.upload`: what it takes to resume an upload of FILE, beside it.
 ///
@@ -7,6 +8,8 @@ import Purl
 /// no path, and knows the file by its place in the file system, its length and its modification time.
 struct UploadRecord: Codable, Equatable {
     static let suffix = ".upload"
+    /// That of a new record before it takes the other's place.
+    static let newSuffix = ".upload.new"
     private static let currentVersion = 1
     /// A longer file is not a record.
     private static let maximumSize = 1 << 20
@@ -17,15 +20,15 @@ struct UploadRecord: Codable, Equatable {
     /// The URL of the command line, without a user and a password: those of the current command count.
     private let url: String
     let method: String
-    private let identity: FileEntry.Identity
+    private let identity: FileStatus.Identity
     /// How many bytes the file has.
     let length: Int64
-    private let modified: FileEntry.Time
+    private let modified: FileStatus.Time
     /// The library's resume data.
     let resumeData: Data
 
     /// - Parameter entry: The file that is being uploaded.
-    init(of entry: FileEntry.RegularFile, to url: URL, method: String, resumeData: Data) {
+    init(of entry: FileStatus, to url: URL, method: String, resumeData: Data) {
         self.url = Self.recorded(url)
         self.method = method
         identity = entry.identity
@@ -45,10 +48,9 @@ struct UploadRecord: Codable, Equatable {
         self = found
     }
 
-    /// Throws when something that is not a record has the name under which a new one is written.
-    static func checkNewRecord(for file: URL) throws(CommandFailure) {
-        _ = try read(newPlace(for: file))
-    }
+    /// The record of a file that a killed command was about to save; `nil` when there is none. Throws when something else has
+    /// the name under which a new one is written.
+    static func new(for file: URL) throws(CommandFailure) -> UploadRecord? { try read(newPlace(for: file)) }
 
     private static func read(_ place: URL) throws(CommandFailure) -> UploadRecord? {
         switch FileEntry(at: place) {
@@ -66,7 +68,9 @@ struct UploadRecord: Codable, Equatable {
     }
 
     /// Where a new record of a file is written.
-    private static func newPlace(for file: URL) -> URL { place(for: file).appendingPathExtension("new") }
+    private static func newPlace(for file: URL) -> URL {
+        file.deletingLastPathComponent().appendingPathComponent(file.lastPathComponent + newSuffix)
+    }
 
     /// Whether it is about the same request.
     func isOf(_ url: URL, _ method: String) -> Bool { self.url == Self.recorded(url) && self.method == method }
@@ -75,7 +79,7 @@ struct UploadRecord: Codable, Equatable {
     var shownURL: String { URL(string: url)?.shownText ?? url }
 
     /// In what a file differs from the one whose upload is recorded, as a clause; `nil` where it does not.
-    func difference(to file: FileEntry.RegularFile) -> String? {
+    func difference(to file: FileStatus) -> String? {
         if file.length != length {
             return "the file had \(ByteText.count(length)), and has \(ByteText.count(file.length))"
         }
@@ -92,48 +96,41 @@ struct UploadRecord: Codable, Equatable {
 
     // MARK: Changes
 
-    /// Saves the record in one step: a reader sees the old one or this one. Only the user can read it, since the request's
-    /// fields may hold credentials.
-    func save(for file: URL) throws(CommandFailure) {
+    /// Saves the record in one step: a reader sees the old one or this one, also after a power loss. Only the user can read it,
+    /// since the request's fields may hold credentials.
+    func save(for file: URL, through files: any FileLayer = SystemFiles()) throws(CommandFailure) {
         let place = Self.place(for: file)
-        let new = Self.newPlace(for: file)
-        try Self.checkNewRecord(for: file)
+        _ = try Self.new(for: file)
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         do {
-            let data = try encoder.encode(self)
-            unlink(new.path)
-            let descriptor = open(new.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard descriptor >= 0 else { throw Self.currentError }
-            let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            try output.write(contentsOf: data)
-            // A power loss leaves the old one or this one.
-            try output.synchronize()
-            guard rename(new.path, place.path) == 0 else { throw Self.currentError }
+            try files.replace(place.path, with: encoder.encode(self).bytes, survivesPowerLoss: true)
         } catch {
-            unlink(new.path)
-            throw CommandFailure(
-                "“\(place.lastPathComponent)” cannot be saved: \((error as NSError).reason).")
+            let reason = (error as? SystemError).map { String(cString: strerror($0.code)) } ?? (error as NSError).reason
+            throw CommandFailure("“\(place.lastPathComponent)” cannot be saved: \(reason).")
         }
     }
 
     /// Removes the record of a file, if there is one of an upload of it to this URL. What belongs to another one stays, also
     /// where that has taken the file's name.
-    static func remove(for file: URL, _ identity: FileEntry.Identity, of url: URL, _ method: String) {
+    static func remove(for file: URL, _ identity: FileStatus.Identity, of url: URL, _ method: String) {
         guard let record = try? UploadRecord(for: file), record.isOf(url, method), record.identity == identity else {
             return
         }
-        unlink(place(for: file).path)
+        SystemFiles().remove(place(for: file).path)
     }
 
-    /// Removes the record of a file.
-    static func unlinkRecord(of file: URL) throws(CommandFailure) {
-        let place = place(for: file)
-        guard unlink(place.path) != 0, errno != ENOENT else { return }
-        throw CommandFailure("“\(place.lastPathComponent)” cannot be removed: \(String(cString: strerror(errno))).")
+    /// Removes the record of a file, and what a killed command has left of a new one.
+    static func removeAll(of file: URL) throws(CommandFailure) {
+        for place in [newPlace(for: file), place(for: file)] where (try? read(place)) != nil {
+            do throws(SystemError) {
+                _ = try SystemFiles().removeExisting(place.path)
+            } catch {
+                let reason = String(cString: strerror(error.code))
+                throw CommandFailure("“\(place.lastPathComponent)” cannot be removed: \(reason).")
+            }
+        }
     }
-
-    private static var currentError: NSError { NSError(domain: NSPOSIXErrorDomain, code: Int(errno)) }
 
     private static func refusal(_ place: URL) -> CommandFailure {
         CommandFailure(

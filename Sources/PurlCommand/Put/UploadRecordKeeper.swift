@@ -1,57 +1,88 @@
 import Foundation
 import Purl
+import PurlIO
 import Synchronization
 
 /// Keeps `FILE.upload` in step with an upload of FILE while it runs, so that whatever ends the process leaves a record.
+///
+/// The record is that of the command which has FILE locked. Another file may take FILE's name meanwhile; the library, which
+/// examines the file before it sends more of it, then starts over with that one, and its record is this command's unless another
+/// command has locked it.
 final class UploadRecordKeeper: Sendable {
-    private enum State {
-        case saving
+    private enum Saving {
+        case works
         /// The record cannot be written, and that was said.
         case failed
     }
 
+    private struct State {
+        var lock: FileLock
+        var saving = Saving.works
+    }
+
     private let file: URL
-    /// The file that the command has begun with.
-    private let identity: FileEntry.Identity
     private let url: URL
     private let method: String
+    private let files: any FileLayer
     private let messages: MessagePrinter
     private let trace: VerboseLog
-    private let state = Mutex(State.saving)
+    private let state: Mutex<State>
 
-    /// - Parameter entry: What the file is.
+    /// - Parameters:
+    ///   - lock: The lock on the file.
+    ///   - files: What the record is written through.
     init(
-        of file: URL, _ entry: FileEntry.RegularFile, to options: PutOptions, _ messages: MessagePrinter,
-        _ trace: VerboseLog
+        of file: URL, _ lock: FileLock, to options: PutOptions, through files: any FileLayer,
+        _ messages: MessagePrinter, _ trace: VerboseLog
     ) {
         self.file = file
-        identity = entry.identity
+        self.files = files
         url = options.url
         method = options.method
         self.messages = messages
         self.trace = trace
+        state = Mutex(State(lock: lock))
     }
 
     /// Whether the latest record could be saved.
-    var keepsRecord: Bool { state.withLock { $0 } == .saving }
+    var keepsRecord: Bool { state.withLock { $0.saving } == .works }
 
     /// Saves what it takes to resume the upload; without it, removes the record.
     func update(_ resumeData: Data?) {
-        // The library examines the file before it sends more of it: if this is another one by now, it starts over.
-        guard let resumeData, let entry = FileEntry(at: file, followingLinks: true).regularFile else {
-            UploadRecord.remove(for: file, identity, of: url, method)
-            return
-        }
-        do throws(CommandFailure) {
-            try UploadRecord(of: entry, to: url, method: method, resumeData: resumeData).save(for: file)
-            state.withLock { $0 = .saving }
-            trace.call("observeResumeData", "saved as “\(UploadRecord.place(for: file).lastPathComponent)”")
-        } catch {
-            let isFirst = state.withLock { state in
-                defer { state = .failed }
-                return state == .saving
+        let failure = state.withLock { state -> CommandFailure? in
+            do throws(CommandFailure) {
+                if let resumeData, try follow(&state), let status = state.lock.status {
+                    try save(resumeData, status)
+                } else if let identity = state.lock.status?.identity {
+                    UploadRecord.remove(for: file, identity, of: url, method)
+                }
+                state.saving = .works
+                return nil
+            } catch {
+                defer { state.saving = .failed }
+                return state.saving == .works ? error : nil
             }
-            if isFirst { messages.info("\(error.sentence) The upload cannot be resumed by another command.") }
         }
+        if let failure { messages.info("\(failure.sentence) The upload cannot be resumed by another command.") }
+    }
+
+    /// Locks the file that has the name by now. False when there is none; throws when it is another command's.
+    private func follow(_ state: inout State) throws(CommandFailure) -> Bool {
+        let place = file.withoutLinks
+        if state.lock.isFound(at: place) { return true }
+        do throws(FileLock.Failure) {
+            state.lock = try FileLock(place)
+            return true
+        } catch {
+            switch error {
+            case .cannotOpen: return false
+            case .taken: throw CommandFailure("“\(file.lastPathComponent)” is being uploaded by another process, too.")
+            }
+        }
+    }
+
+    private func save(_ resumeData: Data, _ status: FileStatus) throws(CommandFailure) {
+        try UploadRecord(of: status, to: url, method: method, resumeData: resumeData).save(for: file, through: files)
+        trace.call("observeResumeData", "saved as “\(UploadRecord.place(for: file).lastPathComponent)”")
     }
 }

@@ -52,9 +52,12 @@ struct UnfinishedDownload: Equatable {
         self.name = name
         parts = PartFiles(for: file)
         isBeingWritten = parts.isBeingWritten
-        let record = ResumeRecord(contentsOf: parts.record, of: parts.bytes)
+        var record = ResumeRecord(contentsOf: parts.record, of: parts.bytes)
+        if let found = record, !found.describes(fileAt: parts.bytes), found.describesComplete(fileAt: file) {
+            record = nil
+        }
         guard let length = PartFiles.length(of: parts.bytes) else {
-            guard record != nil || Self.isRecord(parts.oldRecord) else { return nil }
+            guard record != nil || Self.isRemovable(parts.oldRecord, parts) else { return nil }
             self.length = 0
             remains = .recordAlone
             return
@@ -69,7 +72,8 @@ struct UnfinishedDownload: Equatable {
 
     /// Removes the files and returns how many bytes they had. Throws when another transfer is writing them.
     ///
-    /// Only regular files are removed: `FILE.part`, and `FILE.resume`, `FILE.resume.new` and `FILE.resume.old` if they are records.
+    /// Only regular files are removed: `FILE.part`, and `FILE.resume`, `FILE.resume.new` and `FILE.resume.old` if they are records,
+    /// but not that of the complete FILE.
     func remove() throws(CommandFailure) -> Int64 {
         let bytes = PartFiles.length(of: parts.bytes)
         let lock: FileLock?
@@ -84,10 +88,11 @@ struct UnfinishedDownload: Equatable {
         }
         return try withExtendedLifetime(lock) { () throws(CommandFailure) -> Int64 in
             // The record is removed first, so that it never describes the bytes of a transfer that starts now.
-            for record in [parts.newRecord, parts.oldRecord, parts.record] where Self.isRecord(record) {
-                try Self.unlink(record)
+            for record in [parts.newRecord, parts.oldRecord, parts.record] where Self.isRemovable(record, parts) {
+                try parts.remove(record)
             }
-            if bytes != nil { try Self.unlink(parts.bytes) }
+            if bytes != nil { try parts.remove(parts.bytes) }
+            parts.restoreRecordOfFile()
             return bytes ?? 0
         }
     }
@@ -96,13 +101,11 @@ struct UnfinishedDownload: Equatable {
         CommandFailure("“\(name).part” is being written by another transfer and was kept.")
     }
 
-    private static func isRecord(_ url: URL) -> Bool {
-        PartFiles.length(of: url) != nil && ResumeRecord(contentsOf: url) != nil
-    }
-
-    private static func unlink(_ url: URL) throws(CommandFailure) {
-        guard Foundation.unlink(url.path) != 0 else { return }
-        let reason = String(cString: strerror(errno))
-        throw CommandFailure("“\(url.lastPathComponent)” cannot be removed: \(reason).")
+    /// Whether there is a record, and it is not the one by which the complete file is known.
+    private static func isRemovable(_ url: URL, _ parts: PartFiles) -> Bool {
+        guard PartFiles.length(of: url) != nil, let record = ResumeRecord(contentsOf: url, of: parts.bytes) else {
+            return false
+        }
+        return record.describes(fileAt: parts.bytes) || !record.describesComplete(fileAt: parts.file)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlIO
 
 /// An upload that has not been completed: the record of it that `purl put` has left beside the file.
 struct UnfinishedUpload {
@@ -17,17 +18,17 @@ struct UnfinishedUpload {
     /// - Parameter prefix: The text before each name.
     static func all(in folder: URL, prefix: String) -> [UnfinishedUpload] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return names.sorted().compactMap { name in
-            guard name.hasSuffix(UploadRecord.suffix), name.utf8.count > UploadRecord.suffix.utf8.count else {
-                return nil
-            }
-            let stem = String(name.dropLast(UploadRecord.suffix.count))
-            return UnfinishedUpload(folder.appendingPathComponent(stem), name: prefix + stem)
+        let stems = names.compactMap { name in
+            [UploadRecord.newSuffix, UploadRecord.suffix].first(where: name.hasSuffix)
+                .map { String(name.dropLast($0.count)) }
+        }
+        return Set(stems).sorted().compactMap { stem in
+            stem.isEmpty ? nil : UnfinishedUpload(folder.appendingPathComponent(stem), name: prefix + stem)
         }
     }
 
     private init?(_ file: URL, name: String) {
-        guard let record = try? UploadRecord(for: file) else { return nil }
+        guard let record = Self.record(of: file) else { return nil }
         self.file = file
         self.name = name
         self.record = record
@@ -48,9 +49,14 @@ struct UnfinishedUpload {
         if case .failure(.taken) = lock { throw beingSent }
         // A file that is gone, or cannot be read, is not being sent.
         defer { withExtendedLifetime(lock) {} }
-        guard let record = try UploadRecord(for: file) else { return }
+        guard let record = Self.record(of: file) else { return }
         await abandon(record)
-        try UploadRecord.unlinkRecord(of: file)
+        try UploadRecord.removeAll(of: file)
+    }
+
+    /// The record, or the one that a killed command was about to put in its place.
+    private static func record(of file: URL) -> UploadRecord? {
+        (try? UploadRecord(for: file)) ?? (try? UploadRecord.new(for: file))
     }
 
     var beingSent: CommandFailure {

@@ -26,8 +26,7 @@ package struct UploadFile: Sendable {
         if let change = try sent.change(to: OpenUpload(at: path)) { throw .fileReplaced(path, change) }
         self.init(
             path: path, offset: part.offset, length: (part.end ?? sent.length) - part.offset, state: sent,
-            continues: true
-        )
+            continues: true)
     }
 
     private init(path: String, offset: Int64, length: Int64, state: SentFile, continues: Bool) {
@@ -52,12 +51,14 @@ package struct UploadFile: Sendable {
 package enum FileChange: Sendable, Equatable, CustomStringConvertible {
     case length(Int64, now: Int64)
     case modificationTime
+    case identity
     case content
 
     package var description: String {
         switch self {
         case .length(let length, let now): "it had \(length) bytes, and has \(now)"
         case .modificationTime: "it has been written to"
+        case .identity: "another file has taken its place"
         case .content: "its bytes are not those that were sent last"
         }
     }
@@ -69,8 +70,25 @@ package struct SentFile: Codable, Sendable, Equatable {
     /// When it was last written to, since 1970.
     let modifiedSeconds: Int64
     let modifiedNanoseconds: Int64
+    /// Which file it was. Absent where the bytes tell that.
+    private var identity: FileStatus.Identity?
     /// How many bytes were sent, and the SHA-256 of the last 64 KiB of them; absent while the process that sent them runs.
     package private(set) var tail: DigestedBytes?
+
+    init(_ status: FileStatus) {
+        length = status.length
+        modifiedSeconds = status.modified.seconds
+        modifiedNanoseconds = status.modified.nanoseconds
+        identity = status.identity
+    }
+
+    /// The same for another task: a copy of the file may have its name by then, which the digest recognises.
+    package var withoutIdentity: SentFile {
+        guard tail != nil else { return self }
+        var sent = self
+        sent.identity = nil
+        return sent
+    }
 
     /// The same with a digest of what was sent last; without one when the file is no longer what was sent. Blocks.
     package func digested(upTo sent: Int64, at path: String) -> SentFile {
@@ -96,7 +114,8 @@ package struct SentFile: Codable, Sendable, Equatable {
     func change(to now: SentFile) -> FileChange? {
         if now.length != length { return .length(length, now: now.length) }
         let isSameTime = now.modifiedSeconds == modifiedSeconds && now.modifiedNanoseconds == modifiedNanoseconds
-        return isSameTime ? nil : .modificationTime
+        guard isSameTime else { return .modificationTime }
+        return identity == nil || now.identity == identity ? nil : .identity
     }
 
     /// Whether data from elsewhere could have been written here.
@@ -168,8 +187,7 @@ final class OpenUpload: Sendable {
     /// What the file is now. Blocks.
     func state() throws(BodyFailure) -> SentFile {
         do throws(SystemError) {
-            let state = try file.state()
-            return SentFile(length: state.size, modifiedSeconds: state.seconds, modifiedNanoseconds: state.nanoseconds)
+            return SentFile(try file.status())
         } catch {
             throw .file(path, error)
         }

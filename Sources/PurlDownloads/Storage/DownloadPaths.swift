@@ -1,11 +1,13 @@
 import Foundation
 import Purl
 internal import PurlHTTP
+internal import PurlIO
 
 /// The files that belong to a URL. No other code makes paths.
 struct DownloadPaths: Sendable {
     let finishedDirectory: URL
     let unfinishedDirectory: URL
+    var files: any FileLayer = SystemFiles()
 
     /// SHA-256 of the URL, hexadecimal: the base name of its files.
     static func key(of url: URL) -> String {
@@ -53,7 +55,7 @@ struct DownloadPaths: Sendable {
 
     /// The record on disk, if there are as many bytes as it vouches for.
     func soundRecord(_ url: URL) -> ResumeRecord? {
-        guard let size = FileKind(at: partial(url)).fileSize,
+        guard let size = files.fileSize(partial(url)),
             let record = ResumeRecord(contentsOf: record(url), of: partial(url)), record.bytesReceived <= size
         else { return nil }
         return record
@@ -78,30 +80,7 @@ extension UInt8 {
     }
 }
 
-/// The kind of file at a path; links are not followed.
-enum FileKind: Equatable {
-    case nothing
-    /// A regular file, and its length in bytes.
-    case file(size: Int64)
-    case link
-    case other
-
-    init(at url: URL) {
-        var status = stat()
-        guard lstat(url.path, &status) == 0 else {
-            self = .nothing
-            return
-        }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: self = .file(size: Int64(status.st_size))
-        case S_IFLNK: self = .link
-        default: self = .other
-        }
-    }
-
-    /// The length of a regular file.
-    var fileSize: Int64? {
-        if case .file(let size) = self { return size }
-        return nil
-    }
+extension FileLayer {
+    /// The length of the regular file at `url`, if there is one; links are not followed.
+    func fileSize(_ url: URL) -> Int64? { entry(url.path).regularFile?.length }
 }

@@ -1,13 +1,14 @@
 import Foundation
 import Purl
+internal import PurlIO
 import Synchronization
 
 /// The partial file of one attempt: a `FileHandleSink` that reports its length, keeps its lock until the file has been
 /// checked and moved, and uses a record only when it agrees with the item.
-final class DownloadSink: ConcurrentSink {
+final class DownloadSink: PipedSink, ConcurrentSink {
     private let file: FileHandleSink
-    private let location: URL
-    private let recordLocation: URL
+    private let paths: DownloadPaths
+    private let url: URL
     /// The resource of this attempt. The record may name an older URL of it.
     private let resource: DownloadAttempt.Resource
     private let report: @Sendable (Int64) -> Void
@@ -19,11 +20,16 @@ final class DownloadSink: ConcurrentSink {
         _ paths: DownloadPaths, of url: URL, _ resource: DownloadAttempt.Resource,
         report: @escaping @Sendable (Int64) -> Void
     ) {
-        location = paths.partial(url)
-        recordLocation = paths.record(url)
-        file = FileHandleSink(fileAt: location, recordAt: recordLocation)
+        self.paths = paths
+        self.url = url
+        file = Self.file(paths, of: url)
         self.resource = resource
         self.report = report
+    }
+
+    private static func file(_ paths: DownloadPaths, of url: URL) -> FileHandleSink {
+        FileHandleSink(
+            fileAt: paths.partial(url), recordAt: paths.record(url), completion: .safe, through: paths.files)
     }
 
     var length: Int64 {
@@ -36,10 +42,18 @@ final class DownloadSink: ConcurrentSink {
     }
 
     func append(_ data: Data) throws {
+        try append(data.count) { try file.append(data) }
+    }
+
+    func append(_ count: Int, from pipe: ContentPipe) throws {
+        try append(count) { try file.append(count, from: pipe) }
+    }
+
+    private func append(_ added: Int, by write: () throws -> Void) throws {
         report(
             try count.withLock { count in
-                try file.append(data)
-                count += Int64(data.count)
+                try write()
+                count += Int64(added)
                 return count
             })
     }
@@ -62,7 +76,7 @@ final class DownloadSink: ConcurrentSink {
 
     /// Called with the lock held, when the file exists.
     func loadRecord() throws -> Data? {
-        guard let record = ResumeRecord(contentsOf: recordLocation, of: location) else { return nil }
+        guard let record = ResumeRecord(contentsOf: paths.record(url), of: paths.partial(url)) else { return nil }
         if let total = record.totalBytes {
             // One of the two totals is damaged, or the file is longer than the resource: the bytes are not used.
             let fits = resource.totalBytes == nil || resource.totalBytes == total
@@ -103,7 +117,7 @@ final class DownloadSink: ConcurrentSink {
     /// Removes the file and its record.
     func discard() throws {
         try file.saveRecord(nil)
-        unlink(location.path)
+        paths.files.remove(paths.partial(url).path)
         report(0)
     }
 
@@ -111,18 +125,17 @@ final class DownloadSink: ConcurrentSink {
     func release() { try? file.close() }
 
     /// Removes the unfinished files of a download, unless another transfer is using them.
-    static func remove(_ paths: DownloadPaths, of resource: URL) {
-        let (location, record) = (paths.partial(resource), paths.record(resource))
-        let sink = FileHandleSink(fileAt: location, recordAt: record)
+    static func remove(_ paths: DownloadPaths, of url: URL) {
+        let (files, location, record) = (paths.files, paths.partial(url).path, paths.record(url).path)
+        let sink = file(paths, of: url)
         // Reading the length takes the lock of an existing file.
-        guard case .file = FileKind(at: location), (try? sink.length) != nil else {
-            if FileKind(at: location) != .nothing { return }
-            unlink(record.appendingPathExtension("new").path)
-            unlink(record.path)
-            return
+        guard case .regular = files.entry(location), (try? sink.length) != nil else {
+            if files.entry(location) != .missing { return }
+            files.remove(files.successor(of: record))
+            return files.remove(record)
         }
         try? sink.saveRecord(nil)
-        unlink(location.path)
+        files.remove(location)
         try? sink.close()
     }
 }

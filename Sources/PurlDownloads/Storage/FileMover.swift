@@ -1,16 +1,20 @@
 import Foundation
+import Purl
+internal import PurlIO
 
 /// Moves a complete file to its place: by a rename, or through a copy when that is on another file system.
 struct FileMover {
-    let source: URL
     let destination: URL
+    private let source: URL
     /// The place of the copy, beside the destination.
     private let copyLocation: URL
+    private let files: any FileLayer
 
-    init(from source: URL, to destination: URL, copyAt copyLocation: URL) {
-        self.source = source
-        self.destination = destination
-        self.copyLocation = copyLocation
+    init(_ paths: DownloadPaths, of url: URL) {
+        source = paths.partial(url)
+        destination = paths.finished(url)
+        copyLocation = paths.copy(url)
+        files = paths.files
     }
 
     private static let pieceLength: Int64 = 1 << 20
@@ -29,7 +33,7 @@ struct FileMover {
         _ size: Int64, from sink: DownloadSink, isStopped: () -> Bool
     ) throws(DownloadFailure) -> FileCopy? {
         do {
-            let copy = try FileCopy(at: copyLocation)
+            let copy = try FileCopy(at: copyLocation.path, files)
             do {
                 var offset: Int64 = 0
                 while offset < size {
@@ -39,7 +43,7 @@ struct FileMover {
                     }
                     let piece = try sink.bytes(in: offset..<min(size, offset + Self.pieceLength))
                     guard !piece.isEmpty else { throw CocoaError(.fileReadUnknown) }
-                    try copy.file.write(contentsOf: piece)
+                    try copy.file.write(piece.bytes, at: offset)
                     offset += Int64(piece.count)
                 }
                 try copy.file.synchronize()
@@ -49,7 +53,8 @@ struct FileMover {
                 throw error
             }
         } catch {
-            throw DownloadFailure(.cannotMoveFile, "The file could not be copied to \(copyLocation.path).", error)
+            throw DownloadFailure(
+                .cannotMoveFile, "The file could not be copied to \(copyLocation.path).", error.asUnderlying)
         }
     }
 
@@ -59,49 +64,52 @@ struct FileMover {
     ///   two mounts of one file system have the same device.
     func move(_ size: Int64, from sink: DownloadSink, via copy: FileCopy?) throws(DownloadFailure) {
         var copy = copy
-        if copy == nil {
-            if rename(source.path, destination.path) == 0 { return }
-            guard errno == EXDEV else { throw failure(errno) }
+        do throws(SystemError) {
+            if copy == nil { return try files.move(source.path, to: destination.path) }
+        } catch {
+            guard error.code == EXDEV else { throw failure(error) }
             copy = try self.copy(size, from: sink, isStopped: { false })
         }
-        guard rename(copyLocation.path, destination.path) == 0 else {
-            let code = errno
+        do throws(SystemError) {
+            try files.move(copyLocation.path, to: destination.path)
+        } catch {
             copy?.discard()
-            throw failure(code)
+            throw failure(error)
         }
-        unlink(source.path)
+        files.remove(source.path)
     }
 
-    private func failure(_ code: Int32) -> DownloadFailure {
-        DownloadFailure(.cannotMoveFile, "The file could not be moved to \(destination.path):", errno: code)
+    private func failure(_ error: SystemError) -> DownloadFailure {
+        DownloadFailure(.cannotMoveFile, "The file could not be moved to \(destination.path):", errno: error.code)
     }
 }
 
 /// The copy of a file, locked as long as it exists: no other copy of the same file is made at its path meanwhile, by a manager
 /// with another folder for unfinished files for example.
 struct FileCopy {
-    let file: FileHandle
+    let file: any OpenFile
     private let path: String
+    private let files: any FileLayer
 
     /// Creates the file, or empties one that was left behind. Fails when another copy is being made.
-    init(at url: URL) throws {
-        path = url.path
-        if FileKind(at: url) == .link { unlink(path) }
-        while true {
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno)) }
-            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                throw CocoaError(.fileLocking, userInfo: [NSLocalizedDescriptionKey: "Another copy is being made."])
-            }
-            // The file may have been renamed or removed before it was locked.
-            guard file.isFound(at: url) else { continue }
-            try file.truncate(atOffset: 0)
-            self.file = file
-            return
+    fileprivate init(at path: String, _ files: any FileLayer) throws {
+        self.path = path
+        self.files = files
+        switch files.entry(path) {
+        case .link: files.remove(path)
+        // Another file's, too.
+        case .regular(let file) where file.hasOtherNames: files.remove(path)
+        case .missing, .regular, .folder, .device, .pipe, .socket: break
         }
+        do throws(LockFailure) {
+            file = try files.openLocked(path, .existingOrNew)
+        } catch {
+            guard error == .taken else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(error.systemError.code)) }
+            throw CocoaError(.fileLocking, userInfo: [NSLocalizedDescriptionKey: "Another copy is being made."])
+        }
+        try file.truncate(to: 0)
     }
 
     /// Removes the file.
-    func discard() { unlink(path) }
+    func discard() { files.remove(path) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// The file of one ``DownloadItem``, brought up to date by one writer at a time.
@@ -11,21 +12,21 @@ final class ItemFile: Sendable {
     }
 
     private let url: URL
+    private let files: any FileLayer
     private let state: Mutex<State>
     private let validity: SchedulerValidity
 
-    init(_ url: URL, holding item: DownloadItem?, validity: SchedulerValidity) {
+    init(_ url: URL, holding item: DownloadItem?, validity: SchedulerValidity, through files: any FileLayer) {
         self.url = url
+        self.files = files
         self.validity = validity
         state = Mutex(.open(item))
     }
 
     /// The item in the file at `url`; `nil` when there is none, or it is damaged.
-    static func read(_ url: URL) -> DownloadItem? {
-        guard FileKind(at: url).fileSize != nil, let handle = try? FileHandle(forReadingFrom: url) else { return nil }
-        defer { try? handle.close() }
-        guard let data = try? handle.read(upToCount: DownloadItem.maximumSize + 1) else { return nil }
-        return DownloadItem(decoding: data, fileName: url.lastPathComponent)
+    static func read(_ url: URL, through files: any FileLayer = SystemFiles()) -> DownloadItem? {
+        guard let bytes = try? files.readRecord(url.path, upTo: DownloadItem.maximumSize + 1) else { return nil }
+        return DownloadItem(decoding: Data(bytes), fileName: url.lastPathComponent)
     }
 
     /// Writes an item, unless the file holds it already. After ``close()`` and after the invalidation nothing is written:
@@ -50,7 +51,7 @@ final class ItemFile: Sendable {
             guard validity.isValid, case .open = state else { return }
             state = .closed
             // Also a damaged one.
-            unlink(url.path)
+            files.remove(url.path)
         }
     }
 
@@ -59,41 +60,18 @@ final class ItemFile: Sendable {
         state.withLock { _ in }
     }
 
-    /// Writes a new file and renames it, so that a crash leaves the old item or the new one. The new file's leftover is
-    /// removed by the next write. A URL may contain a secret, so only the owner can read the file.
+    /// Writes a new file and renames it, so that a crash leaves the old item or the new one. A URL may contain a secret, so only
+    /// the owner can read the file.
     private func write(_ item: DownloadItem) {
         guard let data = try? item.encoded() else { return }
-        let new = url.appendingPathExtension("new").path
-        unlink(new)
-        do {
-            let file = try Self.create(new)
-            try file.write(contentsOf: data)
-            try file.close()
+        do throws(SystemError) {
+            try files.replace(url.path, with: data.bytes, survivesPowerLoss: false)
         } catch {
-            unlink(new)
-            return
-        }
-        if rename(new, url.path) != 0 { unlink(new) }
-    }
-
-    /// Creates the file, and its folder if that is missing.
-    private static func create(_ path: String) throws -> FileHandle {
-        do {
-            return try FileHandle(creatingFileAt: path)
-        } catch let error as NSError where error.code == Int(ENOENT) {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+            guard error.code == ENOENT else { return }
+            try? FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
-            return try FileHandle(creatingFileAt: path)
+            try? files.replace(url.path, with: data.bytes, survivesPowerLoss: false)
         }
-    }
-}
-
-extension FileHandle {
-    /// Creates a file, readable by its owner only, and opens it for writing. Fails when the path exists, also as a link.
-    fileprivate convenience init(creatingFileAt path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno)) }
-        self.init(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 }

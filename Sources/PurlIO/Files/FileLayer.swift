@@ -1,4 +1,5 @@
-/// Opens, moves and removes files that must survive a crash, such as those of unfinished downloads.
+/// Opens, moves and removes the files that this library keeps: those of unfinished transfers and their records, journals, the
+/// cache and the cookies.
 ///
 /// What survives a power loss is decided by the order of writes and synchronisations alone, and that order can only be
 /// checked where all of them pass: tests use a layer that records it.
@@ -6,14 +7,18 @@ package protocol FileLayer: Sendable {
     /// What identifies the boot in which the files are written; `nil` where that is unknown.
     var bootIdentifier: String? { get }
 
+    /// What is at `path`; links are not followed.
+    func entry(_ path: String) -> FileEntry
+
     /// Opens the file at `path`.
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile
 
     /// Renames the file at `path`, and replaces the file at `newPath`, in one step.
     func move(_ path: String, to newPath: String) throws(SystemError)
 
-    /// Removes the file at `path`, if there is one. While it is open it stays readable.
-    func remove(_ path: String)
+    /// Removes the file or link at `path`, never a folder. While it is open it stays readable. False when there is none.
+    @discardableResult
+    func removeExisting(_ path: String) throws(SystemError) -> Bool
 
     /// Returns when the names in the folder at `path` have reached the disk.
     func synchronizeFolder(_ path: String) throws(SystemError)
@@ -22,14 +27,18 @@ package protocol FileLayer: Sendable {
 extension FileLayer {
     /// The machine's own.
     package var bootIdentifier: String? { Boot.identifier }
+
+    /// Removes the file at `path`, if there is one and it can be removed.
+    package func remove(_ path: String) { _ = try? removeExisting(path) }
 }
 
 /// A file that is open in a ``FileLayer``; see `RegularFile` for what the calls do.
 package protocol OpenFile: AnyObject, Sendable {
     func lock() throws(SystemError) -> Bool
     func unlock()
-    func size() throws(SystemError) -> Int64
+    func status() throws(SystemError) -> FileStatus
     func isFound(at path: String) -> Bool
+    func reserve(_ length: Int64) throws(SystemError)
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError)
     func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError)
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int
@@ -41,16 +50,18 @@ package protocol OpenFile: AnyObject, Sendable {
 package struct SystemFiles: FileLayer {
     package init() {}
 
+    package func entry(_ path: String) -> FileEntry { FileEntry(atPath: path) }
+
     package func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
-        SystemFile(try RegularFile(path, opening))
+        try RegularFile(path, opening)
     }
 
     package func move(_ path: String, to newPath: String) throws(SystemError) {
         try RegularFile.move(path, to: newPath)
     }
 
-    package func remove(_ path: String) {
-        RegularFile.remove(path)
+    package func removeExisting(_ path: String) throws(SystemError) -> Bool {
+        try RegularFile.removeExisting(path)
     }
 
     package func synchronizeFolder(_ path: String) throws(SystemError) {
@@ -58,35 +69,21 @@ package struct SystemFiles: FileLayer {
     }
 }
 
-private final class SystemFile: OpenFile {
-    private let file: RegularFile
-
-    init(_ file: consuming RegularFile) { self.file = file }
-
-    func lock() throws(SystemError) -> Bool { try file.lock() }
-    func unlock() { file.unlock() }
-    func size() throws(SystemError) -> Int64 { try file.size() }
-    func isFound(at path: String) -> Bool { file.isFound(at: path) }
-    func truncate(to length: Int64) throws(SystemError) { try file.truncate(to: length) }
-    func synchronize() throws(SystemError) { try file.synchronize() }
-
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
-        try file.write(bytes, at: offset)
-    }
-
-    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
-        try file.write(count, from: pipe, at: offset)
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
-        try file.read(into: buffer, at: offset)
-    }
-}
-
 extension OpenFile {
+    /// Reserves nothing.
+    package func reserve(_ length: Int64) throws(SystemError) {}
+
+    /// The length in bytes.
+    package func size() throws(SystemError) -> Int64 { try status().length }
+
     /// Writes `count` bytes, which are in the pipe, through this process's memory.
     package func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
         let content = try pipe.bytes(count)
-        try content.span.bytes.withUnsafeBytes { bytes throws(SystemError) in try write(bytes, at: offset) }
+        try write(content.span.bytes, at: offset)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    package func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
+        try bytes.withUnsafeBytes { bytes throws(SystemError) in try write(bytes, at: offset) }
     }
 }

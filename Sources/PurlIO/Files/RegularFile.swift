@@ -1,7 +1,7 @@
 /// An open file on disk, with positioned reads and writes: each either completes or throws the system's error.
 ///
 /// The calls block, so they are not made on the network thread.
-package struct RegularFile: ~Copyable, Sendable {
+package final class RegularFile: OpenFile {
     /// How a file is opened.
     package enum Opening: Sendable {
         /// It must not exist yet; it is readable by its owner only.
@@ -10,34 +10,50 @@ package struct RegularFile: ~Copyable, Sendable {
         case existing
         /// It is created, readable by its owner only, when it does not exist; it must not be a symbolic link.
         case existingOrNew
+        /// The same for a file of the user's, which others may read as the process's mask lets them.
+        case existingOrNewDocument
+        /// It must exist, and must not be a symbolic link; it is only read.
+        case reading
     }
 
     private let descriptor: Descriptor
 
-    /// Opens the file at `path` for reading and writing.
-    package init(_ path: String, _ opening: Opening) throws(SystemError) {
-        let creation: Int32 =
+    /// Opens the file at `path`, for reading and writing unless it is only to be read.
+    package convenience init(_ path: String, _ opening: Opening) throws(SystemError) {
+        let flags: Int32 =
             switch opening {
-            case .creating: O_CREAT | O_EXCL
-            case .existing: 0
-            case .existingOrNew: O_CREAT
+            case .creating: O_RDWR | O_CREAT | O_EXCL
+            case .existing: O_RDWR
+            case .existingOrNew, .existingOrNewDocument: O_RDWR | O_CREAT
+            case .reading: O_RDONLY
             }
-        let number = Self.retrying { open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | creation, 0o600) }
-        let descriptor = try Descriptor(checking: number, "open")
-        try Self.checkKind(of: descriptor)
-        self.descriptor = descriptor
+        let mode: mode_t = if case .existingOrNewDocument = opening { 0o644 } else { 0o600 }
+        try self.init(path, O_NOFOLLOW | flags, mode)
     }
 
     /// Opens the file at `path` for reading.
     ///
     /// - Parameter followsLinks: The path may be a symbolic link, as that of a file of the user's may.
-    package init(reading path: String, followsLinks: Bool = true) throws(SystemError) {
+    package convenience init(reading path: String, followsLinks: Bool = true) throws(SystemError) {
+        try self.init(path, O_RDONLY | (followsLinks ? 0 : O_NOFOLLOW), 0)
+    }
+
+    private convenience init(_ path: String, _ flags: Int32, _ mode: mode_t) throws(SystemError) {
         // The system would take the path to end there.
         guard !path.utf8.contains(0) else { throw SystemError(code: ENOENT, operation: "open") }
-        // Without O_NONBLOCK opening a pipe would wait for a writer.
-        let number = Self.retrying { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)) }
-        let descriptor = try Descriptor(checking: number, "open")
-        try Self.checkKind(of: descriptor)
+        // Without O_NONBLOCK opening a pipe would wait for its other end.
+        let number = RegularFile.retrying { open(path, flags | O_CLOEXEC | O_NONBLOCK, mode) }
+        try self.init(checking: Descriptor(checking: number, "open"))
+    }
+
+    /// The file of an open descriptor, which stays the caller's.
+    package convenience init(duplicating descriptor: Int32) throws(SystemError) {
+        let number = RegularFile.retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+        try self.init(checking: Descriptor(checking: number, "dup"))
+    }
+
+    private init(checking descriptor: consuming Descriptor) throws(SystemError) {
+        try RegularFile.checkKind(of: descriptor)
         self.descriptor = descriptor
     }
 
@@ -62,55 +78,25 @@ package struct RegularFile: ~Copyable, Sendable {
         _ = Self.retrying { flock(descriptor.rawValue, LOCK_UN) }
     }
 
-    /// The length in bytes.
-    package func size() throws(SystemError) -> Int64 {
-        Int64(try Self.status(of: descriptor).st_size)
-    }
-
-    /// The length in bytes, and when the file was last written to, since 1970.
-    package func state() throws(SystemError) -> (size: Int64, seconds: Int64, nanoseconds: Int64) {
-        let status = try Self.status(of: descriptor)
-        let time = Self.modificationTime(status)
-        return (Int64(status.st_size), time.seconds, time.nanoseconds)
-    }
-
-    /// When a file was last written to, since 1970.
-    package static func modificationTime(_ status: stat) -> (seconds: Int64, nanoseconds: Int64) {
-        let time = Platform.modificationTime(status)
-        return (Int64(time.tv_sec), Int64(time.tv_nsec))
-    }
+    /// What the file is now.
+    package func status() throws(SystemError) -> FileStatus { FileStatus(try Self.status(of: descriptor)) }
 
     /// Whether this file is the one at `path`: it may have been removed or moved while it was open.
-    package func isFound(at path: String) -> Bool { Self.isFound(descriptor.rawValue, at: path) }
-
-    /// Whether the file of an open descriptor is the one at `path`; see ``isFound(at:)``.
-    package static func isFound(_ descriptor: Int32, at path: String) -> Bool {
-        var (own, found) = (stat(), stat())
-        return fstat(descriptor, &own) == 0 && lstat(path, &found) == 0 && found.st_ino == own.st_ino
-            && found.st_dev == own.st_dev
+    package func isFound(at path: String) -> Bool {
+        guard let own = try? status(), let found = FileEntry(atPath: path).regularFile else { return false }
+        return own.identity == found.identity
     }
 
-    /// Reserves room on the disk for the first `length` bytes of an open file, and leaves its length as it is. A file system
-    /// that cannot reserve any is not an error.
-    package static func reserve(_ length: Int64, in descriptor: Int32) throws(SystemError) {
-        while Platform.reserve(length, in: descriptor) != 0 {
+    /// Reserves room on the disk for the first `length` bytes, and leaves the file's length as it is. A file system that
+    /// cannot reserve any is not an error.
+    package func reserve(_ length: Int64) throws(SystemError) {
+        while Platform.reserve(length, in: descriptor.rawValue) != 0 {
             switch errno {
             case EINTR: continue
             case ENOSPC, EDQUOT, EFBIG: throw SystemError.last("fallocate")
             default: return
             }
         }
-    }
-
-    /// Whether the file belongs to the user that this process acts for.
-    package var isOwn: Bool {
-        (try? Self.status(of: descriptor).st_uid) == geteuid()
-    }
-
-    /// Whether a file, and no symbolic link to one, is at `path`.
-    package static func exists(at path: String) -> Bool {
-        var found = stat()
-        return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
     }
 
     private static func status(of descriptor: borrowing Descriptor) throws(SystemError) -> stat {
@@ -190,11 +176,6 @@ package struct RegularFile: ~Copyable, Sendable {
     /// Renames the file at `path`, and replaces the file at `newPath`, in one step.
     package static func move(_ path: String, to newPath: String) throws(SystemError) {
         guard retrying({ rename(path, newPath) }) == 0 else { throw .last("rename") }
-    }
-
-    /// Removes the file at `path`, if there is one.
-    package static func remove(_ path: String) {
-        _ = retrying { unlink(path) }
     }
 
     /// Removes the file or link at `path`, never a folder. False when there is none.

@@ -41,8 +41,10 @@ final class FaultyFiles: FileLayer {
         try SystemFiles().move(path, to: newPath)
     }
 
-    func remove(_ path: String) {
-        SystemFiles().remove(path)
+    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+    func removeExisting(_ path: String) throws(SystemError) -> Bool {
+        try SystemFiles().removeExisting(path)
     }
 
     func synchronizeFolder(_ path: String) throws(SystemError) {
@@ -83,7 +85,7 @@ private final class FaultyFile: OpenFile {
 
     func lock() throws(SystemError) -> Bool { try file.lock() }
     func unlock() { file.unlock() }
-    func size() throws(SystemError) -> Int64 { try file.size() }
+    func status() throws(SystemError) -> FileStatus { try file.status() }
     func isFound(at path: String) -> Bool { file.isFound(at: path) }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {

@@ -269,7 +269,9 @@ private final class WatchedRemovals: FileLayer {
         try SystemFiles().move(path, to: newPath)
     }
 
-    func remove(_ path: String) {
+    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+    func removeExisting(_ path: String) throws(SystemError) -> Bool {
         if path.hasSuffix(".partial") {
             let action = action.withLock { action in
                 defer { action = nil }
@@ -277,7 +279,7 @@ private final class WatchedRemovals: FileLayer {
             }
             action?()
         }
-        SystemFiles().remove(path)
+        return try SystemFiles().removeExisting(path)
     }
 
     func synchronizeFolder(_ path: String) throws(SystemError) {

@@ -17,9 +17,11 @@ final class MemoryFiles: FileLayer {
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
         let file = files.withLock { files -> MemoryFile? in
             switch (opening, files[path]) {
-            case (.existing, let file?), (.existingOrNew, let file?): return file
-            case (.existing, nil), (.creating, _?): return nil
-            case (.creating, nil), (.existingOrNew, nil):
+            case (.existing, let file?), (.reading, let file?), (.existingOrNew, let file?),
+                (.existingOrNewDocument, let file?):
+                return file
+            case (.existing, nil), (.reading, nil), (.creating, _?): return nil
+            case (.creating, nil), (.existingOrNew, nil), (.existingOrNewDocument, nil):
                 let file = MemoryFile(Data())
                 files[path] = file
                 return file
@@ -33,8 +35,12 @@ final class MemoryFiles: FileLayer {
         files.withLock { $0[newPath] = $0.removeValue(forKey: path) }
     }
 
-    func remove(_ path: String) {
-        files.withLock { $0[path] = nil }
+    func entry(_ path: String) -> FileEntry {
+        files.withLock { $0[path] }.map { .regular($0.status()) } ?? .missing
+    }
+
+    func removeExisting(_ path: String) -> Bool {
+        files.withLock { $0.removeValue(forKey: path) } != nil
     }
 
     func synchronizeFolder(_ path: String) {}
@@ -50,7 +56,11 @@ private final class MemoryFile: OpenFile {
 
     func lock() -> Bool { true }
     func unlock() {}
-    func size() -> Int64 { Int64(contents.count) }
+    func status() -> FileStatus {
+        FileStatus(
+            identity: .init(device: 0, number: UInt64(UInt(bitPattern: ObjectIdentifier(self)))),
+            length: Int64(contents.count), modified: .init(seconds: 0, nanoseconds: 0))
+    }
     func isFound(at path: String) -> Bool { true }
     func synchronize() {}
 

@@ -173,9 +173,13 @@ final class RecordingFiles: FileLayer {
         state.withLock { $0.names[newPath] = $0.names.removeValue(forKey: path) }
     }
 
-    func remove(_ path: String) {
-        try? record(.remove(path)) { SystemFiles().remove(path) }
+    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+    func removeExisting(_ path: String) throws(SystemError) -> Bool {
+        var existed = false
+        try record(.remove(path)) { () throws(SystemError) in existed = try SystemFiles().removeExisting(path) }
         _ = state.withLock { $0.names.removeValue(forKey: path) }
+        return existed
     }
 
     func synchronizeFolder(_ path: String) throws(SystemError) {
@@ -198,7 +202,7 @@ private final class RecordingFile: OpenFile {
 
     func lock() throws(SystemError) -> Bool { try file.lock() }
     func unlock() { file.unlock() }
-    func size() throws(SystemError) -> Int64 { try file.size() }
+    func status() throws(SystemError) -> FileStatus { try file.status() }
     func isFound(at path: String) -> Bool { file.isFound(at: path) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {

@@ -33,8 +33,8 @@ final class CrashingFiles: FileLayer {
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
         let name = URL(fileURLWithPath: path).lastPathComponent
         switch opening {
-        case .existing: break
-        case .creating, .existingOrNew: try step("open \(name)")
+        case .existing, .reading: break
+        case .creating, .existingOrNew, .existingOrNewDocument: try step("open \(name)")
         }
         return CrashingFile(try SystemFiles().open(path, opening), name: name, files: self)
     }
@@ -44,9 +44,11 @@ final class CrashingFiles: FileLayer {
         try SystemFiles().move(path, to: newPath)
     }
 
-    func remove(_ path: String) {
-        guard (try? step("remove")) != nil else { return }
-        SystemFiles().remove(path)
+    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+    func removeExisting(_ path: String) throws(SystemError) -> Bool {
+        try step("remove")
+        return try SystemFiles().removeExisting(path)
     }
 
     func synchronizeFolder(_ path: String) throws(SystemError) {
@@ -66,7 +68,7 @@ private final class CrashingFile: OpenFile {
 
     func lock() throws(SystemError) -> Bool { try file.lock() }
     func unlock() { file.unlock() }
-    func size() throws(SystemError) -> Int64 { try file.size() }
+    func status() throws(SystemError) -> FileStatus { try file.status() }
     func isFound(at path: String) -> Bool { file.isFound(at: path) }
     func truncate(to length: Int64) throws(SystemError) { try file.truncate(to: length) }
 

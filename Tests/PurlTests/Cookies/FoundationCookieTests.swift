@@ -174,7 +174,9 @@ struct CookieFileThreadTests {
             try SystemFiles().move(path, to: newPath)
         }
 
-        func remove(_ path: String) { SystemFiles().remove(path) }
+        func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+        func removeExisting(_ path: String) throws(SystemError) -> Bool { try SystemFiles().removeExisting(path) }
 
         func synchronizeFolder(_ path: String) throws(SystemError) { try SystemFiles().synchronizeFolder(path) }
     }

@@ -50,7 +50,8 @@ private final class InterruptedFiles: FileLayer {
     }
 
     func move(_ path: String, to newPath: String) throws(SystemError) { try files.move(path, to: newPath) }
-    func remove(_ path: String) { files.remove(path) }
+    func entry(_ path: String) -> FileEntry { files.entry(path) }
+    func removeExisting(_ path: String) throws(SystemError) -> Bool { try files.removeExisting(path) }
     func synchronizeFolder(_ path: String) throws(SystemError) { try files.synchronizeFolder(path) }
 
     private func interrupt() {

@@ -156,6 +156,37 @@ struct UploadResumeDataTests {
         session.invalidateAndCancel()
     }
 
+    @Test("A file that another one of the same length and time replaces while it is sent is uploaded anew")
+    func replacedFile() async throws {
+        site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
+        site.target.fault(.connection(.cut), at: .offset(600_000))
+        let witness = UploadWitness()
+        let session = site.session(witness)
+        let task = session.uploadTask(with: site.request(), fromFile: site.file)
+        task.resume()
+        await gate.reached()
+        let other = GeneratedContent(size: site.content.size, seed: 19)
+        let successor = site.sandbox.file("successor")
+        try other.data.write(to: successor)
+        var status = stat()
+        try #require(stat(site.file.path, &status) == 0)
+        #if canImport(Darwin)
+            let times = [status.st_atimespec, status.st_mtimespec]
+        #else
+            let times = [status.st_atim, status.st_mtim]
+        #endif
+        try #require(utimensat(AT_FDCWD, successor.path, times, 0) == 0)
+        try #require(rename(successor.path, site.file.path) == 0)
+        gate.open()
+        await witness.completion()
+        #expect(task.error == nil)
+        let restarts = witness.questions.compactMap { if case .restarted(let text) = $0 { text } else { nil } }
+        let reason = "another file has taken its place"
+        #expect(restarts == ["The file \(site.file.path) has changed since its beginning was sent: \(reason)."])
+        #expect(site.target.uploads.last.map { other.matches($0.content) } == true)
+        session.invalidateAndCancel()
+    }
+
     private static func withOtherDigest(_ file: SentFile) throws -> SentFile {
         let text = String(decoding: try JSONEncoder().encode(file), as: UTF8.self)
         let digest = try #require(file.tail?.tailDigest)
