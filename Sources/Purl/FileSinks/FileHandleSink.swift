@@ -105,13 +105,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ///
     /// - Parameter url: The new address of the resource.
     public func adopt(_ url: URL) throws {
-        try state.withLock { state in
-            guard let record = try state.record?.load(), var resume = try? ResumeData(decoding: record) else { return }
-            resume.originalRequest.url = url.absoluteString
-            resume.currentRequest.url = url.absoluteString
-            try state.record?.save(try resume.encoded())
-            try state.record?.synchronize()
-        }
+        try moveRecord(to: url) { _ in true }
     }
 
     /// Lets a task for `url` resume from the bytes there are, which another server has sent, as if they belonged to the version
@@ -123,16 +117,22 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ///   - response: The response to a request of that server for the resource or its head.
     ///   - content: What the bytes are, where the response has a content coding.
     package func adopt(_ url: URL, asVersionOf response: HTTPURLResponse, _ content: CodedContent) throws {
+        let head = content.contentHead(response.head)
+        guard let validator = Resumability.validator(for: URLRequest(url: url), response: head) else { return }
+        let total = response.expectedContentLength
+        try moveRecord(to: url) { resume in
+            resume.validator = validator
+            return total < 0 || resume.totalBytes == nil || resume.totalBytes == total
+        }
+    }
+
+    /// Changes the record to one of another address, unless `change` returns false.
+    private func moveRecord(to url: URL, _ change: (inout ResumeData) -> Bool) throws {
         try state.withLock { state in
-            let head = content.contentHead(response.head)
-            guard let validator = Resumability.validator(for: URLRequest(url: url), response: head),
-                let record = try state.record?.load(), var resume = try? ResumeData(decoding: record)
+            guard let record = try state.record?.load(), var resume = try? ResumeData(decoding: record), change(&resume)
             else { return }
-            let total = response.expectedContentLength
-            guard total < 0 || resume.totalBytes == nil || resume.totalBytes == total else { return }
             resume.originalRequest.url = url.absoluteString
             resume.currentRequest.url = url.absoluteString
-            resume.validator = validator
             try state.record?.save(try resume.encoded())
             try state.record?.synchronize()
         }

@@ -1,5 +1,4 @@
 import Foundation
-internal import PurlIO
 import Synchronization
 
 /// A sink that appends through an `OutputStream`.
@@ -8,22 +7,18 @@ import Synchronization
 /// start over once bytes have been written. A stream that blocks, because of a full pipe for example, delays only its own
 /// transfer.
 public final class OutputStreamSink: FileSink, ConcurrentSink {
-    private struct State {
-        /// `nil` for a stream that is not a file of ours.
-        let file: URL?
-        var record: RecordFile?
+    private struct Output {
         var stream: OutputStream?
-        /// The same file once more: holds the lock, and does what a stream cannot.
-        var lockedFile: (any OpenFile)?
-        /// What a stream that is not a file has taken.
+        /// What the stream has taken.
         var written: Int64 = 0
     }
 
-    private let files: any FileLayer = SystemFiles()
-    private let state: Mutex<State>
+    /// `nil` for a stream that is not a file.
+    private let file: FileHandleSink?
+    private let output: Mutex<Output>
 
     /// `nil` for a stream that is not a file.
-    var fileURL: URL? { state.withLock { $0.file } }
+    var fileURL: URL? { file?.fileURL }
 
     var recordedName: String { fileURL?.lastPathComponent ?? "stream" }
 
@@ -35,125 +30,89 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     /// - Parameter recordURL: Where to keep what is known of the bytes. By default beside the file, with ".resume"
     ///   appended to its name.
     public init(fileAt url: URL, recordAt recordURL: URL? = nil) {
-        let record = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"))
-        state = Mutex(State(file: url, record: record))
+        file = FileHandleSink(fileAt: url, recordAt: recordURL)
+        output = Mutex(Output())
     }
 
     /// A sink on a stream, which it opens if need be and closes at the end.
     ///
     /// - Parameter stream: The stream.
     public init(_ stream: sending OutputStream) {
-        state = Mutex(State(file: nil, record: nil, stream: stream))
+        file = nil
+        output = Mutex(Output(stream: stream))
     }
 
     public var length: Int64 {
-        get throws {
-            try state.withLock { state in
-                guard let place = state.file else { return state.written }
-                // This creates no file: the server may have nothing to put into it.
-                guard state.lockedFile != nil || files.entry(place.path) != .missing else { return 0 }
-                guard let file = try lockedFile(&state) else { return 0 }
-                return try Self.posix { try file.size() }
-            }
-        }
+        get throws { try file?.length ?? output.withLock { $0.written } }
     }
 
     public func append(_ data: Data) throws {
-        try state.withLock { state in
-            let stream = try stream(&state)
+        if let file { return try file.append(data) }
+        try output.withLock { output in
+            let stream = try Self.opened(output)
             var rest = data[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { bytes in
                     bytes.bindMemory(to: UInt8.self).baseAddress.map { stream.write($0, maxLength: bytes.count) } ?? 0
                 }
                 guard count > 0 else { throw Self.failure(of: stream) ?? CocoaError(.fileWriteUnknown) }
-                state.written += Int64(count)
+                output.written += Int64(count)
                 rest = rest.dropFirst(count)
             }
         }
     }
 
     public func truncate(to length: Int64) throws {
-        try state.withLock { state in
-            guard let file = try lockedFile(&state) else {
-                guard state.written == length else {
-                    throw CocoaError(
-                        .featureUnsupported,
-                        userInfo: [NSLocalizedDescriptionKey: "A stream cannot take back what went out."])
-                }
-                return
-            }
-            try Self.posix { try file.truncate(to: max(0, length)) }
+        if let file { return try file.truncate(to: length) }
+        guard try self.length == length else {
+            throw CocoaError(
+                .featureUnsupported, userInfo: [NSLocalizedDescriptionKey: "A stream cannot take back what went out."])
         }
     }
 
     /// Nothing on a stream that is not a file: where its bytes went is not known.
     ///
     /// - Parameter range: The offsets.
-    public func bytes(in range: Range<Int64>) throws -> Data {
-        guard let file = try state.withLock({ try lockedFile(&$0) }) else { return Data() }
-        return try Self.posix { try file.read(range.count, at: range.lowerBound) }
-    }
+    public func bytes(in range: Range<Int64>) throws -> Data { try file?.bytes(in: range) ?? Data() }
 
     /// Does nothing on a stream that is not a file.
-    public func synchronize() throws {
-        try makeSynchronization()()
-    }
+    public func synchronize() throws { try file?.synchronize() }
 
     package func makeSynchronization() throws -> @Sendable () throws -> Void {
-        let file = try state.withLock { try lockedFile(&$0) }
-        return { try Self.posix { try file?.synchronize() } }
+        guard let file else { return {} }
+        return try file.makeSynchronization()
     }
 
-    public func loadRecord() throws -> Data? {
-        try state.withLock { $0.record }?.load()
-    }
+    public func loadRecord() throws -> Data? { try file?.loadRecord() }
 
     /// Locks the file first: only its owner may change the record.
     ///
     /// - Parameter record: The record; `nil` removes it.
-    public func saveRecord(_ record: Data?) throws {
-        let file = try state.withLock { state in
-            _ = try lockedFile(&state)
-            return state.record
-        }
-        try file?.save(record)
-    }
+    public func saveRecord(_ record: Data?) throws { try file?.saveRecord(record) }
 
-    package func synchronizeRecord() throws {
-        try state.withLock { $0.record }?.synchronize()
-    }
+    package func synchronizeRecord() throws { try file?.synchronizeRecord() }
 
     public func close() throws {
-        defer { try? closeWithoutWaiting() }
-        // Still under the lock.
-        try synchronizeRecord()
+        closeStream()
+        try file?.close()
     }
 
     package func closeWithoutWaiting() throws {
-        state.withLock { state in
-            state.record?.close()
-            state.stream?.close()
-            state.stream = nil
-            state.lockedFile?.unlock()
-            state.lockedFile = nil
+        closeStream()
+        try file?.closeWithoutWaiting()
+    }
+
+    private func closeStream() {
+        output.withLock { output in
+            output.stream?.close()
+            output.stream = nil
         }
     }
 
-    private func lockedFile(_ state: inout State) throws -> (any OpenFile)? {
-        if state.lockedFile == nil, let file = state.file { state.lockedFile = try files.openSinkFile(at: file) }
-        return state.lockedFile
-    }
-
-    private func stream(_ state: inout State) throws -> OutputStream {
-        if state.stream == nil, let file = state.file {
-            _ = try lockedFile(&state)
-            // In append mode every write goes to the end of the file, also after a truncation.
-            state.stream = OutputStream(url: file, append: true)
-        }
-        guard let stream = state.stream else { throw CocoaError(.fileNoSuchFile) }
+    private static func opened(_ output: Output) throws -> OutputStream {
+        guard let stream = output.stream else { throw CocoaError(.fileNoSuchFile) }
         if stream.streamStatus == .notOpen { stream.open() }
-        if let error = Self.failure(of: stream) { throw error }
+        if let error = failure(of: stream) { throw error }
         return stream
     }
 
