@@ -195,9 +195,9 @@ final class Download: Sendable {
     // MARK: Interface of the scheduler and the attempts
 
     /// What the next attempt transfers.
-    var resource: DownloadAttempt.Resource {
+    var resource: FileAcquisition.Resource {
         let item = status.item
-        return DownloadAttempt.Resource(
+        return FileAcquisition.Resource(
             url: item.currentURL, totalBytes: item.totalBytes, sha256: item.sha256, serverSHA256: item.serverSHA256)
     }
 
@@ -269,11 +269,9 @@ final class Download: Sendable {
 
     /// An attempt failed: the download is retried later, or fails.
     func attemptFailed(_ error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy) {
-        let failures = shared.withLock { $0.status.countFailure() }
-        if let delay = policy.delay(afterFailures: failures, error: error, response: response),
-            update({ $0.retry(after: delay) })
-        {
-            return
+        switch shared.withLock({ $0.status.step(after: error, response, policy) }) {
+        case .retry(let delay): if update({ $0.retry(after: delay) }) { return }
+        case .deliver, .startOver, .useNextSource, .stop: break
         }
         update { $0.fail(error) }
     }

@@ -23,7 +23,7 @@ actor DownloadScheduler {
     private nonisolated let changes = Mutex<[Download]>([])
     /// Downloads that wait for a slot, first in first out.
     private var queue: [Download] = []
-    private var attempts: [ObjectIdentifier: DownloadAttempt] = [:]
+    private var attempts: [ObjectIdentifier: FileAcquisition] = [:]
     private var backOffs: [ObjectIdentifier: BackOff] = [:]
     private var lastBackOff = 0
     /// Callers of ``waitUntilIdle(_:)``, resumed whenever an attempt ends.
@@ -110,7 +110,7 @@ actor DownloadScheduler {
             let download = queue.remove(at: index)
             guard download.apply(.admit) else { continue }
             backOffs.removeValue(forKey: ObjectIdentifier(download))?.sleep.cancel()
-            let attempt = DownloadAttempt(
+            let attempt = FileAcquisition(
                 download, session: session, paths: paths, validity: validity
             ) { attempt, outcome in
                 Task { await self.attemptEnded(attempt, outcome) }
@@ -120,7 +120,7 @@ actor DownloadScheduler {
         }
     }
 
-    private func attemptEnded(_ attempt: DownloadAttempt, _ outcome: DownloadAttempt.Outcome) {
+    private func attemptEnded(_ attempt: FileAcquisition, _ outcome: FileAcquisition.Outcome) {
         let download = attempt.download
         attempts[ObjectIdentifier(download)] = nil
         switch outcome {

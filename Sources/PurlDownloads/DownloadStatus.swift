@@ -33,7 +33,7 @@ struct DownloadStatus: Sendable {
     private(set) var retryDelay = Duration.zero
     /// How the download ended last.
     private var ending: Ending
-    private var retryCount = RetryCount()
+    private var attempts = AttemptSequence()
     /// The most bytes there have been since the last start. A server that lets every transfer start over and cuts it at
     /// the same byte makes no progress.
     private var peak: Int64 = 0
@@ -138,7 +138,7 @@ struct DownloadStatus: Sendable {
         guard !isDeleted else { return nil }
         return transition(.start) { status in
             status.item.intent = .wanted
-            status.retryCount = RetryCount(from: status.received)
+            status.attempts = AttemptSequence(from: status.received)
             status.peak = status.received
         }
     }
@@ -303,12 +303,11 @@ struct DownloadStatus: Sendable {
 
     // MARK: Bookkeeping
 
-    /// Counts a failed attempt.
-    ///
-    /// - Returns: The failures in a row without progress in between.
-    mutating func countFailure() -> Int {
-        retryCount.addFailure(at: peak)
-        return retryCount.failures
+    /// What follows a failed attempt.
+    mutating func step(
+        after error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy
+    ) -> AttemptSequence.Step {
+        attempts.step(after: .failed(AttemptSequence.Failure(error, response, of: .own, at: peak)), policy)
     }
 
     /// The partial file and its record are to be removed once no transfer holds them.

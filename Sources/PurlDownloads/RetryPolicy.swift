@@ -72,26 +72,6 @@ public struct RetryPolicy: Sendable, Equatable {
     }
 }
 
-/// Counts the failures in a row without progress in between.
-package struct RetryCount: Sendable {
-    package private(set) var failures = 0
-    private var furthest: Int64
-
-    /// - Parameter received: The bytes there are before the first attempt.
-    package init(from received: Int64 = 0) {
-        furthest = received
-    }
-
-    /// Counts a failure. An attempt that came further than all before it starts the count anew.
-    ///
-    /// - Parameter received: The most bytes there have been by now.
-    package mutating func addFailure(at received: Int64) {
-        if received > furthest { failures = 0 }
-        furthest = max(furthest, received)
-        failures += 1
-    }
-}
-
 /// The value of `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
 struct RetryAfter {
     /// The time from now; zero for a date in the past.

@@ -176,13 +176,17 @@ struct StatusTests {
     @Test("Failures in a row are those without a byte more than ever before")
     func failures() throws {
         var status = try status(after: [.start, .admit])
-        var counts: [Int] = []
+        var policy = RetryPolicy()
+        policy.maximumRetries = 2
+        policy.maximumDelay = .zero
+        var steps: [AttemptSequence.Step] = []
         for received in [10, 5, 10, 11, 11] as [Int64] {
             _ = status.setReceived(0)
             _ = status.setReceived(received)
-            counts.append(status.countFailure())
+            steps.append(status.step(after: URLError(.networkConnectionLost), nil, policy))
         }
-        #expect(counts == [1, 2, 3, 1, 2])
+        let retry = AttemptSequence.Step.retry(after: .zero)
+        #expect(steps == [retry, retry, .stop, retry, retry])
     }
 
     // MARK: Digests

@@ -106,59 +106,109 @@ struct FileDownload: Sendable {
     // MARK: Attempts
 
     private func runAttempts(to first: Destination) async throws(CommandFailure) -> (DownloadOutcome, Destination) {
-        let start = ContinuousClock.now
         var destination = first
         if context.options.updates, destination.parts?.recordOfFinishedFile(for: request.urls) != nil {
             destination.isUpdate = true
         }
-        var retries = RetrySchedule(retries: context.options.retries)
         try destination.validatePlace()
         let output = try await open(destination)
-        let stream = output.stream
         // The lock is held until the file has its name, or nothing more is done to the partial files.
         defer { if case .file(let sink) = output { sink.unlock() } }
-        var mirrors = MirrorOrder(request, recorded: recordedURL(destination))
-        while true {
-            let report = await attempt(mirrors.current, at: destination, output)
+        let mirrors = MirrorOrder(request, recorded: recordedURL(destination))
+        var attempts = Attempts(download: self, destination: destination, output: output, mirrors: mirrors)
+        let outcome = try await attempts.run(AttemptSequence(otherSources: mirrors.otherCount))
+        return (outcome, attempts.destination)
+    }
+
+    /// The attempts, until one has the file or nothing is left to be tried.
+    private struct Attempts: ResumingTransfer {
+        struct Report {
+            let task: FetchTask.Report
+            let result: AttemptResult
+        }
+
+        let download: FileDownload
+        var destination: Destination
+        let output: FetchTask.Output
+        var mirrors: MirrorOrder
+        private let start = ContinuousClock.now
+
+        init(download: FileDownload, destination: Destination, output: FetchTask.Output, mirrors: MirrorOrder) {
+            self.download = download
+            self.destination = destination
+            self.output = output
+            self.mirrors = mirrors
+        }
+
+        var retries: Int { download.context.options.retries }
+        var messages: MessagePrinter { download.messages }
+        var display: ProgressDisplay { download.context.display }
+        var name: String { destination.name }
+        var number: Int { download.number }
+
+        mutating func attempt() async -> Report {
+            let report = await download.attempt(mirrors.current, at: destination, output)
             destination = report.destination
-            let result = AttemptResult(report, isInterrupted: Task.isCancelled)
+            return Report(task: report, result: AttemptResult(report, isInterrupted: Task.isCancelled))
+        }
+
+        func end(of report: Report) -> AttemptSequence.End {
+            let error: any Error
+            switch report.result {
+            case .complete: return .complete
+            case .upToDate, .interrupted, .refused: return .over
+            case .httpError, .notTheFile: error = URLError(.badServerResponse)
+            case .failed(let failure): error = failure
+            }
             // What a stream has taken is not sent to it again.
-            let bytes = destination.parts?.length ?? 0
-            let mayRetry = stream == nil || stream?.length == 0
-            if mayRetry, let delay = retries.delay(after: result, report, bytes: bytes) {
-                // Bytes that this command has received are resumed even with --no-resume.
-                if await wait(delay, because: result.sentence, destination, retries) { continue }
-                return (conclude(.interrupted, mirrors.origin, destination, stream), destination)
-            }
-            if mayRetry, result.isOfServer, mirrors.moveOn() {
-                announceMirror(mirrors.origin, after: result.sentence)
-                retries = RetrySchedule(retries: context.options.retries)
-                await join(&mirrors, destination, output)
-                continue
-            }
-            if case .upToDate = result { return (concludeUpToDate(destination), destination) }
-            guard case .complete = result else {
-                return (conclude(result, mirrors.origin, destination, stream), destination)
-            }
+            if let stream = output.stream, stream.length > 0 { return .over }
+            return .failed(
+                AttemptSequence.Failure(
+                    error, report.task.response, of: report.result.isOfServer ? .source : .own,
+                    at: destination.parts?.length ?? 0))
+        }
+
+        func sentence(of report: Report) -> String { report.result.sentence }
+
+        mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
             let elapsed = start.duration(to: .now)
-            switch try await verify(destination, stream) {
+            switch try await download.verify(destination, output.stream) {
             case .right: break
-            case .interrupted: return (conclude(.interrupted, mirrors.origin, destination, stream), destination)
+            case .interrupted: return .over(try await conclude(report, .interrupted))
             case .wrong(let sentence):
-                guard case .file(let sink) = output, mirrors.moveOn(afterMismatchOf: report.meaning) else {
-                    try destination.parts?.remove()
-                    throw CommandFailure(sentence)
-                }
-                announceMirror(mirrors.origin, after: sentence)
-                retries = RetrySchedule(retries: context.options.retries)
-                try empty(sink, destination)
-                continue
+                guard case .file = output else { throw CommandFailure(sentence) }
+                return .mismatched(isJoined: report.task.meaning?.usesEarlierBytes == true, sentence)
             }
-            if case .file(let sink) = output, keepsRecord, mirrors.current != mirrors.origin {
+            if case .file(let sink) = output, download.keepsRecord, mirrors.current != mirrors.origin {
                 // The checksum is right: the file is this server's, too.
                 try? sink.adopt(mirrors.origin)
             }
-            return (try finish(report, elapsed: elapsed), destination)
+            return .over(try download.finish(report.task, elapsed: elapsed))
+        }
+
+        mutating func prepare(_ next: NextAttempt, because sentence: String) async throws(CommandFailure) {
+            switch next {
+            case .fromFirstByte: mirrors.startOver()
+            case .atNextSource: mirrors.moveOn()
+            }
+            download.announceMirror(mirrors.origin, after: sentence)
+            guard case .file(let sink) = output else { return }
+            if next == .atNextSource(keepsBytes: true) {
+                await download.join(&mirrors, destination, sink)
+            } else {
+                try download.empty(sink, destination)
+            }
+        }
+
+        func conclude(_ report: Report, _ ending: TransferEnding) async throws(CommandFailure) -> DownloadOutcome {
+            if case .upToDate = report.result { return download.concludeUpToDate(destination) }
+            switch ending {
+            case .failed: return download.conclude(report.result, mirrors.origin, destination, output.stream)
+            case .interrupted: return download.conclude(.interrupted, mirrors.origin, destination, output.stream)
+            case .mismatched(let sentence):
+                try destination.parts?.remove()
+                throw CommandFailure(sentence)
+            }
         }
     }
 
@@ -180,9 +230,9 @@ struct FileDownload: Sendable {
     /// Lets the next server continue the bytes of another one, if a checksum will tell whether they belong together. The
     /// server's own validator is asked for, so that its response to the range request confirms it.
     private func join(
-        _ mirrors: inout MirrorOrder, _ destination: Destination, _ output: DownloadAttempt.Output
+        _ mirrors: inout MirrorOrder, _ destination: Destination, _ sink: FileHandleSink
     ) async {
-        guard case .file(let sink) = output, let parts = destination.parts, parts.length > 0,
+        guard let parts = destination.parts, parts.length > 0,
             let checksum = try? checksum(of: destination)
         else { return }
         var head = plainRequest(mirrors.origin)
@@ -208,7 +258,7 @@ struct FileDownload: Sendable {
     }
 
     /// Opens what takes the bytes. Partial files are locked before anything is requested or changed.
-    private func open(_ destination: Destination) async throws(CommandFailure) -> DownloadAttempt.Output {
+    private func open(_ destination: Destination) async throws(CommandFailure) -> FetchTask.Output {
         let parts: PartFiles
         switch destination.kind {
         case .stream(let output): return .stream(StreamSink(output, maximumLength: context.options.maximumLength))
@@ -234,9 +284,9 @@ struct FileDownload: Sendable {
     }
 
     private func attempt(
-        _ url: URL, at destination: Destination, _ output: DownloadAttempt.Output
-    ) async -> DownloadAttempt.Report {
-        let attempt = DownloadAttempt(
+        _ url: URL, at destination: Destination, _ output: FetchTask.Output
+    ) async -> FetchTask.Report {
+        let attempt = FetchTask(
             urlRequest(url, for: destination), of: request, sources: sources(for: destination), to: destination, output,
             reservations: context.reservations, trace: trace
         ) { destination, length throws(CommandFailure) in
@@ -293,26 +343,11 @@ struct FileDownload: Sendable {
         }
     }
 
-    /// Waits before the next attempt; `false` when the command is interrupted.
-    private func wait(
-        _ delay: Duration, because sentence: String, _ destination: Destination, _ retries: RetrySchedule
-    ) async -> Bool {
-        let subject = messages.subject.map { "\($0): " } ?? ""
-        messages.info("\(subject)\(sentence) Retrying in \(TimeText.wait(delay)) (\(retries.text))")
-        let end = ContinuousClock.now + delay
-        if !isQuiet {
-            let remark = { @Sendable in "retrying in \(TimeText.wait(end - .now))" }
-            context.display.show(remark, name: destination.name, number: number)
-        }
-        defer { context.display.hide(number: number) }
-        return (try? await ContinuousClock().sleep(until: end)) != nil
-    }
-
     // MARK: End
 
     /// Renames the complete bytes to the file.
     private func finish(
-        _ report: DownloadAttempt.Report, elapsed: Duration
+        _ report: FetchTask.Report, elapsed: Duration
     ) throws(CommandFailure) -> DownloadOutcome {
         let destination = report.destination
         if let parts = destination.parts {
@@ -456,33 +491,4 @@ struct FileDownload: Sendable {
 extension NSError {
     /// The precise reason, where the error has one.
     var reason: String { localizedFailureReason ?? localizedDescription }
-}
-
-/// The delays between the attempts of a download.
-private struct RetrySchedule {
-    private let policy: RetryPolicy
-    private var count = RetryCount()
-
-    init(retries: Int) {
-        var policy = RetryPolicy()
-        policy.maximumRetries = retries
-        self.policy = policy
-    }
-
-    /// "2 of 3".
-    var text: String { "\(count.failures) of \(policy.maximumRetries)" }
-
-    /// The delay before the next attempt; `nil` when there is none.
-    ///
-    /// - Parameter bytes: How many bytes are on disk.
-    mutating func delay(after result: AttemptResult, _ report: DownloadAttempt.Report, bytes: Int64) -> Duration? {
-        let reason: any Error
-        switch result {
-        case .complete, .upToDate, .interrupted, .refused, .notTheFile: return nil
-        case .httpError: reason = URLError(.badServerResponse)
-        case .failed(let error): reason = error
-        }
-        count.addFailure(at: bytes)
-        return policy.delay(afterFailures: count.failures, error: reason, response: report.response)
-    }
 }

@@ -7,8 +7,6 @@ struct MirrorOrder {
     /// The URL to request. Bytes of several servers have one of their own: see ``JoinedBytes``.
     private(set) var current: URL
     private var rest: [URL]
-    private let hasSeveral: Bool
-    private var hasStartedOver = false
 
     /// - Parameter recorded: The URL in the record of the bytes there are, if any.
     init(_ request: DownloadRequest, recorded: URL?) {
@@ -17,32 +15,22 @@ struct MirrorOrder {
         current = first ?? request.url
         var used: Set = [JoinedBytes.origin(of: current).absoluteString]
         rest = request.urls.filter { used.insert($0.absoluteString).inserted }
-        hasSeveral = !rest.isEmpty
     }
 
     /// The server's own URL, without the mark of joined bytes.
     var origin: URL { JoinedBytes.origin(of: current) }
 
-    /// Moves to the next URL; `false` when all have been requested.
-    mutating func moveOn() -> Bool {
-        guard !rest.isEmpty else { return false }
-        current = rest.removeFirst()
-        hasStartedOver = false
-        return true
+    /// How many URLs follow.
+    var otherCount: Int { rest.count }
+
+    /// Moves to the next URL.
+    mutating func moveOn() {
+        if !rest.isEmpty { current = rest.removeFirst() }
     }
 
-    /// Moves on after a wrong checksum; `false` when all have been requested. If the current server has sent only a part of the
-    /// bytes, it is asked for the whole first.
-    mutating func moveOn(afterMismatchOf meaning: ResponseMeaning?) -> Bool {
-        switch meaning {
-        case .resumes, .isComplete:
-            guard hasSeveral, !hasStartedOver else { return moveOn() }
-            hasStartedOver = true
-            current = origin
-            return true
-        case nil, .begins, .startsOver, .isUpToDate, .errorPage, .notTheFile:
-            return moveOn()
-        }
+    /// The current server is asked for the whole, of which it has sent only a part.
+    mutating func startOver() {
+        current = origin
     }
 
     /// The current server continues bytes of another one.

@@ -60,6 +60,14 @@ enum ResponseMeaning: Equatable {
         }
     }
 
+    /// Whether bytes of an earlier response belong to the file.
+    var usesEarlierBytes: Bool {
+        switch self {
+        case .resumes, .isComplete: true
+        case .begins, .startsOver, .isUpToDate, .errorPage, .notTheFile: false
+        }
+    }
+
     /// How many of the file's bytes are in this response; `nil` when there are none, or it is not the file.
     func newBytes(of whole: Int64) -> Int64? {
         switch self {

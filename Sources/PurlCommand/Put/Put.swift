@@ -50,11 +50,10 @@ struct Put {
             let configuration = configuration
             let session = URLSession(configuration: configuration)
             defer { session.finishTasksAndInvalidate() }
-            return try await FileUpload(
+            var upload = try FileUpload(
                 options, file, lock?.status ?? entry, lock, session: session, files: configuration.files,
-                output: output,
-                errors: errors
-            ).run()
+                output: output, errors: errors)
+            return try await upload.run(AttemptSequence())
         } catch {
             messages.error(error.sentence)
             return .failure
@@ -92,25 +91,31 @@ struct Put {
 }
 
 /// The upload of one file, in as many attempts as needed and allowed.
-private struct FileUpload {
-    private static let maximumRestarts = 3
-
+private struct FileUpload: ResumingTransfer {
     private let options: PutOptions
     private let file: URL
     /// What the file is.
     private let entry: FileStatus
     private let session: URLSession
     private let output: Console
-    private let messages: MessagePrinter
-    private let display: ProgressDisplay
+    let messages: MessagePrinter
+    let display: ProgressDisplay
     private let trace: VerboseLog
     /// `nil` with `--no-resume`.
     private let recordKeeper: UploadRecordKeeper?
+    private let begin = ContinuousClock.now
+    /// What it takes to resume the upload, after the last attempt.
+    private var resumeData: Data?
+    /// Where the first byte of this command was sent from.
+    private var start: Int64?
+
+    let number = 0
+    var retries: Int { options.retries }
 
     init(
         _ options: PutOptions, _ file: URL, _ entry: FileStatus, _ lock: FileLock?, session: URLSession,
         files: any FileLayer, output: Console, errors: Console
-    ) {
+    ) throws(CommandFailure) {
         self.options = options
         self.file = file
         self.entry = entry
@@ -124,51 +129,11 @@ private struct FileUpload {
         } else {
             recordKeeper = nil
         }
+        resumeData = try recordedData()
     }
 
-    private var name: String { file.lastPathComponent }
+    var name: String { file.lastPathComponent }
     private var length: Int64 { entry.length }
-
-    /// What is known of the upload between two attempts.
-    private struct Progress {
-        var resumeData: Data?
-        /// Where the first byte of this command was sent from.
-        var start: Int64?
-        var failures = RetryCount()
-        /// How often the server has lost what was sent.
-        var restarts = 0
-    }
-
-    func run() async throws(CommandFailure) -> ExitCode {
-        let begin = ContinuousClock.now
-        var progress = Progress(resumeData: try recordedData())
-        while true {
-            let report = await attempt(progress)
-            progress.start = progress.start ?? report.start
-            progress.resumeData = report.resumeData ?? (report.leavesUploadAlone ? report.recorded : nil)
-            recordKeeper?.update(progress.resumeData)
-            if isLost(report), progress.restarts < Self.maximumRestarts {
-                progress.restarts += 1
-                progress.start = nil
-                messages.info("\(name): starting over: \(sentence(report))")
-                continue
-            }
-            if let delay = delay(after: report, &progress) {
-                if await wait(delay, because: sentence(report), progress) { continue }
-                return conclude(.interrupted, report, progress)
-            }
-            await display.stop()
-            if report.error != nil {
-                let code: ExitCode = Task.isCancelled ? .interrupted : report.isDenied ? .httpError : .failure
-                return conclude(code, report, progress)
-            }
-            guard let response = report.response, response.statusCode < 400 else {
-                return conclude(.httpError, report, progress)
-            }
-            finish(response, report.sent, progress, elapsed: begin.duration(to: .now))
-            return .success
-        }
-    }
 
     /// The resume data of an earlier command; `nil` when this one starts at the beginning. Throws for a record of another
     /// upload, which stays.
@@ -192,21 +157,24 @@ private struct FileUpload {
 
     // MARK: Attempts
 
-    private func attempt(_ progress: Progress) async -> UploadAttempt.Report {
-        let isFirst = progress.start == nil
-        let source = progress.resumeData.map { UploadAttempt.Source.resumeData($0) } ?? .file(request, file)
-        let attempt = UploadAttempt(source, trace: trace) { task, offset in
+    mutating func attempt() async -> SendTask.Report {
+        let isFirst = start == nil
+        let source = resumeData.map { SendTask.Source.resumeData($0) } ?? .file(request, file)
+        let task = SendTask(source, trace: trace) { [self] task, offset in
             if isFirst { announce(offset) }
             if options.verbosity != .quiet { display.show(task, name: name) }
-        } onRestart: { reason in
+        } onRestart: { [messages, name] reason in
             messages.info("\(name): starting over: \((reason as NSError).reason)")
         } onRecord: { [recordKeeper] data in
             recordKeeper?.update(data)
-        } onBody: { data in
+        } onBody: { [output] data in
             output.write(data)
         }
-        let report = await attempt.run(in: session)
+        let report = await task.run(in: session)
         display.hide()
+        start = start ?? report.start
+        resumeData = report.resumeData ?? (report.leavesUploadAlone ? report.recorded : nil)
+        recordKeeper?.update(resumeData)
         return report
     }
 
@@ -224,70 +192,73 @@ private struct FileUpload {
                 : "\(name): uploading (\(ByteText.count(length)))")
     }
 
+    func end(of report: SendTask.Report) -> AttemptSequence.End {
+        let error: any Error
+        if let failure = report.error {
+            error = failure
+        } else if let status = report.response?.statusCode, status < 400 {
+            return .complete
+        } else {
+            error = URLError(.badServerResponse)
+        }
+        guard !Task.isCancelled, report.error != nil || report.response != nil else { return .over }
+        return .failed(
+            AttemptSequence.Failure(
+                error, report.response, of: isLost(report) ? .otherEndForgot : .own, at: report.sent))
+    }
+
     /// Whether the server does not have the upload any more that it has offered to resume, or refuses to continue it, and the
     /// file can be sent again: the server may have had all of it, so that takes a method that is idempotent (RFC 9110
     /// §9.2.2).
-    private func isLost(_ report: UploadAttempt.Report) -> Bool {
-        guard report.wasOffered, report.resumeData == nil, options.method == "PUT", !Task.isCancelled,
+    private func isLost(_ report: SendTask.Report) -> Bool {
+        guard report.wasOffered, report.resumeData == nil, options.method == "PUT",
             let status = report.response?.statusCode
         else { return false }
         return report.error == nil ? [404, 409, 410].contains(status) : !report.leavesUploadAlone
     }
 
-    private func delay(after report: UploadAttempt.Report, _ progress: inout Progress) -> Duration? {
-        guard !Task.isCancelled else { return nil }
-        let reason: any Error
-        if let error = report.error {
-            reason = error
-        } else if let status = report.response?.statusCode, status >= 400 {
-            reason = URLError(.badServerResponse)
-        } else {
-            return nil
-        }
-        var policy = RetryPolicy()
-        policy.maximumRetries = options.retries
-        progress.failures.addFailure(at: report.sent)
-        return policy.delay(afterFailures: progress.failures.failures, error: reason, response: report.response)
-    }
-
-    /// Waits before the next attempt; `false` when the command is interrupted.
-    private func wait(_ delay: Duration, because sentence: String, _ progress: Progress) async -> Bool {
-        messages.info(
-            "\(sentence) Retrying in \(TimeText.wait(delay)) (\(progress.failures.failures) of \(options.retries))")
-        let end = ContinuousClock.now + delay
-        if options.verbosity != .quiet {
-            display.show({ "retrying in \(TimeText.wait(end - .now))" }, name: name)
-        }
-        defer { display.hide() }
-        return (try? await ContinuousClock().sleep(until: end)) != nil
+    mutating func prepare(_ next: NextAttempt, because sentence: String) {
+        start = nil
+        messages.info("\(name): starting over: \(sentence)")
     }
 
     // MARK: End
 
-    private func finish(_ response: HTTPURLResponse, _ sent: Int64, _ progress: Progress, elapsed: Duration) {
+    func deliver(_ report: SendTask.Report) async -> Delivery<ExitCode> {
+        let elapsed = begin.duration(to: .now)
+        await display.stop()
         // What an earlier command has begun there is out of date, unless another one continues it now.
         if !options.resumes, let lock = try? FileLock(file.withoutLinks) {
             withExtendedLifetime(lock) {
                 UploadRecord.remove(for: file, entry.identity, of: options.url, options.method)
             }
         }
-        let result = UploadText.result(length: length, sent: sent, from: progress.start, in: elapsed)
-        messages.info("\(name): \(result); the server answered \(Self.describe(response.statusCode))")
+        let result = UploadText.result(length: length, sent: report.sent, from: start, in: elapsed)
+        let status = report.response?.statusCode ?? 0
+        messages.info("\(name): \(result); the server answered \(Self.describe(status))")
+        return .over(.success)
     }
 
     /// Prints how the upload ended, and whether the next command can resume it.
-    private func conclude(
-        _ code: ExitCode, _ report: UploadAttempt.Report, _ progress: Progress
-    ) -> ExitCode {
+    func conclude(_ report: SendTask.Report, _ ending: TransferEnding) async -> ExitCode {
+        await display.stop()
+        let code: ExitCode =
+            if ending == .interrupted || (report.error != nil && Task.isCancelled) {
+                .interrupted
+            } else if report.error == nil || report.isDenied {
+                .httpError
+            } else {
+                .failure
+            }
         if code == .interrupted {
             messages.info("\(name): interrupted")
         } else {
-            messages.error(sentence(report))
+            messages.error(sentence(of: report))
         }
         for line in String(decoding: report.explanation, as: UTF8.self).split(whereSeparator: \.isNewline) {
             messages.info(String(line))
         }
-        if progress.resumeData != nil, recordKeeper?.keepsRecord == true {
+        if resumeData != nil, recordKeeper?.keepsRecord == true {
             let sent = report.sent > 0 ? "\(ByteText.progress(report.sent, of: length)) sent; " : ""
             messages.info("\(name): \(sent)the same command resumes the upload")
         } else if report.sent > 0, code != .httpError {
@@ -296,7 +267,7 @@ private struct FileUpload {
         return code
     }
 
-    private func sentence(_ report: UploadAttempt.Report) -> String {
+    func sentence(of report: SendTask.Report) -> String {
         if let error = report.error, !report.isDenied { return error.failureSentence }
         return "The server answered \(Self.describe(report.response?.statusCode ?? 0))."
     }

@@ -10,14 +10,14 @@ final class DownloadSink: PipedSink, ConcurrentSink {
     private let paths: DownloadPaths
     private let url: URL
     /// The resource of this attempt. The record may name an older URL of it.
-    private let resource: DownloadAttempt.Resource
+    private let resource: FileAcquisition.Resource
     private let report: @Sendable (Int64) -> Void
     private let count = Mutex<Int64>(0)
     private let isUnexpected = Mutex(false)
 
     /// - Parameter report: Called with the length of the file whenever that has changed.
     init(
-        _ paths: DownloadPaths, of url: URL, _ resource: DownloadAttempt.Resource,
+        _ paths: DownloadPaths, of url: URL, _ resource: FileAcquisition.Resource,
         report: @escaping @Sendable (Int64) -> Void
     ) {
         self.paths = paths

@@ -6,7 +6,7 @@ import Synchronization
 /// the finished folder.
 ///
 /// File work runs on the attempt's own queue. An attempt ends with exactly one outcome.
-final class DownloadAttempt: NSObject, URLSessionDataDelegate {
+final class FileAcquisition: NSObject, URLSessionDataDelegate {
     /// How an attempt ends.
     enum Outcome: Sendable {
         /// The scheduler stopped it, or the download is over.
@@ -41,14 +41,14 @@ final class DownloadAttempt: NSObject, URLSessionDataDelegate {
     private let paths: DownloadPaths
     private let resource: Resource
     private let sink: DownloadSink
-    private let completion: @Sendable (DownloadAttempt, Outcome) -> Void
-    private let queue = DispatchQueue(label: "PurlDownloads.DownloadAttempt")
+    private let completion: @Sendable (FileAcquisition, Outcome) -> Void
+    private let queue = DispatchQueue(label: "PurlDownloads.FileAcquisition")
     private let state = Mutex(State())
 
     /// - Parameter completion: Called once, on the attempt's queue.
     init(
         _ download: Download, session: URLSession, paths: DownloadPaths, validity: SchedulerValidity,
-        completion: @escaping @Sendable (DownloadAttempt, Outcome) -> Void
+        completion: @escaping @Sendable (FileAcquisition, Outcome) -> Void
     ) {
         self.download = download
         self.session = session

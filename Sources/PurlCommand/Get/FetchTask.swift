@@ -3,7 +3,7 @@ import Purl
 import Synchronization
 
 /// One attempt at a download: a data task that writes to `FILE.part` or to a stream, and its delegate.
-final class DownloadAttempt: NSObject, URLSessionDataDelegate {
+final class FetchTask: NSObject, URLSessionDataDelegate {
     /// What is known of the attempt.
     struct Report {
         /// Where the bytes are written, which the response may change.
@@ -199,7 +199,7 @@ enum AttemptResult {
     case notTheFile(status: Int)
     case failed(any Error)
 
-    init(_ report: DownloadAttempt.Report, isInterrupted: Bool) {
+    init(_ report: FetchTask.Report, isInterrupted: Bool) {
         if let obstacle = report.obstacle {
             self = .refused(obstacle)
             return

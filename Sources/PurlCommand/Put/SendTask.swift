@@ -3,7 +3,7 @@ import Purl
 import Synchronization
 
 /// One attempt at an upload: an upload task and its delegate.
-final class UploadAttempt: NSObject, URLSessionDataDelegate {
+final class SendTask: NSObject, URLSessionDataDelegate {
     /// How an attempt begins.
     enum Source {
         case file(URLRequest, URL)
