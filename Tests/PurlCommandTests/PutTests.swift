@@ -483,6 +483,27 @@ struct PutTests {
         #expect(!folder.names.contains("film.bin.upload"))
     }
 
+    @Test("a command whose file was replaced leaves the record of the command that uploads the new one")
+    func replacedFile() async throws {
+        let (first, gate) = try await putStalled(at: 1_000_000)
+        try GeneratedContent(size: 5_000_000, seed: 2).data.write(to: folder.file("new"))
+        try #require(rename(folder.file("new").path, folder.file("film.bin").path) == 0)
+        let (second, secondGate) = try await putStalled(at: 2_000_000, ["-v"])
+        for await line in second.lines where line.hasPrefix("* observeResumeData: saved as ") { break }
+        target.fault(.connection(.cut), at: .offset(1_500_000))
+        gate.open()
+        for await _ in first.lines {}
+        #expect(await first.exitCode == 0)
+        // Its third upload is that of the first command, which has started over with the new file.
+        #expect(target.uploads.count == 3)
+        let record = try #require(try UploadRecord(for: folder.file("film.bin")))
+        #expect(String(decoding: record.resumeData, as: UTF8.self).contains("upload-1"))
+        secondGate.open()
+        for await _ in second.lines {}
+        #expect(await second.exitCode == 0)
+        #expect(folder.names == ["film.bin"])
+    }
+
     @Test("one command at a time uploads a file")
     func twoAtOnce() async throws {
         let (first, gate) = try await putStalled(at: 1_000_000)
