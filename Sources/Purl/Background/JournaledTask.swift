@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 
 /// A task of a background session as its journal keeps it: enough to make it again in another process.
 struct JournaledTask: Codable, Sendable, Equatable {
@@ -58,6 +59,7 @@ struct JournaledTask: Codable, Sendable, Equatable {
             return nil
         }
         var record = self
+        record.priority = RequestPriority.clamped(priority)
         if let upload, !upload.isSound || upload.path == nil || upload.path != uploadedFile { record.upload = nil }
         if let begun, !PartialFile.isName(begun) { record.begun = nil }
         if let resume, !resume.isSound || resume.originalRequest.url != originalRequest.url { record.resume = nil }

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlHTTP
 internal import PurlIO
 import Synchronization
@@ -262,7 +263,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var priority: Float {
         get { values.withLock { $0.priority } }
         set {
-            let priority = Self.clampedPriority(newValue)
+            let priority = RequestPriority.clamped(newValue)
             let hasChanged = values.withLock { values in
                 defer { values.priority = priority }
                 keep { $0.priority = priority }
@@ -318,10 +319,6 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         case .delegate, .bytes: !(self is URLSessionDownloadTask)
         case .data, .file: false
         }
-    }
-
-    static func clampedPriority(_ priority: Float) -> Float {
-        priority.isNaN ? defaultPriority : min(max(priority, 0), 1)
     }
 
     /// A delegate for this task alone, asked before the session's. Kept until the task is over.
@@ -413,7 +410,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     func restore(_ journaled: JournaledTask) {
         values.withLock { values in
             values.taskDescription = journaled.taskDescription
-            values.priority = Self.clampedPriority(journaled.priority)
+            values.priority = journaled.priority
             values.earliestBeginDate = journaled.earliestBeginDate
             values.currentRequest = journaled.resume?.currentRequest.request ?? values.currentRequest
             values.counts.received = journaled.resume?.bytesReceived ?? 0
