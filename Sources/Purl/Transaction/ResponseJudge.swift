@@ -53,10 +53,10 @@ struct ResponseJudge {
     func decide(_ response: ReceivedResponse, from provenance: ResponseDecision.Provenance) {
         switch provenance {
         case .server: break
-        case .cache: calls.recordLocalResponse(response.response, to: outgoing.request, from: .localCache)
-        case .local: calls.recordLocalResponse(response.response, to: outgoing.request, from: .unknown)
+        case .cache: calls.collectMetrics(ofLocal: response.response, to: outgoing.request, from: .localCache)
+        case .local: calls.collectMetrics(ofLocal: response.response, to: outgoing.request, from: .unknown)
         case .userProtocol(let policy):
-            calls.recordLocalResponse(response.response, to: outgoing.request, from: .unknown)
+            calls.collectMetrics(ofLocal: response.response, to: outgoing.request, from: .unknown)
             transaction.use(CacheLoader(transfer: transfer, trustsStored: false).collecting(response, policy))
         }
         let circumstances = circumstances(of: provenance)

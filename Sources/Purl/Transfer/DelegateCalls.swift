@@ -386,8 +386,8 @@ final class DelegateCalls: TrustDelegates {
     /// The current request is loaded in this process. Its content counts as it is delivered.
     ///
     /// - Parameter source: `.localCache` for the cache's response; `.unknown` for others.
-    func recordLocalResponse(
-        _ response: URLResponse, to request: URLRequest, from source: URLSessionTaskMetrics.ResourceFetchType
+    func collectMetrics(
+        ofLocal response: URLResponse, to request: URLRequest, from source: URLSessionTaskMetrics.ResourceFetchType
     ) {
         beginMetrics(of: request)
         metrics?.current.setLocalResponse(response, from: source)
