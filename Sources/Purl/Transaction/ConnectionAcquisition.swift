@@ -41,25 +41,23 @@ final class ConnectionAcquisition: ExchangeClient {
         case over
     }
 
+    /// Receives the outcome; released when the acquisition is over.
+    private var transaction: Transaction?
     private let transfer: Transfer
     private let outgoing: OutgoingRequest
     private let target: TargetURI
     private var attempt: UnansweredRequest.Attempt
     private var phase = Phase.parked
-    private let completion: (Outcome) -> Void
 
-    /// - Parameters:
-    ///   - attempt: How often the request has been sent.
-    ///   - completion: Called once, unless the acquisition is abandoned.
+    /// - Parameter attempt: How often the request has been sent.
     init(
-        for outgoing: OutgoingRequest, of transfer: Transfer, to target: TargetURI,
-        _ attempt: UnansweredRequest.Attempt, completion: @escaping (Outcome) -> Void
+        for transaction: Transaction, of transfer: Transfer, to target: TargetURI, _ attempt: UnansweredRequest.Attempt
     ) {
-        self.outgoing = outgoing
+        self.transaction = transaction
         self.transfer = transfer
         self.target = target
         self.attempt = attempt
-        self.completion = completion
+        outgoing = transaction.outgoing
     }
 
     private var session: URLSession { transfer.session }
@@ -110,6 +108,7 @@ final class ConnectionAcquisition: ExchangeClient {
     func abandon() {
         let old = phase
         phase = .over
+        transaction = nil
         switch old {
         case .parked, .leasing, .asking, .over: break
         case .waiting(let waiter): waiter.cancel()
@@ -123,7 +122,9 @@ final class ConnectionAcquisition: ExchangeClient {
 
     private func end(_ outcome: Outcome) {
         phase = .over
-        completion(outcome)
+        let transaction = transaction
+        self.transaction = nil
+        transaction?.take(outcome, to: target)
     }
 
     private func fail(_ failure: TransferFailure) {

@@ -237,8 +237,7 @@ final class Transaction: ExchangeClient {
             provider = .network
             if CacheLoader(transfer: transfer, trustsStored: history.trustsCache).loads(self) { return }
         }
-        guard let body = preparedBody() else { return }
-        acquireConnection(to: target, for: body)
+        if preparedBody() != nil { acquireConnection(to: target) }
     }
 
     private func findTarget() -> TargetURI? {
@@ -327,15 +326,14 @@ final class Transaction: ExchangeClient {
 
     // MARK: The connection
 
-    private func acquireConnection(to target: TargetURI, for body: OutgoingBody) {
-        let acquisition = ConnectionAcquisition(for: outgoing, of: transfer, to: target, attempt) {
-            [weak self] outcome in self?.take(outcome, body, target)
-        }
+    private func acquireConnection(to target: TargetURI) {
+        let acquisition = ConnectionAcquisition(for: self, of: transfer, to: target, attempt)
         guard enter(.acquiring(acquisition)) else { return }
         acquisition.resume()
     }
 
-    private func take(_ outcome: ConnectionAcquisition.Outcome, _ body: OutgoingBody, _ target: TargetURI) {
+    /// The connection is acquired, or cannot be.
+    func take(_ outcome: ConnectionAcquisition.Outcome, to target: TargetURI) {
         switch outcome {
         case .failed(let failure):
             fail(failure)
@@ -346,7 +344,7 @@ final class Transaction: ExchangeClient {
         case .ready(let connection, let bytes):
             switch transfer.purpose {
             case .response:
-                send(body, on: connection, target)
+                send(on: connection, to: target)
             case .webSocket(let conversation):
                 var head = outgoing.headOfHandshake(at: target)
                 let opening = WebSocketOpening(of: conversation, for: transfer, addingTo: &head)
@@ -359,7 +357,8 @@ final class Transaction: ExchangeClient {
         }
     }
 
-    private func send(_ body: OutgoingBody, on connection: HTTPConnection, _ target: TargetURI) {
+    private func send(on connection: HTTPConnection, to target: TargetURI) {
+        guard let body else { return release(connection, failing: .body(.noStream)) }
         // To be sent again it has to be prepared again.
         self.body = nil
         let head = outgoing.head(with: body, at: target, cacheTransaction)
