@@ -34,7 +34,6 @@ public enum TraceFormat: String, Sendable, Hashable, CaseIterable {
 
     /// A recording in this form.
     ///
-    /// - Parameter recording: The recording.
     /// - Throws: When it cannot be encoded.
     public func data(of recording: TransferTrace.Recording) throws -> Data {
         switch self {

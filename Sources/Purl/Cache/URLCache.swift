@@ -97,8 +97,6 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     /// The stored response to the request, however old it is; the newest, when several depend on header fields that the
     /// request does not set itself.
-    ///
-    /// - Parameter request: The request.
     open func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
         guard let key = CacheKey(request) else { return nil }
         return store.find(key, .asked(request.ownFields))
@@ -106,10 +104,6 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     /// Stores a response to a GET request, in place of the one it had. Nothing is stored that is too large, or whose
     /// policy is `.notAllowed`.
-    ///
-    /// - Parameters:
-    ///   - cachedResponse: The response.
-    ///   - request: The request.
     open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
         guard let key = CacheKey(request) else { return }
         store.store(cachedResponse, cachedResponse.provenance ?? provenance(of: request), for: key)
@@ -117,8 +111,6 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     /// Removes the responses to the request, whatever header fields they depend on.
-    ///
-    /// - Parameter request: The request.
     open func removeCachedResponse(for request: URLRequest) {
         guard let key = CacheKey(request) else { return }
         store.remove(key)
@@ -132,8 +124,6 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     /// Removes the responses that have been stored since `date`.
-    ///
-    /// - Parameter date: The date.
     open func removeCachedResponses(since date: Date) {
         store.remove(since: date)
         settle()
@@ -147,10 +137,6 @@ open class URLCache: NSObject, @unchecked Sendable {
     // MARK: Responses of tasks
 
     /// Stores the response to the task's current request. Sessions store with this method.
-    ///
-    /// - Parameters:
-    ///   - cachedResponse: The response.
-    ///   - dataTask: The task.
     open func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {
         guard let request = dataTask.currentRequest else { return }
         storeCachedResponse(cachedResponse, for: request)
@@ -158,10 +144,6 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     /// Calls the handler, on a queue of the system's, with the stored response to the task's current request. Sessions
     /// look up with this method where a subclass overrides it.
-    ///
-    /// - Parameters:
-    ///   - dataTask: The task.
-    ///   - completionHandler: The handler.
     open func getCachedResponse(
         for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
@@ -172,8 +154,6 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     /// Removes the responses to the task's current request.
-    ///
-    /// - Parameter dataTask: The task.
     open func removeCachedResponse(for dataTask: URLSessionDataTask) {
         guard let request = dataTask.currentRequest else { return }
         removeCachedResponse(for: request)
@@ -271,8 +251,6 @@ open class URLCache: NSObject, @unchecked Sendable {
 
 extension URLCache {
     /// The stored response to the task's current request.
-    ///
-    /// - Parameter dataTask: The task.
     public func cachedResponse(for dataTask: URLSessionDataTask) async -> CachedURLResponse? {
         await withCheckedContinuation { continuation in
             getCachedResponse(for: dataTask) { continuation.resume(returning: $0) }

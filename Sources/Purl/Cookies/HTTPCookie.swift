@@ -41,9 +41,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     /// Whether the URL's server may set a cookie for its domain, or a secure one, is decided when it is stored with
     /// ``HTTPCookieStorage/setCookies(_:for:mainDocumentURL:)``.
     ///
-    /// - Parameters:
-    ///   - headerFields: The fields of the response.
-    ///   - URL: The URL of the request. A cookie that names no domain or path has those of the URL.
+    /// - Parameter URL: The URL of the request. A cookie that names no domain or path has those of the URL.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     open class func cookies(
         withResponseHeaderFields headerFields: [String: String], for URL: URL

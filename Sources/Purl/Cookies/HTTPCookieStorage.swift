@@ -98,23 +98,17 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     ///
     /// Nothing happens when the policy is `.never`, and for a cookie of more than 4096 bytes or one that does not
     /// satisfy the prefix of its name (`__Secure-`, `__Host-`).
-    ///
-    /// - Parameter cookie: The cookie.
     open func setCookie(_ cookie: HTTPCookie) {
         guard cookieAcceptPolicy != .never else { return }
         announce(withJar { $0.insert(cookie, set: $1, at: $1) })
     }
 
     /// Removes the cookie with this one's name, domain and path.
-    ///
-    /// - Parameter cookie: The cookie.
     open func deleteCookie(_ cookie: HTTPCookie) {
         announce(withJar { jar, _ in jar.remove(cookie.key) })
     }
 
     /// Removes all cookies that have been set after a date.
-    ///
-    /// - Parameter date: The date.
     open func removeCookies(since date: Date) {
         announce(withJar { jar, _ in jar.removeAll(since: date) })
     }
@@ -131,7 +125,6 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     /// only over a secure connection.
     ///
     /// - Parameters:
-    ///   - cookies: The cookies.
     ///   - url: The URL of the request whose response sets them.
     ///   - mainDocumentURL: What `.onlyFromMainDocumentDomain` compares the URL with; `nil` means the URL itself.
     open func setCookies(_ cookies: [HTTPCookie], for url: URL?, mainDocumentURL: URL?) {
@@ -142,10 +135,6 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     }
 
     /// Stores those of the cookies that the server of the task's current request may set.
-    ///
-    /// - Parameters:
-    ///   - cookies: The cookies.
-    ///   - task: The task.
     open func storeCookies(_ cookies: [HTTPCookie], for task: URLSessionTask) {
         let request = task.currentRequest
         setCookies(cookies, for: request?.url, mainDocumentURL: request?.mainDocumentURL)
@@ -153,9 +142,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
     /// Calls the handler, at once, with the cookies for the task's current request.
     ///
-    /// - Parameters:
-    ///   - task: The task.
-    ///   - completionHandler: Receives the cookies; `nil` for a request without a host.
+    /// - Parameter completionHandler: Receives the cookies; `nil` for a request without a host.
     open func getCookiesFor(
         _ task: URLSessionTask, completionHandler: @escaping @Sendable ([HTTPCookie]?) -> Void
     ) {
@@ -269,8 +256,6 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 
 extension HTTPCookieStorage {
     /// The cookies for the task's current request.
-    ///
-    /// - Parameter task: The task.
     public func cookies(for task: URLSessionTask) async -> [HTTPCookie]? {
         await withCheckedContinuation { continuation in
             getCookiesFor(task) { continuation.resume(returning: $0) }

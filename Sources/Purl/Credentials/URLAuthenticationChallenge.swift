@@ -42,9 +42,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
 
     /// Makes the same challenge with another sender.
     ///
-    /// - Parameters:
-    ///   - challenge: The challenge.
-    ///   - sender: Takes the answer.
+    /// - Parameter sender: Takes the answer.
     public init(
         authenticationChallenge challenge: URLAuthenticationChallenge, sender: any URLAuthenticationChallengeSender
     ) {
@@ -115,9 +113,7 @@ open class URLAuthenticationChallenge: NSObject, NSSecureCoding, @unchecked Send
 public protocol URLAuthenticationChallengeSender: NSObjectProtocol, Sendable {
     /// Sends the request again with a credential.
     ///
-    /// - Parameters:
-    ///   - credential: The credential.
-    ///   - challenge: The challenge it answers.
+    /// - Parameter challenge: The challenge it answers.
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge)
 
     /// Continues without a credential: the response that asked for it is the result.

@@ -29,10 +29,7 @@ open class URLCredential: NSObject, NSSecureCoding, NSCopying, @unchecked Sendab
 
     /// Makes a credential.
     ///
-    /// - Parameters:
-    ///   - user: The user.
-    ///   - password: The password.
-    ///   - persistence: How long it is kept.
+    /// - Parameter persistence: How long it is kept.
     public init(user: String, password: String, persistence: URLCredential.Persistence) {
         contents = .password(UserAndPassword(user: user, password: password))
         self.persistence = persistence

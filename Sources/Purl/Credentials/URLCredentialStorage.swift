@@ -27,8 +27,6 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     public override init() {}
 
     /// The credentials of a space by user; `nil` when there are none.
-    ///
-    /// - Parameter space: The protection space.
     open func credentials(for space: URLProtectionSpace) -> [String: URLCredential]? {
         spaces.withLock { $0[space]?.credentials }
     }
@@ -42,18 +40,14 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     ///
     /// A credential with the persistence `.none` is not added.
     ///
-    /// - Parameters:
-    ///   - credential: The credential.
-    ///   - space: The protection space it is for.
+    /// - Parameter space: The protection space it is for.
     open func set(_ credential: URLCredential, for space: URLProtectionSpace) {
         add(credential, for: space, asDefault: false)
     }
 
     /// Removes a credential, if the space has it.
     ///
-    /// - Parameters:
-    ///   - credential: The credential.
-    ///   - space: The protection space it is for.
+    /// - Parameter space: The protection space it is for.
     open func remove(_ credential: URLCredential, for space: URLProtectionSpace) {
         remove(credential, for: space, options: nil)
     }
@@ -61,7 +55,6 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     /// Removes a credential, if the space has it.
     ///
     /// - Parameters:
-    ///   - credential: The credential.
     ///   - space: The protection space it is for.
     ///   - options: Ignored.
     open func remove(
@@ -78,8 +71,6 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
     }
 
     /// The credential a session tries by itself.
-    ///
-    /// - Parameter space: The protection space.
     open func defaultCredential(for space: URLProtectionSpace) -> URLCredential? {
         spaces.withLock { spaces in
             guard let users = spaces[space], let user = users.defaultUser else { return nil }
@@ -89,9 +80,7 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
 
     /// Adds a credential and makes it the one that a session tries by itself.
     ///
-    /// - Parameters:
-    ///   - credential: The credential.
-    ///   - space: The protection space it is for.
+    /// - Parameter space: The protection space it is for.
     open func setDefaultCredential(_ credential: URLCredential, for space: URLProtectionSpace) {
         add(credential, for: space, asDefault: true)
     }

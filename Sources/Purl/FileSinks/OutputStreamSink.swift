@@ -35,8 +35,6 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     }
 
     /// A sink on a stream, which it opens if need be and closes at the end.
-    ///
-    /// - Parameter stream: The stream.
     public init(_ stream: sending OutputStream) {
         file = nil
         output = Mutex(Output(stream: stream))

@@ -19,9 +19,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - url: The URL of the request.
-    ///   - statusCode: The status code.
     ///   - httpVersion: "HTTP/1.1", for instance.
-    ///   - headerFields: The header fields.
     public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
         self.statusCode = statusCode
         version = httpVersion
@@ -78,8 +76,6 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     /// The reason phrase of RFC 9110 §15 for a status code, else what its first digit means.
-    ///
-    /// - Parameter statusCode: The status code.
     open class func localizedString(forStatusCode statusCode: Int) -> String {
         let reason = ResponseHead.standardReason(for: statusCode)
         if !reason.isEmpty { return reason }

@@ -13,8 +13,6 @@ open class NSURLRequest: NSObject, NSSecureCoding, NSCopying, NSMutableCopying {
     final fileprivate(set) var value: URLRequest
 
     /// Makes an object of a request.
-    ///
-    /// - Parameter request: The request.
     public init(_ request: URLRequest) { value = request }
 
     /// Makes a GET request for `url` with the policy and the time-out that a ``URLRequest`` has by default.
@@ -319,9 +317,7 @@ open class NSMutableURLRequest: NSURLRequest {
 
     /// Sets a header field, replacing its value; `nil` removes it.
     ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - field: The field's name.
+    /// - Parameter field: The field's name.
     open func setValue(_ value: String?, forHTTPHeaderField field: String) {
         self.value.setValue(value, forHTTPHeaderField: field)
     }

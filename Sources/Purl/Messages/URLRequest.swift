@@ -295,9 +295,7 @@ public struct URLRequest: Hashable, Sendable {
     /// A value with CR, LF or NUL, which could end the field and begin another, is not taken: the field stays as it is. CR LF
     /// with a blank or a tab after it is taken as a folded line, and sent as one blank (RFC 9112 §5.2).
     ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - field: The field's name.
+    /// - Parameter field: The field's name.
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
         change { $0.set(value, for: field) }
     }
@@ -335,9 +333,7 @@ public struct URLRequest: Hashable, Sendable {
     /// cookies and cellular interfaces are used. Streams are equal to themselves alone. Header fields, ``httpBody``,
     /// time-out, kind of traffic and pipelining do not count, as in Foundation.
     ///
-    /// - Parameters:
-    ///   - lhs: A request.
-    ///   - rhs: Another request.
+    /// - Parameter rhs: Another request.
     public static func == (lhs: URLRequest, rhs: URLRequest) -> Bool {
         if lhs.content === rhs.content { return true }
         return lhs.url == rhs.url && lhs.mainDocumentURL == rhs.mainDocumentURL && lhs.method == rhs.method

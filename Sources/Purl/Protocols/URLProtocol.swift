@@ -22,7 +22,6 @@ open class URLProtocol: NSObject {
     /// Makes a protocol for a request.
     ///
     /// - Parameters:
-    ///   - request: The request.
     ///   - cachedResponse: What the cache has for the request.
     ///   - client: The client that the load is reported to.
     public required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
@@ -34,7 +33,6 @@ open class URLProtocol: NSObject {
     /// Makes a protocol for a task; sessions use this one.
     ///
     /// - Parameters:
-    ///   - task: The task.
     ///   - cachedResponse: What the cache has for the request.
     ///   - client: The client that the load is reported to.
     public required convenience init(
@@ -55,27 +53,19 @@ open class URLProtocol: NSObject {
     // MARK: For subclasses
 
     /// Whether the class loads this request. Here `false`; a subclass decides.
-    ///
-    /// - Parameter request: The request.
     open class func canInit(with request: URLRequest) -> Bool { false }
 
     /// Whether the class loads this task: as it is with its request, unless a subclass knows better.
-    ///
-    /// - Parameter task: The task.
     open class func canInit(with task: URLSessionTask) -> Bool {
         task.currentRequest.map { canInit(with: $0) } ?? false
     }
 
     /// The form of a request that stands for all that mean the same. Here the request itself.
-    ///
-    /// - Parameter request: The request.
     open class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
     /// Whether a response to one request may serve the other. Here: whether their canonical forms are equal.
     ///
-    /// - Parameters:
-    ///   - a: A request.
-    ///   - b: Another request.
+    /// - Parameter b: Another request.
     open class func requestIsCacheEquivalent(_ a: URLRequest, to b: URLRequest) -> Bool {
         canonicalRequest(for: a) == canonicalRequest(for: b)
     }
@@ -92,49 +82,27 @@ open class URLProtocol: NSObject {
     // MARK: Properties of requests
 
     /// What was kept in a request under a key.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - request: The request.
     open class func property(forKey key: String, in request: URLRequest) -> Any? {
         request.properties[key]
     }
 
     /// Keeps something in a request. Copies have it, too, also those that a redirect makes; it is not sent. Two requests
     /// that differ in nothing else are equal.
-    ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - key: The key.
-    ///   - request: The request.
     open class func setProperty(_ value: any Sendable, forKey key: String, in request: inout URLRequest) {
         request.properties[key] = value
     }
 
     /// Keeps something in a request that is an object. Its copies have it, too, as a ``URLRequest`` or not.
-    ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - key: The key.
-    ///   - request: The request.
     open class func setProperty(_ value: any Sendable, forKey key: String, in request: NSMutableURLRequest) {
         request.change { setProperty(value, forKey: key, in: &$0) }
     }
 
     /// Keeps nothing in a request under a key any more.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - request: The request.
     open class func removeProperty(forKey key: String, in request: inout URLRequest) {
         request.properties[key] = nil
     }
 
     /// Keeps nothing in a request that is an object under a key any more.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - request: The request.
     open class func removeProperty(forKey key: String, in request: NSMutableURLRequest) {
         request.change { removeProperty(forKey: key, in: &$0) }
     }
@@ -148,8 +116,6 @@ open class URLProtocol: NSObject {
 
     /// Lets ``URLSession/shared`` load with this class, which it asks before all others. A class that is registered
     /// already becomes the last one. `false` when it is not a subclass of this one.
-    ///
-    /// - Parameter protocolClass: The class.
     @discardableResult
     open class func registerClass(_ protocolClass: AnyClass) -> Bool {
         guard let type = protocolClass as? URLProtocol.Type else { return false }
@@ -161,8 +127,6 @@ open class URLProtocol: NSObject {
     }
 
     /// Removes a registered class. Loads that have begun continue.
-    ///
-    /// - Parameter protocolClass: The class.
     open class func unregisterClass(_ protocolClass: AnyClass) {
         registry.withLock { $0.removeAll { ObjectIdentifier($0) == ObjectIdentifier(protocolClass) } }
     }
@@ -179,10 +143,7 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
     /// The server wants another request. The task's delegate is asked, and the session loads it, with whatever protocol
     /// wants it; this load is over. If the delegate does not follow, the redirect is the task's response.
     ///
-    /// - Parameters:
-    ///   - protocol: The protocol that loads the request.
-    ///   - request: The request.
-    ///   - redirectResponse: The response that redirects.
+    /// - Parameter protocol: The protocol that loads the request.
     func urlProtocol(_ protocol: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse)
 
     /// The cached response the protocol was made with is still good: it is delivered. The protocol ends the load.
@@ -196,7 +157,6 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
     ///
     /// - Parameters:
     ///   - protocol: The protocol that loads the request.
-    ///   - response: The response.
     ///   - policy: Where the session's cache keeps the response of a GET to a data task, if at all. It is kept before the
     ///     task's completion is reported; a delegate is asked before.
     func urlProtocol(
@@ -224,15 +184,11 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
     /// The server asks for credentials. The task's delegate is asked, and the challenge's sender gets its answer, on the
     /// protocol's queue; `performDefaultHandling` where there is no delegate. If the delegate cancels, so does the task.
     ///
-    /// - Parameters:
-    ///   - protocol: The protocol that loads the request.
-    ///   - challenge: The challenge.
+    /// - Parameter protocol: The protocol that loads the request.
     func urlProtocol(_ protocol: URLProtocol, didReceive challenge: URLAuthenticationChallenge)
 
     /// The answer to a challenge is not needed any more.
     ///
-    /// - Parameters:
-    ///   - protocol: The protocol that loads the request.
-    ///   - challenge: The challenge.
+    /// - Parameter protocol: The protocol that loads the request.
     func urlProtocol(_ protocol: URLProtocol, didCancel challenge: URLAuthenticationChallenge)
 }

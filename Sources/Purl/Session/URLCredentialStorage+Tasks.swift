@@ -4,7 +4,6 @@ extension URLCredentialStorage {
     /// Calls the handler, at once, with the credentials of a space.
     ///
     /// - Parameters:
-    ///   - protectionSpace: The protection space.
     ///   - task: Ignored.
     ///   - completionHandler: Receives the credentials by user; `nil` when there are none.
     public func getCredentials(
@@ -16,9 +15,7 @@ extension URLCredentialStorage {
 
     /// The credentials of a space by user; `nil` when there are none.
     ///
-    /// - Parameters:
-    ///   - protectionSpace: The protection space.
-    ///   - task: Ignored.
+    /// - Parameter task: Ignored.
     public func credentials(
         for protectionSpace: URLProtectionSpace, task: URLSessionTask
     ) async -> [String: URLCredential]? {
@@ -30,7 +27,6 @@ extension URLCredentialStorage {
     /// Adds a credential; see ``set(_:for:)``.
     ///
     /// - Parameters:
-    ///   - credential: The credential.
     ///   - protectionSpace: The protection space it is for.
     ///   - task: Ignored.
     public func set(_ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask) {
@@ -40,7 +36,6 @@ extension URLCredentialStorage {
     /// Removes a credential; see ``remove(_:for:options:)``.
     ///
     /// - Parameters:
-    ///   - credential: The credential.
     ///   - protectionSpace: The protection space it is for.
     ///   - options: Ignored.
     ///   - task: Ignored.
@@ -54,7 +49,6 @@ extension URLCredentialStorage {
     /// Calls the handler, at once, with the credential a session tries by itself.
     ///
     /// - Parameters:
-    ///   - space: The protection space.
     ///   - task: Ignored.
     ///   - completionHandler: Receives the credential; `nil` when there is none.
     public func getDefaultCredential(
@@ -65,9 +59,7 @@ extension URLCredentialStorage {
 
     /// The credential a session tries by itself; `nil` when there is none.
     ///
-    /// - Parameters:
-    ///   - space: The protection space.
-    ///   - task: Ignored.
+    /// - Parameter task: Ignored.
     public func defaultCredential(for space: URLProtectionSpace, task: URLSessionTask) async -> URLCredential? {
         await withCheckedContinuation { continuation in
             getDefaultCredential(for: space, task: task) { continuation.resume(returning: $0) }
@@ -77,7 +69,6 @@ extension URLCredentialStorage {
     /// Adds a default credential; see ``setDefaultCredential(_:for:)``.
     ///
     /// - Parameters:
-    ///   - credential: The credential.
     ///   - protectionSpace: The protection space it is for.
     ///   - task: Ignored.
     public func setDefaultCredential(

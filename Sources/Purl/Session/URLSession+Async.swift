@@ -6,9 +6,7 @@ import Synchronization
 extension URLSession {
     /// Loads the body into memory.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - delegate: The delegate of this task alone.
+    /// - Parameter delegate: The delegate of this task alone.
     public func data(
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -32,10 +30,7 @@ extension URLSession {
 
     /// Sends a file as the request's body, in place of any the request has, and loads the response's into memory.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - fileURL: The file.
-    ///   - delegate: The delegate of this task alone.
+    /// - Parameter delegate: The delegate of this task alone.
     public func upload(
         for request: URLRequest,
         fromFile fileURL: URL,
@@ -48,10 +43,7 @@ extension URLSession {
 
     /// Sends data as the request's body, in place of any the request has, and loads the response's into memory.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - bodyData: The data.
-    ///   - delegate: The delegate of this task alone.
+    /// - Parameter delegate: The delegate of this task alone.
     public func upload(
         for request: URLRequest,
         from bodyData: Data,
@@ -78,9 +70,7 @@ extension URLSession {
 
     /// Loads the body into a file, which belongs to the caller: move it or remove it.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - delegate: The delegate of this task alone.
+    /// - Parameter delegate: The delegate of this task alone.
     public func download(
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
@@ -120,7 +110,6 @@ extension URLSession {
     /// response's into memory. See ``uploadTask(with:from:)-(_,Body)``. An addition of Purl's.
     ///
     /// - Parameters:
-    ///   - request: The request.
     ///   - body: The sequence.
     ///   - delegate: The delegate of this task alone.
     public func upload<Body: AsyncSequence & Sendable>(

@@ -174,8 +174,6 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Removes all cookies, credentials, cached responses and what is known of hosts that want secure connections, and
     /// makes later requests use new connections; then calls the handler on the delegate queue.
-    ///
-    /// - Parameter completionHandler: The handler.
     open func reset(completionHandler: @escaping @Sendable () -> Void) {
         settings.httpCookieStorage?.removeCookies(since: .distantPast)
         settings.urlCredentialStorage?.removeAll()
@@ -189,8 +187,6 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Writes cookies and cached responses to disk, and makes later requests use new connections; then calls the
     /// handler on the delegate queue.
-    ///
-    /// - Parameter completionHandler: The handler.
     open func flush(completionHandler: @escaping @Sendable () -> Void) {
         NetworkActor.post {
             self.pool.retireConnections()
@@ -212,8 +208,6 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Calls the handler, on the delegate queue, with the data, upload and download tasks that are not over; with none once
     /// ``invalidateAndCancel()`` has been called.
-    ///
-    /// - Parameter completionHandler: The handler.
     open func getTasksWithCompletionHandler(
         _ completionHandler:
             @escaping @Sendable ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
@@ -227,8 +221,6 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Calls the handler, on the delegate queue, with the tasks that are not over, oldest first; with none once
     /// ``invalidateAndCancel()`` has been called.
-    ///
-    /// - Parameter completionHandler: The handler.
     open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
         queue.enqueue {
             completionHandler(self.registry.unfinishedTasks)
@@ -239,8 +231,6 @@ open class URLSession: NSObject, @unchecked Sendable {
     // MARK: Data tasks (made suspended, as all tasks are)
 
     /// A task that reports to its delegate.
-    ///
-    /// - Parameter request: The request.
     open func dataTask(with request: URLRequest) -> URLSessionDataTask {
         makeDataTask(request, .request, .delegate)
     }
@@ -253,10 +243,6 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
 
     /// A task that collects the body in memory and calls the handler once, on the delegate queue.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - completionHandler: The handler.
     open func dataTask(
         with request: URLRequest,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -266,9 +252,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// A task that collects the body in memory and calls the handler once, on the delegate queue.
     ///
-    /// - Parameters:
-    ///   - url: The URL to load.
-    ///   - completionHandler: The handler.
+    /// - Parameter url: The URL to load.
     open func dataTask(
         with url: URL,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -284,9 +268,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// response and the completion (the completion alone when a 416 shows that nothing is missing). It receives bytes
     /// only when the response is not the resource (a 404 page, for instance), and then the sink is left as it was.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - sink: Receives the body.
+    /// - Parameter sink: Receives the body.
     open func dataTask(with request: URLRequest, writingTo sink: any BodySink) -> URLSessionDataTask {
         makeDataTask(request, .sink(sink), .delegate)
     }
@@ -307,38 +289,23 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// The file is read while it is sent. If it cannot be read the task fails with `URLError.fileDoesNotExist`,
     /// `.fileIsDirectory`, `.noPermissionsToReadFile` or `.cannotOpenFile`; if its length changes meanwhile, with
     /// `.requestBodyStreamExhausted`. In a background session it outlives the process; see <doc:BackgroundSessions>.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - fileURL: The file.
     open func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         makeUploadTask(request, .file(fileURL), .delegate)
     }
 
     /// A task that sends data as the request's body, in place of any the request has, and reports to its delegate.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - bodyData: The data.
     open func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
         makeUploadTask(request, .data(bodyData), .delegate)
     }
 
     /// A task whose delegate gives the stream from which the body is read, in
     /// `urlSession(_:task:needNewBodyStream:)`. See ``URLRequest/httpBodyStream`` for how it is sent.
-    ///
-    /// - Parameter request: The request.
     open func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
         makeUploadTask(request, .streamFromDelegate, .delegate)
     }
 
     /// A task that sends a file as the request's body, collects the response's in memory and calls the handler once, on
     /// the delegate queue. See ``uploadTask(with:fromFile:)``.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - fileURL: The file.
-    ///   - completionHandler: The handler.
     open func uploadTask(
         with request: URLRequest,
         fromFile fileURL: URL,
@@ -349,11 +316,6 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// A task that sends data as the request's body, collects the response's in memory and calls the handler once, on
     /// the delegate queue.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - bodyData: The data.
-    ///   - completionHandler: The handler.
     open func uploadTask(
         with request: URLRequest,
         from bodyData: Data?,
@@ -373,9 +335,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// It is iterated once: where the body has to be sent again, after a redirect for instance, the delegate is asked
     /// for a stream with `urlSession(_:task:needNewBodyStream:)`.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - body: The sequence.
+    /// - Parameter body: The sequence.
     public func uploadTask<Body: AsyncSequence & Sendable>(
         with request: URLRequest, from body: Body
     ) -> URLSessionUploadTask where Body.Element == Data {
@@ -386,10 +346,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// and calls the handler once, on the delegate queue. See ``uploadTask(with:from:)-(_,Body)``. An addition of
     /// Purl's.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - body: The sequence.
-    ///   - completionHandler: The handler.
+    /// - Parameter body: The sequence.
     public func uploadTask<Body: AsyncSequence & Sendable>(
         with request: URLRequest, from body: Body,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -413,9 +370,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// A task that resumes an upload, collects the response's body in memory and calls the handler once, on the delegate
     /// queue. See ``uploadTask(withResumeData:)``.
     ///
-    /// - Parameters:
-    ///   - resumeData: The resume data of the upload that stopped.
-    ///   - completionHandler: The handler.
+    /// - Parameter resumeData: The resume data of the upload that stopped.
     open func uploadTask(
         withResumeData resumeData: Data,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -426,8 +381,6 @@ open class URLSession: NSObject, @unchecked Sendable {
     // MARK: Download tasks
 
     /// A task that writes the body to a file and reports to its delegate.
-    ///
-    /// - Parameter request: The request.
     open func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
         makeDownloadTask(request, .request, .delegate)
     }
@@ -452,10 +405,6 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// A task that writes the body to a file and calls the handler once, on the delegate queue. The file is removed
     /// when the handler returns, unless it was moved.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - completionHandler: The handler.
     open func downloadTask(
         with request: URLRequest,
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -466,9 +415,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     /// A task that writes the body to a file and calls the handler once, on the delegate queue. The file is removed
     /// when the handler returns, unless it was moved.
     ///
-    /// - Parameters:
-    ///   - url: The URL to load.
-    ///   - completionHandler: The handler.
+    /// - Parameter url: The URL to load.
     open func downloadTask(
         with url: URL,
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -478,9 +425,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// A task that resumes a download; see ``downloadTask(withResumeData:)``.
     ///
-    /// - Parameters:
-    ///   - resumeData: The resume data of the download that stopped.
-    ///   - completionHandler: The handler.
+    /// - Parameter resumeData: The resume data of the download that stopped.
     open func downloadTask(
         withResumeData resumeData: Data,
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -510,9 +455,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// A task that opens a WebSocket connection, and lets the server choose among subprotocols.
     ///
-    /// - Parameters:
-    ///   - url: The URL.
-    ///   - protocols: The subprotocols, the best first.
+    /// - Parameter protocols: The subprotocols, the best first.
     open func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
         var request = makeRequest(url)
         if !protocols.isEmpty {
@@ -526,8 +469,6 @@ open class URLSession: NSObject, @unchecked Sendable {
     ///
     /// `Sec-WebSocket-Protocol` offers subprotocols. `Sec-WebSocket-Extensions` replaces what is offered by default,
     /// compression (`permessage-deflate`); an empty one offers nothing.
-    ///
-    /// - Parameter request: The request.
     open func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
         makeWebSocketTask(request)
     }

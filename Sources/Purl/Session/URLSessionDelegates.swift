@@ -9,10 +9,8 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     /// The session is invalid: its tasks are over, and this is the last call. Called once; the delegate is released
     /// afterwards.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - error: `nil` when the program invalidated the session. A background session is invalid from the start when
-    ///     its identifier is in use (`.backgroundSessionInUseByAnotherProcess`) or its folder unusable.
+    /// - Parameter error: `nil` when the program invalidated the session. A background session is invalid from the start when
+    ///   its identifier is in use (`.backgroundSessionInUseByAnotherProcess`) or its folder unusable.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
 
     /// A server has to be trusted (``NSURLAuthenticationMethodServerTrust``): called once for each secure connection, before
@@ -20,10 +18,7 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     /// ``URLSessionTaskDelegate/urlSession(_:task:didReceive:completionHandler:)``, which is also the one for a user and a
     /// password.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - challenge: The challenge.
-    ///   - completionHandler: Takes the answer.
+    /// - Parameter completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         didReceive challenge: URLAuthenticationChallenge,
@@ -32,9 +27,6 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
 
     /// The `async` form of the method above.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - challenge: The challenge.
     /// - Returns: The answer.
     func urlSession(
         _ session: URLSession,
@@ -43,8 +35,6 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
 
     /// A background session's tasks that were running when an earlier process ended have all had their last call. Not
     /// called when there were none.
-    ///
-    /// - Parameter session: The session.
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession)
 }
 
@@ -84,18 +74,12 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     ///
     /// The only call that is not made on the delegate queue: it is made on the thread that creates the task, before the
     /// session's method returns it.
-    ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask)
 
     /// A task's ``URLSessionTask/earliestBeginDate`` has come. The task waits until the handler is called: with
     /// `.continueLoading`, with `.useNewRequest` and another request, or with `.cancel`.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     ///   - request: The request the task was made with.
     ///   - completionHandler: Takes the answer.
     func urlSession(
@@ -107,10 +91,7 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// The `async` form of the method above.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - request: The request the task was made with.
+    /// - Parameter request: The request the task was made with.
     /// - Returns: The answer.
     func urlSession(
         _ session: URLSession,
@@ -120,18 +101,11 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// No connection could be made, and the task waits for the network; see
     /// ``URLSessionConfiguration/waitsForConnectivity``. Called once at most for a task, never in a background session.
-    ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
 
     /// An interim response arrived (RFC 9110 §15.2): 100, 102, 103, any 1xx but 101. The final one is still to come.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - response: The interim response.
+    /// - Parameter response: The interim response.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -143,8 +117,6 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// included, as the result. Not called in a background session, which follows redirects.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     ///   - response: The redirect response.
     ///   - request: The request that follows it.
     ///   - completionHandler: Takes the answer.
@@ -159,8 +131,6 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// The `async` form of the method above.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     ///   - response: The redirect response.
     ///   - request: The request that follows it.
     /// - Returns: The request to load, or `nil` to take the redirect response.
@@ -178,11 +148,7 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// A response with several challenges asks about the safest: Digest with SHA-256, then with MD5, then Basic. A
     /// credential that has been refused twice is not tried a third time: the response that refused it is the result.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - challenge: The challenge.
-    ///   - completionHandler: Takes the answer.
+    /// - Parameter completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -192,10 +158,6 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// The `async` form of the method above.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - challenge: The challenge.
     /// - Returns: The answer.
     func urlSession(
         _ session: URLSession,
@@ -208,10 +170,7 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// redirect for instance. The task waits until the handler is called; `nil` ends it with
     /// `URLError.requestBodyStreamExhausted`, unless the request has a stream that has not been read from.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - completionHandler: Takes the stream.
+    /// - Parameter completionHandler: Takes the stream.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -220,9 +179,6 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// The `async` form of the method above.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     /// - Returns: The stream.
     func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream?
 
@@ -231,8 +187,6 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// `urlSession(_:task:needNewBodyStream:)`, of which the beginning is skipped.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     ///   - offset: How many bytes of the body the server has: the stream begins after them.
     ///   - completionHandler: Takes the stream.
     func urlSession(
@@ -244,10 +198,7 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// The `async` form of the method above.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - offset: How many bytes of the body the server has: the stream begins after them.
+    /// - Parameter offset: How many bytes of the body the server has: the stream begins after them.
     /// - Returns: The stream.
     func urlSession(
         _ session: URLSession, needNewBodyStreamForTask task: URLSessionTask, from offset: Int64
@@ -255,18 +206,13 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// An upload starts over, though the server has its beginning: the file has changed since. An addition of Purl's.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - reason: What has changed, as the error's `localizedFailureReason`.
+    /// - Parameter reason: What has changed, as the error's `localizedFailureReason`.
     func urlSession(_ session: URLSession, task: URLSessionTask, willRestartUploadBecause reason: any Error)
 
     /// Bytes of the request's body were handed to the system. Calls that would pile up behind a busy queue are merged
     /// into one.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
     ///   - bytesSent: Bytes since the last call.
     ///   - totalBytesSent: Bytes sent so far. The count begins again at 0 when the body is sent again.
     ///   - totalBytesExpectedToSend: The body's length, or ``NSURLSessionTransferSizeUnknown`` when it is not known.
@@ -280,19 +226,11 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
 
     /// The metrics of a task that is over. The last call but one, made for tasks with a completion handler as well,
     /// before that is called.
-    ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - metrics: The metrics.
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
 
     /// The last call about a task, made exactly once.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - task: The task.
-    ///   - error: Why the task failed; `nil` on success, whatever the status code.
+    /// - Parameter error: Why the task failed; `nil` on success, whatever the status code.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
 }
 
@@ -476,11 +414,7 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// The head of the response arrived. No byte of the body is read until the handler is called. Not called for an upload of a
     /// background session.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - dataTask: The data task.
-    ///   - response: The response.
-    ///   - completionHandler: Takes the answer.
+    /// - Parameter completionHandler: Takes the answer.
     func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
@@ -490,10 +424,6 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
 
     /// The `async` form of the method above.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - dataTask: The data task.
-    ///   - response: The response.
     /// - Returns: The answer.
     func urlSession(
         _ session: URLSession,
@@ -504,10 +434,7 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// The data task became a download task: this was the last call about `dataTask`, and `downloadTask`, already
     /// running, continues with the same response.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - dataTask: The data task.
-    ///   - downloadTask: The task in its place.
+    /// - Parameter downloadTask: The task in its place.
     func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
@@ -517,10 +444,7 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// The data task became a stream task: this was the last call about `dataTask`, and `streamTask`, already running,
     /// has the connection. It first reads what follows the head of the response.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - dataTask: The data task.
-    ///   - streamTask: The task in its place.
+    /// - Parameter streamTask: The task in its place.
     func urlSession(
         _ session: URLSession,
         dataTask: URLSessionDataTask,
@@ -530,10 +454,7 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// Bytes of the body arrived. While this method runs, the session reads at most
     /// ``URLSessionConfiguration/Limits/bufferedBytesPerTask`` ahead; then the server waits.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - dataTask: The data task.
-    ///   - data: The bytes.
+    /// - Parameter data: The bytes.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
 
     /// The whole response arrived, and the session's cache would store it. Answer with it, with a changed one, or with
@@ -541,8 +462,6 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// may not be stored or are too large, for those from the cache, and for tasks with a completion handler.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - dataTask: The data task.
     ///   - proposedResponse: The response that would be stored.
     ///   - completionHandler: Takes the answer.
     func urlSession(
@@ -554,10 +473,7 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
 
     /// The `async` form of the method above.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - dataTask: The data task.
-    ///   - proposedResponse: The response that would be stored.
+    /// - Parameter proposedResponse: The response that would be stored.
     /// - Returns: The response to store, if any.
     func urlSession(
         _ session: URLSession,
@@ -649,10 +565,7 @@ public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
     /// The whole body is in the file at `location`. The file is removed when this method returns, unless it was
     /// moved or opened by then.
     ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - downloadTask: The download task.
-    ///   - location: The file.
+    /// - Parameter location: The file.
     func urlSession(
         _ session: URLSession,
         downloadTask: URLSessionDownloadTask,
@@ -662,8 +575,6 @@ public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
     /// Bytes were written to the partial file. Calls that would pile up behind a busy queue are merged into one.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - downloadTask: The download task.
     ///   - bytesWritten: Bytes since the last call.
     ///   - totalBytesWritten: Bytes in the file, those of earlier attempts included.
     ///   - totalBytesExpectedToWrite: The length of the whole resource, or
@@ -679,8 +590,6 @@ public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
     /// A download made from resume data resumes.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - downloadTask: The download task.
     ///   - fileOffset: The first byte that is loaded; 0 when the download had to start over because the resource
     ///     changed or the partial file could not be trusted.
     ///   - expectedTotalBytes: The length of the whole resource, or ``NSURLSessionTransferSizeUnknown``.

@@ -5,25 +5,13 @@ public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
     /// Nothing more comes from the server: it has ended its stream, or ``URLSessionStreamTask/closeRead()`` has had its
     /// turn. Called once at most, also when no read waits. In the first case there may still be bytes to be read: the
     /// last of them come with the end.
-    ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - streamTask: The task.
     func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask)
 
     /// Nothing more goes to the server: ``URLSessionStreamTask/closeWrite()`` has had its turn, or the server takes
     /// nothing any more. Called once at most.
-    ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - streamTask: The task.
     func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask)
 
     /// A better way to the server is known. Never called: Purl does not watch networks come and go.
-    ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - streamTask: The task.
     func urlSession(_ session: URLSession, betterRouteDiscoveredFor streamTask: URLSessionStreamTask)
 
     /// The answer to ``URLSessionStreamTask/captureStreams()``. The streams are not open yet. They belong to the
@@ -34,8 +22,6 @@ public protocol URLSessionStreamDelegate: URLSessionTaskDelegate {
     /// security level and its proxies, is settled here before there are streams.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - streamTask: The task.
     ///   - inputStream: The stream to read from.
     ///   - outputStream: The stream to write to.
     func urlSession(

@@ -4,8 +4,6 @@ import Foundation
 public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
     /// The handshake is over: messages can go both ways.
     ///
-    /// - Parameter session: The session.
-    /// - Parameter webSocketTask: The task.
     /// - Parameter protocol: The subprotocol that the server chose among those it was offered, if any.
     func urlSession(
         _ session: URLSession,
@@ -17,8 +15,6 @@ public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
     /// <doc:WebSockets>. The task's completion follows.
     ///
     /// - Parameters:
-    ///   - session: The session.
-    ///   - webSocketTask: The task.
     ///   - closeCode: `.noStatusReceived` when the frame had no code; `.invalid` when it has one that the enumeration does
     ///     not know: ``URLSessionWebSocketTask/closeStatus`` has its number.
     ///   - reason: UTF-8; `nil` when there is none.

@@ -5,8 +5,6 @@ import Foundation
 /// It is set in ``URLSessionConfiguration/tlsProvider``. Purl calls it on its network thread: it must not block.
 public protocol TLSProvider: Sendable {
     /// Makes the client's side of a connection. Nothing has been sent yet.
-    ///
-    /// - Parameter request: The connection.
     func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection
 }
 

@@ -23,8 +23,6 @@ open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
     /// The handler runs once, on the session's delegate queue, before the completion with `URLError.cancelled`. It gets `nil`
     /// when the upload is over, was cancelled before, or cannot be resumed: that takes a server that has offered it; see
     /// ``URLSessionConfiguration/resumableUploads``.
-    ///
-    /// - Parameter completionHandler: The handler.
     open func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
         cancelProducingResumeData(completionHandler)
     }

@@ -10,8 +10,6 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
     /// It gets `nil` when the download is over, was cancelled before, or cannot be resumed: that takes a GET with a response
     /// of 200 or 206, a strong entity tag or a `Last-Modified` that counts as one (RFC 9110 §8.8.2.2), a server
     /// that accepts byte ranges, no content coding, and one byte on disk.
-    ///
-    /// - Parameter completionHandler: The handler.
     open func cancel(byProducingResumeData completionHandler: @escaping (Data?) -> Void) {
         // FoundationNetworking's signature is not @Sendable; the handler is called once, on the delegate queue only.
         nonisolated(unsafe) let handler = completionHandler

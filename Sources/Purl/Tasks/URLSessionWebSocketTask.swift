@@ -75,7 +75,6 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     /// Sends a message, after those that are on their way already.
     ///
-    /// - Parameter message: The message.
     /// - Parameter completionHandler: Called on the delegate queue when the system has taken the whole message, or with the
     ///   reason why it never will: `URLError.networkConnectionLost` once the connection is closed. That the system has it
     ///   does not mean that the server has it.
@@ -84,8 +83,6 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     }
 
     /// Sends a message; returns when the system has taken all of it. See ``send(_:completionHandler:)``.
-    ///
-    /// - Parameter message: The message.
     public func send(_ message: Message) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             send(message, on: nil) { error in

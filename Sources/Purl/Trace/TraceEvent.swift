@@ -251,11 +251,7 @@ extension TransferTrace {
 
         /// What a handshake has agreed upon.
         ///
-        /// - Parameters:
-        ///   - version: The version.
-        ///   - cipherSuite: The cipher suite.
-        ///   - applicationProtocol: The protocol of the application.
-        ///   - isResumed: Whether an earlier session was resumed.
+        /// - Parameter isResumed: Whether an earlier session was resumed.
         public init(
             version: String, cipherSuite: String? = nil, applicationProtocol: String? = nil, isResumed: Bool = false
         ) {
@@ -309,10 +305,6 @@ extension TransferTrace {
         public var value: String
 
         /// A field.
-        ///
-        /// - Parameters:
-        ///   - name: The name.
-        ///   - value: The value.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
@@ -339,8 +331,6 @@ extension TransferTrace {
         /// A head.
         ///
         /// - Parameters:
-        ///   - url: The URL.
-        ///   - method: The method.
         ///   - target: The target of the request line.
         ///   - fields: The fields, in their order.
         ///   - byteCount: How many bytes it has on the wire.
@@ -384,7 +374,6 @@ extension TransferTrace {
         /// A head.
         ///
         /// - Parameters:
-        ///   - status: The status.
         ///   - reason: The reason phrase.
         ///   - fields: The fields, in their order.
         ///   - byteCount: How many bytes it has on the wire.
@@ -510,7 +499,6 @@ extension TransferTrace {
         ///
         /// - Parameters:
         ///   - number: Its number in this trace.
-        ///   - method: The method.
         ///   - arguments: What it was called with.
         public init(number: Int, method: DelegateMethod, arguments: Arguments? = nil) {
             self.number = number

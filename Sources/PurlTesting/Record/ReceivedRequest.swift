@@ -56,10 +56,6 @@ public struct ReceivedFields: Sendable, Equatable, RandomAccessCollection, Custo
         public var value: String
 
         /// Creates a field line.
-        ///
-        /// - Parameters:
-        ///   - name: The name.
-        ///   - value: The value.
         public init(name: String, value: String) {
             self.name = name
             self.value = value

@@ -127,8 +127,6 @@ extension Reply {
     }
 
     /// Replies with generated content.
-    ///
-    /// - Parameter content: The content.
     public static func generated(_ content: GeneratedContent) -> Reply {
         Reply(.content(.generated(content)))
     }
@@ -282,9 +280,7 @@ extension Reply {
 
     /// Adds an interim response before the final one.
     ///
-    /// - Parameters:
-    ///   - status: The status code: 100, 102, 103 …
-    ///   - fields: The fields.
+    /// - Parameter status: The status code: 100, 102, 103 …
     public func interim(_ status: Int, fields: KeyValuePairs<String, String> = [:]) -> Reply {
         let lines = HeaderFields(fields)
         return changed { $0.interim.append(ReplyTraits.Interim(status: status, fields: lines)) }
@@ -470,8 +466,6 @@ extension Reply {
     }
 
     /// Reads the request's body, and sends the `100 Continue` that the client expects, only after a gate has opened.
-    ///
-    /// - Parameter gate: The gate.
     public func takingBody(after gate: ServerGate) -> Reply {
         changed { $0.bodyGate = gate }
     }
@@ -555,9 +549,7 @@ extension Reply {
 
     /// Delays the response until a gate opens. Interim responses are sent before.
     ///
-    /// - Parameters:
-    ///   - gate: The gate.
-    ///   - times: For how many responses.
+    /// - Parameter times: For how many responses.
     public func delayed(until gate: ServerGate, times: Int = .max) -> Reply {
         stalled(at: .beforeHead, until: gate, times: times)
     }

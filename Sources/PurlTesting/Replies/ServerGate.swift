@@ -62,8 +62,6 @@ public final class ServerGate: Sendable {
 extension ServerGate: Equatable {
     /// Whether both are the same gate.
     ///
-    /// - Parameters:
-    ///   - left: A gate.
-    ///   - right: Another gate, or the same.
+    /// - Parameter right: Another gate, or the same.
     public static func == (left: ServerGate, right: ServerGate) -> Bool { left === right }
 }

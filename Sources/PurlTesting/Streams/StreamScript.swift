@@ -53,8 +53,6 @@ public struct StreamScript: Sendable {
     }
 
     /// Sends bytes.
-    ///
-    /// - Parameter bytes: The bytes.
     public func send(_ bytes: Data) -> StreamScript { adding(.bytes(bytes)) }
 
     /// Sends text.
@@ -63,8 +61,6 @@ public struct StreamScript: Sendable {
     public func send(_ text: String) -> StreamScript { send(Data(text.utf8)) }
 
     /// Sends content of any size, which takes no memory.
-    ///
-    /// - Parameter content: The content.
     public func send(_ content: GeneratedContent) -> StreamScript { adding(.generated(content)) }
 
     /// Waits until the client has sent so many bytes in all.
@@ -74,8 +70,6 @@ public struct StreamScript: Sendable {
 
     /// Waits for the bytes that the client has to send next. Bytes that arrived before this step, and that no earlier step
     /// expected, count. If the client sends others, they are in ``ReceivedStream/surprise`` and the connection is reset.
-    ///
-    /// - Parameter bytes: The bytes.
     public func expect(_ bytes: Data) -> StreamScript { adding(.expect([UInt8](bytes))) }
 
     /// Waits for the text that the client has to send next; see ``expect(_:)-(Data)``.
@@ -87,13 +81,9 @@ public struct StreamScript: Sendable {
     public func waitForEnd() -> StreamScript { adding(.waitForEnd) }
 
     /// Waits until a gate opens: a server that stalls. What the client sends is read meanwhile.
-    ///
-    /// - Parameter gate: The gate.
     public func wait(at gate: ServerGate) -> StreamScript { adding(.wait(gate)) }
 
     /// Stops reading from the client until a gate opens. The steps after this one run meanwhile.
-    ///
-    /// - Parameter gate: The gate.
     public func notReading(until gate: ServerGate) -> StreamScript { adding(.pauseReading(gate)) }
 
     /// Ends the server's stream and continues to read: the connection is half closed. Later steps send nothing.

@@ -276,8 +276,6 @@ public final class UploadTarget: Sendable {
 extension UploadTarget: Equatable {
     /// Whether both are the same target.
     ///
-    /// - Parameters:
-    ///   - left: A target.
-    ///   - right: Another target, or the same.
+    /// - Parameter right: Another target, or the same.
     public static func == (left: UploadTarget, right: UploadTarget) -> Bool { left === right }
 }

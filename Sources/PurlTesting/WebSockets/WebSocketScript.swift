@@ -80,17 +80,13 @@ public struct WebSocketScript: Sendable {
 
     /// Begins the closing handshake.
     ///
-    /// - Parameters:
-    ///   - code: The close code. One that must not be sent is left out; ``bytes(_:)`` can send it nonetheless.
-    ///   - reason: The reason.
+    /// - Parameter code: The close code. One that must not be sent is left out; ``bytes(_:)`` can send it nonetheless.
     public func close(_ code: Int? = 1000, reason: String = "") -> WebSocketScript {
         let code = code.flatMap { UInt16(exactly: $0) }
         return adding(.control(.close, WebSocketClose(code: code, reason: [UInt8](reason.utf8)).payload))
     }
 
     /// Sends bytes as they are: invalid frames, or parts of one.
-    ///
-    /// - Parameter bytes: The bytes.
     public func bytes(_ bytes: Data) -> WebSocketScript { adding(.bytes([UInt8](bytes))) }
 
     /// Waits until the client has sent so many messages in all.
@@ -99,13 +95,9 @@ public struct WebSocketScript: Sendable {
     public func receive(_ count: Int) -> WebSocketScript { adding(.receive(count)) }
 
     /// Waits until a gate opens. What the client sends is read meanwhile.
-    ///
-    /// - Parameter gate: The gate.
     public func wait(at gate: ServerGate) -> WebSocketScript { adding(.wait(gate)) }
 
     /// Stops reading from the client until a gate opens. The steps after this one run meanwhile.
-    ///
-    /// - Parameter gate: The gate.
     public func notReading(until gate: ServerGate) -> WebSocketScript { adding(.pauseReading(gate)) }
 
     /// Closes the connection without a close frame.

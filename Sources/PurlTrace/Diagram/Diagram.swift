@@ -19,18 +19,14 @@ public struct Diagram: Sendable {
 
     /// The diagram of a trace so far.
     ///
-    /// - Parameters:
-    ///   - trace: The trace.
-    ///   - title: What the diagram is called.
+    /// - Parameter title: What the diagram is called.
     public init(_ trace: TransferTrace, title: String = "A transfer") {
         self.init(trace.recording, title: title)
     }
 
     /// The diagram of a recording.
     ///
-    /// - Parameters:
-    ///   - recording: The recording.
-    ///   - title: What the diagram is called.
+    /// - Parameter title: What the diagram is called.
     public init(_ recording: TransferTrace.Recording, title: String = "A transfer") {
         self.recording = recording.bounded
         self.title = title

@@ -11,15 +11,11 @@ public struct HTTPArchive: Sendable {
     private let recording: TransferTrace.Recording
 
     /// The archive of a trace so far.
-    ///
-    /// - Parameter trace: The trace.
     public init(_ trace: TransferTrace) {
         self.init(trace.recording)
     }
 
     /// The archive of a recording.
-    ///
-    /// - Parameter recording: The recording.
     public init(_ recording: TransferTrace.Recording) {
         self.recording = recording.bounded
     }

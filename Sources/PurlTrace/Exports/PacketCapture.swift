@@ -15,15 +15,11 @@ public struct PacketCapture: Sendable {
     private let recording: TransferTrace.Recording
 
     /// The packets of a trace so far.
-    ///
-    /// - Parameter trace: The trace.
     public init(_ trace: TransferTrace) {
         self.init(trace.recording)
     }
 
     /// The packets of a recording.
-    ///
-    /// - Parameter recording: The recording.
     public init(_ recording: TransferTrace.Recording) {
         self.recording = recording.bounded
     }

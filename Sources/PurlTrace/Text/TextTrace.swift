@@ -32,18 +32,14 @@ public struct TextTrace: Sendable {
 
     /// The text of a trace so far.
     ///
-    /// - Parameters:
-    ///   - trace: The trace.
-    ///   - options: What the text shows.
+    /// - Parameter options: What the text shows.
     public init(_ trace: TransferTrace, options: Options = Options()) {
         self.init(trace.recording, options: options)
     }
 
     /// The text of a recording.
     ///
-    /// - Parameters:
-    ///   - recording: The recording.
-    ///   - options: What the text shows.
+    /// - Parameter options: What the text shows.
     public init(_ recording: TransferTrace.Recording, options: Options = Options()) {
         self.recording = recording.bounded
         self.options = options

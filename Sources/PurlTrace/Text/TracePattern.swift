@@ -40,7 +40,6 @@ public struct TracePattern: Sendable, ExpressibleByArrayLiteral {
 
     /// Where a recording differs from the pattern, with the events around that place; `nil` when it does not.
     ///
-    /// - Parameter recording: The recording.
     /// - Returns: A text of several lines.
     public func difference(from recording: TransferTrace.Recording) -> String? {
         let events = recording.events
@@ -121,9 +120,7 @@ extension TracePattern.Step {
 
     /// A call of the delegate, or of a handler, begins.
     ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - arguments: What it is called with; `nil` for anything.
+    /// - Parameter arguments: What it is called with; `nil` for anything.
     public static func delegate(
         _ method: TransferTrace.DelegateMethod, _ arguments: TransferTrace.Arguments? = nil
     ) -> Self {
@@ -135,8 +132,6 @@ extension TracePattern.Step {
     }
 
     /// A call of the delegate, or of a handler, has returned.
-    ///
-    /// - Parameter method: The method.
     public static func returned(_ method: TransferTrace.DelegateMethod) -> Self {
         .event(named: "ends \(method.rawValue)") {
             if case .ended(let call) = $0.kind { call.method == method } else { false }
