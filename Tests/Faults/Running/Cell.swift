@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Purl
+internal import PurlIO
 internal import PurlTesting
 import Synchronization
 
@@ -92,8 +93,11 @@ package struct Cell: Sendable, CustomStringConvertible {
         meddler.act(at: .afterResume)
         await meddler.waitForGate()
         if fault.waitsForGate { await stage.gate.reached() }
-        if fault.passesTime(for: kind) { await passTime(on: stage, until: observer) }
-        await observer.over()
+        if fault.passesTime(for: kind) {
+            await stage.clock.passTime { await observer.over() }
+        } else {
+            await observer.over()
+        }
         stage.relieve()
         await checkSession(session, stage, report)
         meddler.letGo()
@@ -101,14 +105,6 @@ package struct Cell: Sendable, CustomStringConvertible {
         session.finishTasksAndInvalidate()
         await observer.invalid()
         return observer.sight.value
-    }
-
-    /// Moves the clock on until the task has given up.
-    private func passTime(on stage: Stage, until observer: Observer) async {
-        while observer.sight.value.completions == 0, !Task.isCancelled {
-            stage.clock.advanceToNextDeadline()
-            await Task.yield()
-        }
     }
 
     /// What went wrong with one task is nothing to the next: above all, no byte of that answer may be taken for this one.
@@ -166,11 +162,11 @@ private final class Traces {
     weak var task: URLSessionTask?
     weak var observer: Observer?
 
-    /// Looks until all are gone, which takes the last call's thread a moment, or until the cell's time is up.
+    /// Looks whenever the network thread has done its work until all are gone, or until the cell's time is up.
     func areGone() async -> Bool {
         while session != nil || task != nil || observer != nil {
             if Task.isCancelled { return false }
-            await Task.yield()
+            await withCheckedContinuation { continuation in NetworkActor.post { continuation.resume() } }
         }
         return true
     }

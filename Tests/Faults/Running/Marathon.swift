@@ -82,13 +82,10 @@ package struct Marathon: Sendable {
         loading.prepare(request, resumeData, sink: FileHandleSink(fileAt: stage.sinkFile))
         loading.task?.delegate = observer
         loading.begin(request, resumeData)
-        while observer.sight.value.completions == 0 {
-            guard fault.passesTime else {
-                await observer.over()
-                break
-            }
-            stage.clock.advanceToNextDeadline()
-            await Task.yield()
+        if fault.passesTime {
+            await stage.clock.passTime { await observer.over() }
+        } else {
+            await observer.over()
         }
         loading.letGo()
         stage.removePartials()

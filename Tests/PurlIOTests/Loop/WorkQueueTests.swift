@@ -9,20 +9,23 @@ struct WorkQueueTests {
     /// A call that blocks its thread until it is let go.
     private final class Gate: Sendable {
         private let entries = Mutex(0)
+        private let (passing, toPassing) = AsyncStream<Void>.makeStream()
         private let opening = DispatchSemaphore(value: 0)
 
         var inside: Int { entries.withLock { $0 } }
 
         func pass() {
             entries.withLock { $0 += 1 }
+            toPassing.yield()
             opening.wait()
             opening.signal()
         }
 
         func open() { opening.signal() }
 
-        func waitUntilInside(_ count: Int) async {
-            while inside < count { await Task.yield() }
+        /// Returns when `count` more calls are inside.
+        func waitForEntries(_ count: Int) async {
+            for await _ in passing.prefix(count) {}
         }
     }
 
@@ -116,13 +119,13 @@ struct WorkQueueTests {
         let gate = Gate()
         let count = Worker.userThreads + 40
         for _ in 0..<count { WorkQueue(on: lane, of: worker).async { gate.pass() } }
-        await gate.waitUntilInside(Worker.userThreads)
+        await gate.waitForEntries(Worker.userThreads)
         for other in [Worker.Lane.files, .downloads, .sinks, .bodyStreams, .protocols, .userCode] where other != lane {
             await wait(for: WorkQueue(on: other, of: worker))
         }
         #expect(gate.inside == Worker.userThreads)
         gate.open()
-        await gate.waitUntilInside(count)
+        await gate.waitForEntries(count - Worker.userThreads)
     }
 
     @Test("A queue that always has calls leaves its thread to others from time to time")

@@ -106,7 +106,8 @@ import Testing
         let error = await failure(of: dial(.host("example.test", port: 80), ScriptedResolver(.success(four + six))))
         var tried: [SocketAddress] = []
         if case .connect(let failures) = error { tried = failures.map(\.address) }
-        #expect(tried == (0..<8).flatMap { [four[$0], six[$0]] })
+        let alternating: [SocketAddress] = (0..<8).flatMap { [four[$0], six[$0]] }
+        #expect(tried == alternating)
     }
 
     @Test func aRefusedAddressGivesWayAtOnce() async throws {

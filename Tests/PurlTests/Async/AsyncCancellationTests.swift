@@ -80,12 +80,13 @@ struct AsyncCancellationTests {
         let gate = ServerGate()
         server.route("/slow", .generated(size: 1_000).delayed(until: gate))
         let sandbox = try Sandbox()
-        let session = sandbox.session { $0.httpMaximumConnectionsPerHost = 1 }
+        let witness = TaskWitness()
+        let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
         defer { session.invalidateAndCancel() }
         async let first = session.data(from: server.url("/slow"))
         await gate.reached()
         let waiting = Task { try await call.load(server.url("/file"), by: session) }
-        while await SessionTasks.unfinished(of: session).count < 2 { await Task.yield() }
+        await witness.wait { $0.count { $0 == .created } == 2 }
         waiting.cancel()
         await expectCancelled(waiting, server.url("/file"))
         gate.open()
@@ -99,10 +100,11 @@ struct AsyncCancellationTests {
         let url = backlog.url
         let server = try LoopbackServer()
         let sandbox = try Sandbox()
-        let session = sandbox.session()
+        let witness = TaskWitness()
+        let session = sandbox.session(witness)
         defer { session.invalidateAndCancel() }
         let task = Task { try await call.load(url, by: session) }
-        while await SessionTasks.unfinished(of: session).isEmpty { await Task.yield() }
+        await witness.wait { $0.contains(.created) }
         // By the end of another exchange the dialling has begun.
         _ = try await session.data(from: server.url)
         #expect(await SessionTasks.unfinished(of: session).count == 1)

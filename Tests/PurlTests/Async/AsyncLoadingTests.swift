@@ -244,6 +244,7 @@ struct AsyncLoadingTests {
             weakDelegate = delegate
             _ = try await session.data(from: server.url("/moved"), delegate: delegate)
         }
-        while weakDelegate != nil { await Task.yield() }
+        await NetworkThread.settle { weakDelegate == nil }
+        #expect(weakDelegate == nil)
     }
 }

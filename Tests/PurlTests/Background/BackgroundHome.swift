@@ -151,9 +151,9 @@ struct Launch {
 
 extension BackgroundHome {
     /// Returns when the journal holds the text: entries are written before the delegate is called.
-    func waitForJournal(toHold text: String) async {
+    func waitForJournal(toHold text: String) async throws {
         let text = Data(text.utf8)
-        while !Task.isCancelled, (try? Data(contentsOf: journal))?.firstRange(of: text) == nil { await Task.yield() }
+        try await FolderChanges.wait(in: session) { (try? Data(contentsOf: journal))?.firstRange(of: text) != nil }
     }
 }
 
@@ -203,7 +203,7 @@ struct KilledDownload {
             default: false
             }
         }
-        if recorded == .checkpoint { await before.waitForJournal(toHold: "\"bytesReceived\":\(count)") }
+        if recorded == .checkpoint { try await before.waitForJournal(toHold: "\"bytesReceived\":\(count)") }
         await finally(task)
         home = try before.afterCrash()
         session.invalidateAndCancel()

@@ -1,3 +1,4 @@
+import Faults
 import Foundation
 import PurlIO
 import PurlTesting
@@ -29,14 +30,6 @@ struct BackgroundRuleTests {
             configuration.clock = clock
             configuration.timeoutIntervalForRequest = requestLimit
             configuration.timeoutIntervalForResource = limit
-        }
-    }
-
-    /// Lets time pass until the task is over.
-    private func passTime(until task: URLSessionTask) async {
-        while task.state != .completed {
-            clock.advanceToNextDeadline()
-            await Task.yield()
         }
     }
 
@@ -75,8 +68,7 @@ struct BackgroundRuleTests {
         #expect(!session.configuration.waitsForConnectivity)
         let task = try makeTask(kind, port.url("/file"), in: session)
         task.resume()
-        await passTime(until: task)
-        await witness.completion()
+        await clock.passTime { await witness.completion() }
         #expect(witness.events.last == .completed(.timedOut))
         #expect(!witness.events.contains(.waiting))
         #expect(clock.now.offset >= .seconds(3600))
@@ -146,8 +138,7 @@ struct BackgroundRuleTests {
         let task = session.downloadTask(with: url)
         task.resume()
         await server.wait { $0.requests.count == 1 }
-        await passTime(until: task)
-        await witness.completion()
+        await clock.passTime { await witness.completion() }
         #expect(witness.events.last == .completed(.timedOut))
         #expect(clock.now.offset >= .seconds(150) && clock.now.offset < .seconds(210))
         session.invalidateAndCancel()
@@ -161,8 +152,7 @@ struct BackgroundRuleTests {
         let task = try makeTask(kind, url, in: session)
         task.resume()
         await witness.wait { $0.contains(.data(1000)) }
-        await passTime(until: task)
-        await witness.completion()
+        await clock.passTime { await witness.completion() }
         #expect(witness.events.last == .completed(.timedOut))
         #expect(server.requests.count == 1)
         session.invalidateAndCancel()

@@ -53,7 +53,7 @@ struct FinishedFileTests {
         let session = URLSession(configuration: home.configuration(), delegate: nil, delegateQueue: queue)
         let task = session.downloadTask(with: url)
         task.resume()
-        await home.waitForJournal(toHold: "\"finished\"")
+        try await home.waitForJournal(toHold: "\"finished\"")
         let after = try home.afterCrash()
         queue.isSuspended = false
         session.invalidateAndCancel()
@@ -144,7 +144,7 @@ struct FinishedFileTests {
         queue.isSuspended = true
         let session = URLSession(configuration: home.configuration(), delegate: nil, delegateQueue: queue)
         session.downloadTask(with: url).resume()
-        await home.waitForJournal(toHold: "\"finished\"")
+        try await home.waitForJournal(toHold: "\"finished\"")
         let after = try home.afterCrash()
         queue.isSuspended = false
         session.invalidateAndCancel()

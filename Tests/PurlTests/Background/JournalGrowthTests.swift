@@ -68,7 +68,7 @@ struct JournalGrowthTests {
             task.priority = Float(number % 10) / 10
         }
         task.taskDescription = "the last"
-        while !Task.isCancelled, try Data(contentsOf: home.journal).count >= Self.bound { await Task.yield() }
+        try await FolderChanges.wait(in: home.session) { try Data(contentsOf: home.journal).count < Self.bound }
         let after = try home.afterCrash()
         let launch = await Launch(after)
         #expect(launch.tasks.map(\.taskDescription) == ["the last"])

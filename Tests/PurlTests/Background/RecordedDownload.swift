@@ -41,7 +41,7 @@ struct RecordedDownload {
             task.resume()
             await witness.wait { $0.last == .wrote(Int64(size * 9 / 10), of: Int64(size)) }
             // Another boot continues only from what had reached the disk.
-            await home.waitForJournal(toHold: "\"bytesReceived\":\(size * 9 / 10)")
+            try await home.waitForJournal(toHold: "\"bytesReceived\":\(size * 9 / 10)")
             home = try home.afterCrash(named: "recorded")
             try home.changeBoot()
             session.invalidateAndCancel()

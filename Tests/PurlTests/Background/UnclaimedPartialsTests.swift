@@ -71,9 +71,9 @@ struct UnclaimedPartialsTests {
         #expect(sandbox.partialNames == [file.name])
         file.close()
         // The file may be locked for a moment: the library looks through the folder by itself, too.
-        while !sandbox.partialNames.isEmpty, !Task.isCancelled {
+        await NetworkThread.settle {
             folder.removeUnclaimed(except: [], at: now)
-            await Task.yield()
+            return sandbox.partialNames.isEmpty
         }
         #expect(sandbox.partialNames == [])
     }
@@ -127,7 +127,7 @@ struct UnclaimedPartialsTests {
         let old = try make(name(1), days: 31, in: killed.home.partials)
         let young = try make(name(2), days: 29, in: killed.home.partials)
         let launch = await Launch(killed.home, continuing: true)
-        while FileManager.default.fileExists(atPath: old.path), !Task.isCancelled { await Task.yield() }
+        try await FolderChanges.wait(in: killed.home.partials) { !FileManager.default.fileExists(atPath: old.path) }
         #expect(killed.home.partialNames == [name(2), known].sorted())
         let task = try #require(launch.tasks.first)
         task.resume()

@@ -17,7 +17,7 @@ struct HastyServerTests {
             let (body, _) = try await session.data(for: request)
             #expect(body == Data("ok".utf8))
         }
-        #expect(server.bodies == (0..<100).map(String.init))
+        #expect(server.bodies == (0..<100).map { "\($0)" })
         session.finishTasksAndInvalidate()
     }
 }

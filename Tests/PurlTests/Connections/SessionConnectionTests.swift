@@ -230,7 +230,7 @@ struct ClosedConnectionTests {
         let trace = try await Self.trace(url, in: session)
         #expect(await trace.connection != nil)
         server.closeConnections()
-        while await trace.connection != nil { await Task.yield() }
+        while await trace.connection != nil, !Task.isCancelled { await NetworkThread.settle() }
         _ = try await session.data(from: url)
         #expect(server.acceptedConnections == 2)
         session.invalidateAndCancel()

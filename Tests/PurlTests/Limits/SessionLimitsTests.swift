@@ -1,3 +1,4 @@
+import Faults
 import Foundation
 import Purl
 import PurlTesting
@@ -111,15 +112,9 @@ struct SessionLimitsTests {
         let url = server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 2_999, until: gate))
         async let load = form.load(url, slow(clock))
         await gate.reached()
-        let time = Task {
-            while !Task.isCancelled {
-                // The request's time-out, and the next look at the rate.
-                await clock.waitForSleepers(2)
-                clock.advanceToNextDeadline()
-            }
-        }
+        // The request's time-out, and the next look at the rate.
+        async let _: Void = clock.passTimeUntilCancelled(whenSleeping: 2)
         let outcome = try await load
-        time.cancel()
         outcome.expectFailure(.timedOut, at: url)
         #expect(outcome.sentence == "The transfer moved fewer than 100 bytes a second for 30 seconds.")
     }

@@ -24,7 +24,7 @@ struct ProtocolClientTests {
         outcome.expectSuccess(Data("end".utf8))
         #expect(outcome.response?.url == end)
         #expect(Array(witness.events.prefix(2)) == [.redirect(302, to: "/middle"), .redirect(302, to: "/end")])
-        while Stub.calls(start).count < 2 || Stub.calls(middle).count < 2 { await Task.yield() }
+        for url in [start, middle] { await Stub.wait(for: 2, url) }
         #expect(Stub.calls(start) == ["start", "stop"])
     }
 

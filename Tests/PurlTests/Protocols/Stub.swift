@@ -8,8 +8,8 @@ final class Stub: URLProtocol {
     typealias Script = @Sendable (Stub) -> Void
 
     private struct Story {
-        var script: Script
-        var calls: [String] = []
+        let script: Script
+        let calls = EventLog<String>()
     }
 
     private static let stories = Mutex<[String: Story]>([:])
@@ -33,13 +33,14 @@ final class Stub: URLProtocol {
     }
 
     /// The methods that were called for a URL's host.
-    static func calls(_ url: URL) -> [String] {
-        stories.withLock { $0[url.host() ?? ""]?.calls ?? [] }
+    static func calls(_ url: URL) -> [String] { story(url)?.calls.events ?? [] }
+
+    /// Returns when `count` methods have been called for a URL's host.
+    static func wait(for count: Int, _ url: URL) async {
+        await story(url)?.calls.wait { $0.count >= count }
     }
 
-    private static func append(_ call: String, _ url: URL?) {
-        stories.withLock { $0[url?.host() ?? ""]?.calls.append(call) }
-    }
+    private static func story(_ url: URL?) -> Story? { stories.withLock { $0[url?.host() ?? ""] } }
 
     // MARK: For scripts
 
@@ -62,19 +63,19 @@ final class Stub: URLProtocol {
     // MARK: URLProtocol
 
     override class func canInit(with request: URLRequest) -> Bool {
-        stories.withLock { $0[request.url?.host() ?? ""] != nil }
+        story(request.url) != nil
     }
 
     override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
     override func startLoading() {
-        let script = Self.stories.withLock { $0[request.url?.host() ?? ""]?.script }
-        Self.append("start", request.url)
-        script?(self)
+        let story = Self.story(request.url)
+        story?.calls.append("start")
+        story?.script(self)
     }
 
     override func stopLoading() {
-        Self.append("stop", request.url)
+        Self.story(request.url)?.calls.append("stop")
     }
 }
 

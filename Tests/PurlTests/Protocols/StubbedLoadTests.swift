@@ -122,7 +122,7 @@ struct StubbedLoadTests {
         let url = try Stub.url("content")
         _ = try await form.load(url) { $0.stub() }
         // The protocol's calls may come later than the task's end.
-        while Stub.calls(url).count < 2 { await Task.yield() }
+        await Stub.wait(for: 2, url)
         #expect(Stub.calls(url) == ["start", "stop"])
     }
 
@@ -135,11 +135,11 @@ struct StubbedLoadTests {
         let session = try Sandbox().session(witness) { $0.stub() }
         let task = session.dataTask(with: url)
         task.resume()
-        while Stub.calls(url) != ["start"] { await Task.yield() }
+        await Stub.wait(for: 1, url)
         task.cancel()
         await witness.completion()
         #expect(witness.events.last == .completed(.cancelled))
-        while Stub.calls(url).count < 2 { await Task.yield() }
+        await Stub.wait(for: 2, url)
         #expect(Stub.calls(url) == ["start", "stop"])
         session.invalidateAndCancel()
     }

@@ -33,7 +33,6 @@ struct RateLimitedSession {
         while witness.completions < count, !Task.isCancelled {
             await clock.advance(milliseconds: 10)
             check(await clock.allowed(at: Self.rate))
-            await Task.yield()
         }
     }
 }

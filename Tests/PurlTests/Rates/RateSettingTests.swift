@@ -50,7 +50,6 @@ struct RateSettingTests {
         while task.countOfBytesReceived < 30_000, !Task.isCancelled {
             await clock.advance(milliseconds: 10)
             #expect(Int(task.countOfBytesReceived) <= (await clock.allowed(at: rate)))
-            await Task.yield()
         }
         // The first session's clock stands still from here on.
         let next = try home.afterCrash()
@@ -58,7 +57,6 @@ struct RateSettingTests {
         let (second, newClock) = Self.session(next, witness, rate)
         while witness.completions == 0, !Task.isCancelled {
             await newClock.advance(milliseconds: 10)
-            await Task.yield()
         }
         #expect(witness.events.contains(.file(content.size)))
         // The bytes that were not safe on disk when the first process ended are loaded again at the second's rate.

@@ -45,7 +45,6 @@ struct ReceiveLimitTests {
         // The shares are equal only once all tasks have begun and the server has sent what they may receive.
         while tasks.contains(where: { $0.countOfBytesReceived == 0 }), !Task.isCancelled {
             await rated.clock.advance(milliseconds: 1)
-            await Task.yield()
         }
         await server.waitUntilIdle()
         let before = tasks.map(\.countOfBytesReceived)
@@ -53,8 +52,8 @@ struct ReceiveLimitTests {
         // The server's bytes may still be on their way at a task's turn: only its last turn is compared.
         for step in 1...50 {
             await rated.clock.advance(milliseconds: 16)
-            while tasks.reduce(0, { $0 + $1.countOfBytesReceived }) < sum + Int64(step - 1) * 1_000, !Task.isCancelled {
-                await Task.yield()
+            await NetworkThread.settle {
+                tasks.reduce(0, { $0 + $1.countOfBytesReceived }) >= sum + Int64(step - 1) * 1_000
             }
         }
         let counts = zip(tasks, before).map { $0.countOfBytesReceived - $1 }
@@ -140,9 +139,8 @@ struct ReceiveLimitTests {
         defer { rated.session.invalidateAndCancel() }
         let task = rated.session.downloadTask(with: server.url("/file"))
         task.resume()
-        while task.countOfBytesReceived < 20_000 {
+        while task.countOfBytesReceived < 20_000, !Task.isCancelled {
             await rated.clock.advance(milliseconds: 10)
-            await Task.yield()
         }
         let blob = try #require(await task.cancelByProducingResumeData())
         let next = rated.session.downloadTask(withResumeData: blob)

@@ -39,9 +39,8 @@ struct SendLimitTests {
             rated.session.uploadTask(with: Upload.request(server.url("/\($0)")), from: Data(count: 1_000_000))
         }
         for task in tasks { task.resume() }
-        while tasks.contains(where: { $0.countOfBytesSent == 0 }) {
+        while tasks.contains(where: { $0.countOfBytesSent == 0 }), !Task.isCancelled {
             await rated.clock.advance(milliseconds: 1)
-            await Task.yield()
         }
         let before = tasks.map(\.countOfBytesSent)
         await rated.clock.advance(milliseconds: 1_000)

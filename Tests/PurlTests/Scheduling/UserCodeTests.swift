@@ -11,12 +11,15 @@ struct UserCodeTests {
     /// Code of a user's that waits for a request of another session.
     private final class Waiting: Sendable {
         private let url: URL
-        private let results = Mutex<[Bool]>([])
+        private let results = EventLog<Bool>()
 
         init(_ url: URL) { self.url = url }
 
         /// Whether each wait has ended with the response; empty when the code has not run.
-        var waits: [Bool] { results.withLock { $0 } }
+        var waits: [Bool] { results.events }
+
+        /// Returns when the code has run.
+        func hasWaited() async { await results.wait { !$0.isEmpty } }
 
         func waitForResponse() {
             let session = URLSession(configuration: .ephemeral)
@@ -24,7 +27,7 @@ struct UserCodeTests {
             session.dataTask(with: url) { _, _, _ in response.signal() }.resume()
             // Where the network thread waits here, the test must end all the same.
             let isOver = response.wait(timeout: .now() + 10) == .success
-            results.withLock { $0.append(isOver) }
+            results.append(isOver)
             session.finishTasksAndInvalidate()
         }
     }
@@ -49,7 +52,7 @@ struct UserCodeTests {
         defer { NotificationCenter.default.removeObserver(observer) }
         let (data, _) = try await session.data(from: server.url("/private"))
         #expect(data == ProtectedResource.inside)
-        while waiting.waits.isEmpty { await Task.yield() }
+        await waiting.hasWaited()
         #expect(waiting.waits == [true])
     }
 
@@ -64,7 +67,7 @@ struct UserCodeTests {
         ) { _ in waiting.waitForResponse() }
         defer { NotificationCenter.default.removeObserver(observer) }
         _ = try await session.data(from: server.url("/cookie"))
-        while waiting.waits.isEmpty { await Task.yield() }
+        await waiting.hasWaited()
         #expect(waiting.waits == [true])
     }
 
@@ -112,6 +115,7 @@ struct UserCodeTests {
     private final class SlowCredentials: URLCredentialStorage, @unchecked Sendable {
         // Guarded by being immutable.
         let waiting: Waiting
+        let isChanged = Signal()
 
         init(_ waiting: Waiting) {
             self.waiting = waiting
@@ -131,6 +135,7 @@ struct UserCodeTests {
         override func setDefaultCredential(_ credential: URLCredential, for space: URLProtectionSpace) {
             waiting.waitForResponse()
             super.setDefaultCredential(credential, for: space)
+            isChanged.set()
         }
     }
 
@@ -159,7 +164,8 @@ struct UserCodeTests {
         defer { session.invalidateAndCancel() }
         let (data, _) = try await session.data(from: server.url("/private"))
         #expect(data == ProtectedResource.inside)
-        while credentials.allCredentials.isEmpty { await Task.yield() }
+        await credentials.isChanged.wait()
+        #expect(!credentials.allCredentials.isEmpty)
         #expect(waiting.waits.allSatisfy { $0 })
     }
 
@@ -178,7 +184,7 @@ struct UserCodeTests {
         task.cancel()
         await witness.completion()
         gate.open()
-        while waiting.waits.isEmpty { await Task.yield() }
+        await waiting.hasWaited()
         #expect(witness.events == [.completed(.cancelled)])
         #expect(server.requests.map(\.path) == ["/other"])
     }

@@ -40,7 +40,7 @@ struct LifetimeTests {
             await witness.wait { $0.contains(.invalid) }
         }
         await server.waitUntilDisconnected()
-        await Self.untilFreed { traces.session == nil && traces.task == nil }
+        await NetworkThread.settle { traces.session == nil && traces.task == nil }
         #expect(sandbox.partialNames == [])
     }
 
@@ -59,7 +59,7 @@ struct LifetimeTests {
         }
         // The idle connection is closed with the session.
         await server.waitUntilDisconnected()
-        await Self.untilFreed { traces.session == nil && traces.task == nil }
+        await NetworkThread.settle { traces.session == nil && traces.task == nil }
     }
 
     @Test("A session without references finishes its tasks")
@@ -80,7 +80,7 @@ struct LifetimeTests {
         await witness.completion()
         #expect(witness.events == [.wrote(10_000, of: 10_000), .file(10_000), .completed(nil)])
         await server.waitUntilDisconnected()
-        await Self.untilFreed { traces.session == nil }
+        await NetworkThread.settle { traces.session == nil }
     }
 
     @Test("Many sessions can be made and released")
@@ -128,11 +128,6 @@ struct LifetimeTests {
         }
         await witness.completion()
     }
-
-    /// Returns when the condition holds; with a leak, the suite's time limit ends the test.
-    private static func untilFreed(_ isFreed: () -> Bool) async {
-        while !isFreed() { await Task.yield() }
-    }
 }
 
 @Suite("File descriptors of sessions", .timeLimit(.minutes(5)))
@@ -151,8 +146,8 @@ struct DescriptorTests {
             try await DescriptorTests.transfer(30, server, sandbox)
             let before = DescriptorTests.openDescriptors
             try await DescriptorTests.transfer(300, server, sandbox)
-            // The last references are released with a delay; a leak would stay.
-            for _ in 0..<10_000 where DescriptorTests.openDescriptors > before { await Task.yield() }
+            // The last references are released with a delay; a leak would stay until the time limit.
+            await NetworkThread.settle { DescriptorTests.openDescriptors <= before }
             #expect(DescriptorTests.openDescriptors <= before)
             #expect(sandbox.partialNames == [])
         }

@@ -21,9 +21,9 @@ struct KilledSinkTests {
         bench.answer(bench.good.stalled(afterBytes: count))
         let task = session.dataTask(with: bench.url, writingTo: bench.kind.sink(at: bench.file))
         task.resume()
-        while bench.bytes?.count != count { await Task.yield() }
-        if recorded == .checkpoint {
-            while bench.recorded?["bytesReceived"] as? Int != count { await Task.yield() }
+        try await FolderChanges.wait(in: bench.sandbox.folder) {
+            bench.bytes?.count == count
+                && (recorded == .beginning || bench.recorded?["bytesReceived"] as? Int == count)
         }
         try FileManager.default.copyItem(at: bench.file, to: file)
         try FileManager.default.copyItem(at: bench.record, to: record)

@@ -53,80 +53,35 @@ final class EventLog<Event: Sendable>: Sendable {
 
 /// An event that happens once, for which any number of tasks may wait.
 final class Signal: Sendable {
-    private struct State {
-        var isSet = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
+    private let log = EventLog<Void>()
 
-    private let state = LockedValue(State())
+    var isSet: Bool { !log.events.isEmpty }
 
-    var isSet: Bool { state.withLock { $0.isSet } }
+    func set() { log.append(()) }
 
-    func set() {
-        let waiting = state.withLock { state in
-            state.isSet = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
-    }
-
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let isSet = state.withLock { state in
-                if !state.isSet { state.waiting.append(continuation) }
-                return state.isSet
-            }
-            if isSet { continuation.resume() }
-        }
-    }
+    /// Returns when the event has happened, or when the test is cancelled, as by its time limit.
+    func wait() async { await log.wait { !$0.isEmpty } }
 }
 
 /// A point inside a delegate's call at which the call waits until the test opens it.
 ///
 /// Opens once and stays open.
 final class CallBarrier: Sendable {
-    private struct State {
-        var isOpen = false
-        var isReached = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
+    private let reach = Signal()
     private let opening = DispatchSemaphore(value: 0)
 
     /// Blocks the calling thread until the barrier is open.
     func pass() {
-        let waiters = state.withLock { state in
-            state.isReached = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-        guard !state.withLock({ $0.isOpen }) else { return }
+        reach.set()
         opening.wait()
         opening.signal()
     }
 
     /// Returns when a call has reached this point.
-    func reached() async {
-        await withCheckedContinuation { continuation in
-            let isReached = state.withLock { state in
-                if !state.isReached { state.waiters.append(continuation) }
-                return state.isReached
-            }
-            if isReached { continuation.resume() }
-        }
-    }
+    func reached() async { await reach.wait() }
 
     /// Lets every call continue, later ones included.
-    func open() {
-        let isFirst = state.withLock { state in
-            defer { state.isOpen = true }
-            return !state.isOpen
-        }
-        if isFirst { opening.signal() }
-    }
+    func open() { opening.signal() }
 }
 
 /// A counter for any thread.

@@ -10,8 +10,9 @@ enum SessionTasks {
         }
     }
 
-    /// Returns when every task has completed.
+    /// Returns when every task has completed, or when the test is cancelled: looks whenever the delegate queue has made
+    /// its calls.
     static func waitUntilCompleted(of session: URLSession) async {
-        while await !unfinished(of: session).isEmpty { await Task.yield() }
+        while await !unfinished(of: session).isEmpty, !Task.isCancelled { await NetworkThread.settle() }
     }
 }

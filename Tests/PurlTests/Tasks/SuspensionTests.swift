@@ -158,9 +158,13 @@ struct SuspensionTests {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 1_000))
         let sandbox = try Sandbox()
+        let (suspensions, toSuspensions) = AsyncStream<Void>.makeStream()
         let witness = Witness(hook: { task, event in
             switch event {
-            case .response, .data: task.suspend()
+            case .response, .data:
+                task.suspend()
+                toSuspensions.yield()
+            case .completed: toSuspensions.finish()
             default: break
             }
         })
@@ -168,11 +172,7 @@ struct SuspensionTests {
         defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.resume()
-        await witness.wait { $0.contains(.response(200)) }
-        while task.state != .completed {
-            task.resume()
-            await Task.yield()
-        }
+        for await _ in suspensions { task.resume() }
         await witness.completion()
         #expect(witness.events == [.response(200), .data(400_000), .completed(nil)])
         #expect(witness.data(of: task) == content.data)

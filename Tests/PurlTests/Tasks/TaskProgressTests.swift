@@ -141,8 +141,14 @@ struct TaskProgressTests {
         let progress = task.progress
         task.resume()
         await witness.wait { $0.contains(.data(25_000)) }
+        let isPaused = Signal()
+        progress.pausingHandler = { [pause = progress.pausingHandler] in
+            pause?()
+            isPaused.set()
+        }
         progress.pause()
-        while task.state != .suspended { await Task.yield() }
+        await isPaused.wait()
+        #expect(task.state == .suspended)
         gate.open()
         await server.waitUntilIdle()
         _ = try await session.data(from: server.url("/file"))

@@ -27,7 +27,7 @@ struct ResumableBackgroundUploadTests {
         let witness = Witness()
         let session = start(witness)
         await gate.reached()
-        while try home.records[1]?.upload == nil { await Task.yield() }
+        try await FolderChanges.wait(in: home.session) { try home.records[1]?.upload != nil }
         let after = try home.afterCrash()
         // A program that is killed leaves the server what it has, and so must this one.
         for task in await session.allTasks {

@@ -78,7 +78,8 @@ struct ResumableUploadTests {
         site.expectWhole()
         let parts = try #require(site.target.uploads.first?.parts.map(\.range))
         #expect(parts.map(\.lowerBound) == boundaries)
-        #expect(site.methods == ["PUT"] + Array(repeating: ["HEAD", "PATCH"], count: 128).flatMap { $0 })
+        let resuming: [String] = boundaries.flatMap { _ in ["HEAD", "PATCH"] }
+        #expect(site.methods == ["PUT"] + resuming)
     }
 
     @Test("A reset counts as a cut", arguments: [500_000, (1 << 20) - 1, 1 << 20])

@@ -150,9 +150,9 @@ struct WebSocketLastMessagesTests {
         let session = session(delegate, clock)
         let task = session.webSocketTask(with: try server.webSocketURL("/closing"))
         task.resume()
-        while task.state != .completed {
+        await NetworkThread.settle {
             clock.advance(by: .seconds(5))
-            await Task.yield()
+            return task.state == .completed
         }
         await delegate.completion()
         for number in 1...5 { #expect(try await task.receive().text == "\(number)") }

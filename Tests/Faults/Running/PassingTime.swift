@@ -1,0 +1,19 @@
+package import PurlTesting
+
+extension ManualClock {
+    /// Runs an operation while the clock advances to one deadline after the other.
+    package func passTime<Value: Sendable>(during operation: () async throws -> Value) async rethrows -> Value {
+        async let _: Void = passTimeUntilCancelled()
+        return try await operation()
+    }
+
+    /// Advances the clock to one deadline after the other, until the calling task is cancelled.
+    ///
+    /// - Parameter sleepers: How many tasks have to sleep before the clock is advanced.
+    package func passTimeUntilCancelled(whenSleeping sleepers: Int = 1) async {
+        while !Task.isCancelled {
+            await waitForSleepers(sleepers)
+            advanceToNextDeadline()
+        }
+    }
+}
