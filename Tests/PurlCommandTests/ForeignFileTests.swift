@@ -173,7 +173,7 @@ struct ForeignFileTests {
         server.route("/film.bin", reply.stalled(afterBytes: 100_000, until: gate, times: 1))
         let process = try PurlProcess(["get", url.absoluteString], in: folder)
         await gate.reached()
-        while folder.contents("film.bin.part").isEmpty { await Task.yield() }
+        while folder.contents("film.bin.part").isEmpty, !Task.isCancelled { await Task.yield() }
         process.signal(SIGKILL)
         #expect(await process.exitCode == -SIGKILL)
         gate.open()

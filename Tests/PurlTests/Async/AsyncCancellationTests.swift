@@ -5,6 +5,9 @@ import Testing
 
 @Suite("Cancelling a Swift task that awaits a transfer", .timeLimit(.minutes(5)))
 struct AsyncCancellationTests {
+    private let sandbox = Sandbox()
+    private let gate = ServerGate()
+
     /// The call that is cancelled.
     enum Call: CaseIterable, Sendable {
         case data, download
@@ -33,9 +36,7 @@ struct AsyncCancellationTests {
     func beforeCall(_ call: Call) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 1_000))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         for _ in 0..<50 {
             let gate = ServerGate()
             let task = Task {
@@ -56,7 +57,6 @@ struct AsyncCancellationTests {
     func anyMoment(_ call: Call) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000))
-        let sandbox = try Sandbox()
         for turns in 0..<150 {
             let session = sandbox.session()
             let task = Task { try await call.load(server.url("/file"), by: session) }
@@ -77,12 +77,9 @@ struct AsyncCancellationTests {
         "A cancelled call that waits for a connection throws cancelled and sends no request", arguments: Call.allCases)
     func waitingForConnection(_ call: Call) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route("/slow", .generated(size: 1_000).delayed(until: gate))
-        let sandbox = try Sandbox()
         let witness = TaskWitness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
-        defer { session.invalidateAndCancel() }
         async let first = session.data(from: server.url("/slow"))
         await gate.reached()
         let waiting = Task { try await call.load(server.url("/file"), by: session) }
@@ -99,10 +96,8 @@ struct AsyncCancellationTests {
         let backlog = try #require(FullBacklog())
         let url = backlog.url
         let server = try LoopbackServer()
-        let sandbox = try Sandbox()
         let witness = TaskWitness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = Task { try await call.load(url, by: session) }
         await witness.wait { $0.contains(.created) }
         // By the end of another exchange the dialling has begun.
@@ -117,9 +112,7 @@ struct AsyncCancellationTests {
     @Test("A connection that is never accepted times out after timeoutIntervalForRequest", arguments: Call.allCases)
     func connectTimeout(_ call: Call) async throws {
         let backlog = try #require(FullBacklog())
-        let sandbox = try Sandbox()
         let session = sandbox.session { $0.timeoutIntervalForRequest = 0.2 }
-        defer { session.invalidateAndCancel() }
         let error = await #expect(throws: URLError.self) { try await call.load(backlog.url, by: session) }
         #expect(error?.code == .timedOut)
         #expect(error?.failingURL == backlog.url)
@@ -131,11 +124,8 @@ struct AsyncCancellationTests {
         arguments: Call.allCases)
     func beforeResponse(_ call: Call) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route("/deaf", .generated(size: 1_000).delayed(until: gate))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let task = Task { try await call.load(server.url("/deaf"), by: session) }
         await gate.reached()
         task.cancel()
@@ -147,12 +137,9 @@ struct AsyncCancellationTests {
     @Test("A call that is cancelled in the body throws cancelled and closes its connection", arguments: Call.allCases)
     func inBody(_ call: Call) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route(
             "/file", .generated(size: 1_000_000).entityTag("\"v1\"").stalled(afterBytes: 300_000, until: gate))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let task = Task { try await call.load(server.url("/file"), by: session) }
         await gate.reached()
         task.cancel()
@@ -168,9 +155,7 @@ struct AsyncCancellationTests {
         let server = try LoopbackServer()
         server.route("/stalled", .generated(size: 1_000_000).stalled(afterBytes: 1_000))
         server.route("/cut", .generated(size: 1_000_000).delayed(by: .milliseconds(1)).cut(afterBytes: 1_000))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let error = await #expect(throws: URLError.self) {
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {

@@ -5,6 +5,7 @@ import Testing
 
 @Suite("The async methods of a session", .timeLimit(.minutes(5)))
 struct AsyncLoadingTests {
+    private let sandbox = Sandbox()
     private let content = GeneratedContent(size: 1_500_000, seed: 31)
 
     private func makeServer() throws -> LoopbackServer {
@@ -20,9 +21,7 @@ struct AsyncLoadingTests {
     @Test("data(from:) and data(for:) return the body and the response")
     func data() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let (fromURL, response) = try await session.data(from: server.url("/moved"))
         #expect(fromURL == content.data)
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
@@ -38,10 +37,7 @@ struct AsyncLoadingTests {
     @Test("An empty body is returned as empty data")
     func emptyBody() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
-        let (data, response) = try await session.data(from: server.url("/empty"))
+        let (data, response) = try await sandbox.session().data(from: server.url("/empty"))
         #expect(data.isEmpty)
         #expect((response as? HTTPURLResponse)?.statusCode == 204)
     }
@@ -49,9 +45,7 @@ struct AsyncLoadingTests {
     @Test("The file of an awaited download stays until the caller removes it", arguments: ["url", "request"])
     func downloadedFile(_ way: String) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let (file, response) =
             way == "url"
             ? try await session.download(from: server.url("/moved"))
@@ -93,10 +87,8 @@ struct AsyncLoadingTests {
     func callersFile(_ way: String) async throws {
         let server = try makeServer()
         server.route("/big", .generated(content).entityTag("\"v1\"").cut(afterBytes: 600_000, times: 1))
-        let sandbox = try Sandbox()
         let (own, sessions) = (Taker(), Taker())
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let file: URL
         switch way {
         case "url": (file, _) = try await session.download(from: server.url("/moved"), delegate: own)
@@ -120,9 +112,7 @@ struct AsyncLoadingTests {
     func resumedDownload() async throws {
         let server = try makeServer()
         server.route("/big", .generated(content).entityTag("\"v1\"").cut(afterBytes: 600_000, times: 1))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let error = await #expect(throws: URLError.self) { try await session.download(from: server.url("/big")) }
         #expect(error?.code == .networkConnectionLost)
         let resumeData = try #require(error?.downloadTaskResumeData)
@@ -139,9 +129,7 @@ struct AsyncLoadingTests {
         let server = try makeServer()
         let tagged = Reply.generated(content).entityTag("\"v1\"")
         server.route("/big", .sequence([tagged.cut(afterBytes: 600_000), tagged, tagged.cut(afterBytes: 700_000)]))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let error = await #expect(throws: URLError.self) { try await session.download(from: server.url("/big")) }
         let resumeData = try #require(error?.downloadTaskResumeData)
         let (file, _) = try await session.download(resumeFrom: resumeData)
@@ -152,9 +140,7 @@ struct AsyncLoadingTests {
 
     @Test("download(resumeFrom:) throws for data that is no resume data")
     func badResumeData() async throws {
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: Data("no".utf8)) }
         #expect(error?.code == .cannotDecodeRawData)
     }
@@ -169,9 +155,7 @@ struct AsyncLoadingTests {
             // Port 1 is closed. The port of a stopped server may already belong to another one.
             default: (try #require(URL(string: "http://127.0.0.1:1/")), .cannotConnectToHost)
             }
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let errors = [
             await #expect(throws: URLError.self) { try await session.data(from: url) },
             await #expect(throws: URLError.self) { try await session.download(from: url) },
@@ -189,9 +173,7 @@ struct AsyncLoadingTests {
         let server = try makeServer()
         let contents = (0..<64).map { GeneratedContent(size: 20_000 + $0, seed: UInt64($0)) }
         for (index, content) in contents.enumerated() { server.route("/\(index)", .generated(content)) }
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for (index, content) in contents.enumerated() {
                 group.addTask {
@@ -214,12 +196,10 @@ struct AsyncLoadingTests {
     @Test("The delegate of an async call decides on its redirects")
     func redirectDelegate() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let (sessions, stays) = (Witness(), Witness(redirect: { _ in nil }))
         let elsewhere = server.url("/echo")
         let goesElsewhere = Witness(redirect: { _ in URLRequest(url: elsewhere) })
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let (_, stayed) = try await session.data(from: server.url("/moved"), delegate: stays)
         #expect((stayed as? HTTPURLResponse)?.statusCode == 302)
         let (file, went) = try await session.download(from: server.url("/moved"), delegate: goesElsewhere)
@@ -235,9 +215,7 @@ struct AsyncLoadingTests {
     @Test("The delegate of an async call is released when the call has returned")
     func releasedDelegate() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         weak var weakDelegate: Witness?
         do {
             let delegate = Witness()

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Basic authentication", .timeLimit(.minutes(5)))
 struct BasicAuthenticationTests {
+    private let sandbox = Sandbox()
+
     @Test("The delegate's credential answers a 401", arguments: LoadForm.allCases)
     func delegate(form: LoadForm) async throws {
         let server = try LoopbackServer()
@@ -206,13 +208,11 @@ struct BasicAuthenticationTests {
         paused.answer(ProtectedResource.reply(paused.sameResource))
         let witness = ProtectedResource.witness(isCancelled ? .cancelAuthenticationChallenge : .performDefaultHandling)
         let session = paused.sandbox.session(witness)
-        let task = session.downloadTask(withResumeData: paused.blob)
-        task.resume()
+        let task = session.downloadTask(withResumeData: paused.blob).resumed()
         await witness.completion()
         #expect(witness.error(of: task)?.code == (isCancelled ? .cancelled : .badServerResponse))
         #expect(witness.error(of: task)?.downloadTaskResumeData != nil)
         #expect(paused.sandbox.partialNames.count == 1)
-        session.invalidateAndCancel()
     }
 
     @Test(
@@ -221,16 +221,12 @@ struct BasicAuthenticationTests {
     func sink(hasCredential: Bool) async throws {
         let server = try LoopbackServer()
         let url = server.route("/place", ProtectedResource.reply())
-        let sandbox = try Sandbox()
         let file = sandbox.file("sink")
         let witness = hasCredential ? ProtectedResource.witness() : Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: url, writingTo: FileHandleSink(fileAt: file))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: url, writingTo: FileHandleSink(fileAt: file)).resumed()
         await witness.completion()
         let written = try? Data(contentsOf: file)
         #expect(written == (hasCredential ? ProtectedResource.inside : nil))
         #expect(witness.data(of: task) == (hasCredential ? Data() : Data("who are you?".utf8)))
-        session.invalidateAndCancel()
     }
 }

@@ -6,6 +6,7 @@ import Testing
 
 @Suite("The delegate's disposition of a challenge", .timeLimit(.minutes(5)))
 struct ChallengeDispositionTests {
+    private let sandbox = Sandbox()
     static let twoSpaces = [#"Basic realm="hall", Digest realm="vault", nonce="n", qop=auth, Basic realm="yard""#]
 
     private func load(_ reply: Reply, _ witness: Witness) async throws -> (outcome: Outcome, server: LoopbackServer) {
@@ -204,13 +205,10 @@ struct ChallengeDispositionTests {
     func taskDelegate() async throws {
         let server = try LoopbackServer()
         let url = server.route("/place", ProtectedResource.reply())
-        let sandbox = try Sandbox()
         let witness = ProtectedResource.witness(.cancelAuthenticationChallenge)
-        let session = sandbox.session(witness)
-        let (body, _) = try await session.data(from: url, delegate: ProtectedResource.witness())
+        let (body, _) = try await sandbox.session(witness).data(from: url, delegate: ProtectedResource.witness())
         #expect(body == ProtectedResource.inside)
         #expect(witness.challenges == [])
-        session.invalidateAndCancel()
     }
 
     @Test("A task that is cancelled before the challenge is answered ends with cancelled")
@@ -227,19 +225,15 @@ struct ChallengeDispositionTests {
     func suspendMeanwhile() async throws {
         let server = try LoopbackServer()
         let url = server.route("/place", ProtectedResource.reply())
-        let sandbox = try Sandbox()
         let witness = Witness(
             challenge: { _ in (.useCredential, ProtectedResource.credential()) },
             hook: { task, event in if case .challenge = event { task.suspend() } })
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: url).resumed()
         await witness.wait { !$0.isEmpty }
         #expect(task.state == .suspended)
         task.resume()
         await witness.completion()
         #expect(witness.data(of: task) == ProtectedResource.inside)
-        session.invalidateAndCancel()
     }
 }
 
@@ -257,7 +251,7 @@ private final class ChallengeHandlerDelegate: NSObject, URLSessionTaskDelegate, 
     func load(_ reply: Reply) async throws -> (status: Int?, error: URLError.Code?) {
         let server = try LoopbackServer()
         let url = server.route("/place", reply)
-        let sandbox = try Sandbox()
+        let sandbox = Sandbox()
         let session = sandbox.session(self)
         defer { session.invalidateAndCancel() }
         do {

@@ -17,7 +17,7 @@ struct CredentialReuseTests {
         {
             server = try LoopbackServer()
             server.fallback(ProtectedResource.reply())
-            sandbox = try Sandbox()
+            sandbox = Sandbox()
             self.witness = witness
             session = sandbox.session(witness, change)
         }
@@ -40,7 +40,6 @@ struct CredentialReuseTests {
                 + Array(repeating: ProtectedResource.basic, count: 3))
         #expect(try await fixture.visit("/out", "/in") == [nil, ProtectedResource.basic, ProtectedResource.basic])
         #expect(fixture.witness.challenges.count == 1)
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("Accepted credentials are in the session's storage, and removing them there ends their use")
@@ -52,7 +51,6 @@ struct CredentialReuseTests {
         fixture.storage?.remove(ProtectedResource.credential(), for: space)
         #expect(try await fixture.visit("/a") == [nil, ProtectedResource.basic])
         #expect(fixture.witness.challenges.count == 2)
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("A new password in the storage replaces the old one")
@@ -64,7 +62,6 @@ struct CredentialReuseTests {
             ProtectedResource.credential("me", "new"), for: ProtectedResource.space(of: fixture.server))
         #expect(try await fixture.visit("/a", "/a") == [nil, "Basic bWU6bmV3", "Basic bWU6bmV3"])
         #expect(fixture.witness.challenges.count == 1)
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("A stored credential is offered to a Basic challenge without a realm, whose realm is the host")
@@ -75,7 +72,6 @@ struct CredentialReuseTests {
             ProtectedResource.credential(), for: ProtectedResource.space(of: fixture.server, realm: "127.0.0.1"))
         #expect(try await fixture.visit("/a", "/b") == [nil, ProtectedResource.basic, ProtectedResource.basic])
         #expect(fixture.witness.challenges == [])
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("A delegate receives the host as the realm of a Basic challenge without one")
@@ -84,14 +80,12 @@ struct CredentialReuseTests {
         fixture.server.fallback(ProtectedResource.reply(asking: ["Basic charset=\"UTF-8\""]))
         #expect(try await fixture.visit("/a", "/b") == [nil, ProtectedResource.basic, ProtectedResource.basic])
         #expect(fixture.witness.challenges == [.challenge("Basic", "127.0.0.1", failures: 0)])
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("Without a storage the session itself keeps accepted credentials")
     func withoutStorage() async throws {
         let fixture = try Fixture { $0.urlCredentialStorage = nil }
         #expect(try await fixture.visit("/a", "/b") == [nil, ProtectedResource.basic, ProtectedResource.basic])
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("Credentials with persistence none are not sent with later requests")
@@ -101,7 +95,6 @@ struct CredentialReuseTests {
         #expect(try await fixture.visit("/a", "/a") == [nil, ProtectedResource.basic, nil, ProtectedResource.basic])
         #expect(fixture.storage?.allCredentials.isEmpty == true)
         #expect(fixture.witness.challenges.count == 2)
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("A refused password is not kept")
@@ -111,7 +104,6 @@ struct CredentialReuseTests {
         _ = try await fixture.visit("/a")
         #expect(fixture.storage?.allCredentials.isEmpty == true)
         #expect(try await fixture.visit("/a").first == .some(nil))
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("Credentials that were answered with a 5xx are not kept")
@@ -119,7 +111,6 @@ struct CredentialReuseTests {
         let fixture = try Fixture()
         fixture.server.fallback(ProtectedResource.reply(.status(502)))
         #expect(try await fixture.visit("/a", "/a") == [nil, ProtectedResource.basic, nil, ProtectedResource.basic])
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("When the server's password changes, the delegate is asked again with a failure count")
@@ -138,7 +129,6 @@ struct CredentialReuseTests {
             fixture.witness.challenges == [
                 .challenge("Basic", "vault", failures: 0), .challenge("Basic", "vault", failures: 1),
             ])
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("reset forgets accepted credentials")
@@ -148,7 +138,6 @@ struct CredentialReuseTests {
         await withCheckedContinuation { continuation in fixture.session.reset { continuation.resume() } }
         #expect(fixture.storage?.allCredentials.isEmpty == true)
         #expect(try await fixture.visit("/a") == [nil, ProtectedResource.basic])
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("Another session with the same storage is authenticated after one 401")
@@ -159,8 +148,6 @@ struct CredentialReuseTests {
         let other = fixture.sandbox.session(witness) { $0.urlCredentialStorage = fixture.storage }
         #expect(try await other.data(from: fixture.server.url("/a")).0 == ProtectedResource.inside)
         #expect(witness.challenges == [])
-        fixture.session.invalidateAndCancel()
-        other.invalidateAndCancel()
     }
 
     @Test("A URL that names another user does not use the kept credentials", arguments: ["you", "you:too"])
@@ -176,7 +163,6 @@ struct CredentialReuseTests {
         let base64 = Data(user.utf8).base64EncodedString()
         #expect(fixture.server.authorizations == (user == "you" ? [nil] : [nil, "Basic \(base64)"]))
         #expect(fixture.witness.challenges.count == 2)
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("A session keeps the user of a URL, its storage does not")
@@ -185,7 +171,6 @@ struct CredentialReuseTests {
         _ = try await fixture.session.data(from: fixture.server.url("/a", as: "me:secret"))
         #expect(try await fixture.visit("/a") == [ProtectedResource.basic])
         #expect(fixture.storage?.allCredentials.isEmpty == true)
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("Two realms on one server each receive their own credentials")
@@ -207,7 +192,6 @@ struct CredentialReuseTests {
             fixture.witness.challenges == [
                 .challenge("Basic", "outer", failures: 0), .challenge("Basic", "inner", failures: 0),
             ])
-        fixture.session.invalidateAndCancel()
     }
 
     @Test("A retry on a new connection sends the credentials again")
@@ -216,6 +200,5 @@ struct CredentialReuseTests {
         _ = try await fixture.visit("/a")
         fixture.server.fallback(ProtectedResource.reply(.text("inside").closingConnection(announced: false)))
         #expect(try await fixture.visit("/a", "/a", "/a").allSatisfy { $0 == ProtectedResource.basic })
-        fixture.session.invalidateAndCancel()
     }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Digest authentication", .timeLimit(.minutes(5)))
 struct DigestAuthenticationTests {
+    private let sandbox = Sandbox()
+
     @Test(
         "The response is right for every algorithm, with and without quality of protection",
         arguments: [nil] + DigestAlgorithm.allCases,
@@ -84,7 +86,6 @@ struct DigestAuthenticationTests {
         let digestServer = DigestServer()
         server.fallback(digestServer.reply())
         let witness = ProtectedResource.witness()
-        let sandbox = try Sandbox()
         let session = sandbox.session(witness)
         for path in ["/a", "/b", "/c/d"] {
             #expect(try await session.data(from: server.url(path)).0 == ProtectedResource.inside)
@@ -93,7 +94,6 @@ struct DigestAuthenticationTests {
         #expect(digestServer.hasFreshClientNonces)
         #expect(server.requests.count == 4)
         #expect(witness.challenges.count == 1)
-        session.invalidateAndCancel()
     }
 
     @Test("Concurrent requests never use the same nonce count")
@@ -101,7 +101,6 @@ struct DigestAuthenticationTests {
         let server = try LoopbackServer()
         let digestServer = DigestServer()
         server.fallback(digestServer.reply())
-        let sandbox = try Sandbox()
         let session = sandbox.session(ProtectedResource.witness()) { $0.httpMaximumConnectionsPerHost = 1 }
         _ = try await session.data(from: server.url("/first"))
         try await withThrowingTaskGroup(of: Data.self) { group in
@@ -109,7 +108,6 @@ struct DigestAuthenticationTests {
             for try await body in group { #expect(body == ProtectedResource.inside) }
         }
         #expect(digestServer.entries.map(\.count) == Array(1...21))
-        session.invalidateAndCancel()
     }
 
     @Test("A stale nonce is renewed without a call of the delegate", arguments: [true, false])
@@ -118,12 +116,10 @@ struct DigestAuthenticationTests {
         let digestServer = DigestServer(usesPerNonce: 2, saysStale: saysStale)
         server.fallback(digestServer.reply())
         let witness = ProtectedResource.witness()
-        let sandbox = try Sandbox()
         let session = sandbox.session(witness)
         for _ in 0..<5 { #expect(try await session.data(from: server.url("/place")).0 == ProtectedResource.inside) }
         #expect(digestServer.entries.count { $0.nonce == "nonce-2" } >= 2)
         #expect(witness.challenges == [.challenge("Digest", "vault", failures: 0)])
-        session.invalidateAndCancel()
     }
 
     @Test("A server that calls every nonce stale is not asked for ever")
@@ -142,13 +138,11 @@ struct DigestAuthenticationTests {
         let server = try LoopbackServer()
         let digestServer = DigestServer(usesPerNonce: 1, namesNextNonce: true)
         server.fallback(digestServer.reply())
-        let sandbox = try Sandbox()
         let session = sandbox.session(ProtectedResource.witness())
         for _ in 0..<3 { #expect(try await session.data(from: server.url("/place")).0 == ProtectedResource.inside) }
         #expect(
             digestServer.entries == (1...3).map { DigestServer.Entry(nonce: "nonce-\($0)", count: 1, isGood: true) })
         #expect(server.requests.count == 4)
-        session.invalidateAndCancel()
     }
 
     @Test("A digest is sent unasked to the URLs of the domain parameter, and to no others")
@@ -160,10 +154,8 @@ struct DigestAuthenticationTests {
                 return .status(401).field(
                     "WWW-Authenticate", #"Digest realm="d", nonce="n", domain="/in http://elsewhere/ //other/x""#)
             })
-        let sandbox = try Sandbox()
         let session = sandbox.session(ProtectedResource.witness(.useCredential, ProtectedResource.credential()))
         for path in ["/in/a", "/in/b", "/out"] { _ = try await session.data(from: server.url(path)) }
         #expect(server.authorizations.map { $0 != nil } == [false, true, true, false, true])
-        session.invalidateAndCancel()
     }
 }

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Authentication across redirects", .timeLimit(.minutes(5)))
 struct RedirectAuthenticationTests {
+    private let sandbox = Sandbox()
+
     @Test(
         "A redirect within the origin sends the credential along, even one with persistence none",
         arguments: LoadForm.allCases)
@@ -79,7 +81,6 @@ struct RedirectAuthenticationTests {
         let other = try LoopbackServer()
         let start = server.route("/start", .redirect(to: other.url("/end").absoluteString))
         let end = other.route("/end", ProtectedResource.reply())
-        let sandbox = try Sandbox()
         let session = sandbox.session(ProtectedResource.witness())
         _ = try await session.data(from: end)
         var request = URLRequest(url: start)
@@ -87,6 +88,5 @@ struct RedirectAuthenticationTests {
         #expect(try await session.data(for: request).0 == ProtectedResource.inside)
         #expect(server.authorizations == ["Bearer mine"])
         #expect(other.authorizations == [nil, ProtectedResource.basic, ProtectedResource.basic])
-        session.invalidateAndCancel()
     }
 }

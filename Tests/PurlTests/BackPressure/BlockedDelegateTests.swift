@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Back-pressure of a delegate that does not return", .timeLimit(.minutes(5)))
 struct BlockedDelegateTests {
+    private let sandbox = Sandbox()
+    private let barrier = CallBarrier()
     private static let size = max(200_000_000, SocketRoom.overflowingSize)
     private static let limit = 1 << 20
 
@@ -20,17 +22,9 @@ struct BlockedDelegateTests {
     func serverStops(_ path: String) async throws {
         let content = GeneratedContent(size: Self.size, seed: 41)
         let server = try makeServer(content)
-        let sandbox = try Sandbox()
-        let barrier = CallBarrier()
         let check = BodyCheck(content) { offset in if offset > 100_000 { barrier.pass() } }
-        let session = sandbox.session(check)
         let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
-        let task = session.dataTask(with: server.url(path))
-        task.resume()
+        let task = sandbox.session(check).dataTask(with: server.url(path)).resumed()
         await barrier.reached()
         let sent = try await server.settledBytesSent(of: 0) { _ = try await others.data(from: server.url("/other")) }
         #expect(sent < check.received + Self.limit + SocketRoom.bytes)
@@ -51,17 +45,10 @@ struct BlockedDelegateTests {
     func configuredLimit(_ limit: Int) async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 42)
         let server = try makeServer(content)
-        let sandbox = try Sandbox()
-        let barrier = CallBarrier()
         let check = BodyCheck(content) { _ in barrier.pass() }
         let session = sandbox.session(check) { $0.limits.bufferedBytesPerTask = limit }
         let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
-        let task = session.dataTask(with: server.url("/big"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/big")).resumed()
         await barrier.reached()
         _ = try await server.settledBytesSent(of: 0) { _ = try await others.data(from: server.url("/other")) }
         #expect(task.countOfBytesReceived <= Int64(limit + (256 << 10)))
@@ -77,17 +64,10 @@ struct BlockedDelegateTests {
     func otherSession() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 43)
         let server = try makeServer(content)
-        let sandbox = try Sandbox()
-        let barrier = CallBarrier()
         let check = BodyCheck(content) { _ in barrier.pass() }
-        let blocked = sandbox.session(check)
         let witness = Witness()
         let others = sandbox.session(witness)
-        defer {
-            blocked.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
-        blocked.dataTask(with: server.url("/big")).resume()
+        sandbox.session(check).dataTask(with: server.url("/big")).resume()
         await barrier.reached()
         for _ in 0..<5 {
             others.dataTask(with: server.url("/other")).resume()
@@ -107,8 +87,6 @@ struct BlockedDelegateTests {
     func manyBlocked() async throws {
         let content = GeneratedContent(size: 1 << 20, seed: 47)
         let server = try makeServer(content)
-        let sandbox = try Sandbox()
-        let barrier = CallBarrier()
         let checks = (0..<16).map { _ in BodyCheck(content) { _ in barrier.pass() } }
         let blocked = checks.map { sandbox.session($0) }
         for session in blocked { session.dataTask(with: server.url("/big")).resume() }
@@ -131,13 +109,8 @@ struct BlockedDelegateTests {
     func download() async throws {
         let content = GeneratedContent(size: 20_000_000, seed: 44)
         let server = try makeServer(content)
-        let sandbox = try Sandbox()
-        let barrier = CallBarrier()
         let witness = Witness(hook: { _, event in if case .wrote = event { barrier.pass() } })
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.downloadTask(with: server.url("/big"))
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: server.url("/big")).resumed()
         await barrier.reached()
         await server.wait { $0.requests.first?.ending == .complete }
         barrier.open()
@@ -151,13 +124,8 @@ struct BlockedDelegateTests {
     func cancelled() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 45)
         let server = try makeServer(content)
-        let sandbox = try Sandbox()
-        let barrier = CallBarrier()
         let check = BodyCheck(content) { _ in barrier.pass() }
-        let session = sandbox.session(check)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/big"))
-        task.resume()
+        let task = sandbox.session(check).dataTask(with: server.url("/big")).resumed()
         await barrier.reached()
         task.cancel()
         // The connection is closed at once; the completion has to wait for the call that is being made.
@@ -174,23 +142,12 @@ struct BlockedDelegateTests {
     func timeout() async throws {
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 46)
         let server = try makeServer(content)
-        server.route("/clock", .status(200).delayed(until: ServerGate()))
-        let sandbox = try Sandbox()
-        let barrier = CallBarrier()
         let check = BodyCheck(content) { _ in barrier.pass() }
-        let session = sandbox.session(check)
-        let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
-        var request = URLRequest(url: server.url("/big"))
-        request.timeoutInterval = 2
-        session.dataTask(with: request).resume()
+        let clock = ManualClock()
+        let session = sandbox.session(check) { $0.clock = clock }
+        session.dataTask(with: URLRequest(url: server.url("/big"), timeoutInterval: 2)).resume()
         await barrier.reached()
-        var clock = URLRequest(url: server.url("/clock"))
-        clock.timeoutInterval = 3
-        await #expect(throws: URLError.self) { try await others.data(for: clock) }
+        try await clock.pass(3)
         #expect(!check.isOver)
         barrier.open()
         await check.completion()
@@ -208,7 +165,7 @@ struct SlowDelegateTests {
             let server = try LoopbackServer()
             server.route("/big", .generated(content))
             server.route("/small", .generated(size: 100_000))
-            let sandbox = try Sandbox()
+            let sandbox = Sandbox()
             // The first transfer allocates what is needed once.
             _ = try await sandbox.session().data(from: server.url("/small"))
             let before = ProcessMemory.peak
@@ -229,7 +186,7 @@ struct SlowDelegateTests {
             let content = GeneratedContent(size: 16 << 20, seed: 52)
             let server = try LoopbackServer()
             server.route("/big", .generated(content))
-            let sandbox = try Sandbox()
+            let sandbox = Sandbox()
             _ = try await sandbox.session().data(from: server.url("/nothing"))
             let before = ProcessMemory.peak
             let checks = (0..<20).map { _ in BodyCheck(content) { _ in Self.work() } }

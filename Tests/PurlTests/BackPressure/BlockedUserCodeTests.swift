@@ -75,12 +75,11 @@ struct BlockedUserCodeTests {
     }
 
     private let server: LoopbackServer
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private let jam = Jam()
 
     init() throws {
         server = try LoopbackServer(.memory)
-        sandbox = try Sandbox()
         server.route("/file", .text("content"))
     }
 
@@ -105,8 +104,7 @@ struct BlockedUserCodeTests {
             other.dataTask(with: url) { data, _, _ in continuation.resume(returning: data) }.resume()
         }
         #expect(handled == content)
-        let task = other.dataTask(with: url)
-        task.resume()
+        let task = other.dataTask(with: url).resumed()
         await witness.completion()
         #expect(witness.data(of: task) == content)
         let (file, _) = try await other.download(from: url)

@@ -9,8 +9,6 @@ final class BodyCheck: NSObject, URLSessionDataDelegate, URLSessionDownloadDeleg
         var received = 0
         var isRight = true
         var longestCall = 0
-        var waiters: [CheckedContinuation<Void, Never>] = []
-        var isOver = false
         var error: URLError?
         var fileIsRight: Bool?
     }
@@ -18,6 +16,7 @@ final class BodyCheck: NSObject, URLSessionDataDelegate, URLSessionDownloadDeleg
     private let content: GeneratedContent
     private let beforeData: @Sendable (Int) -> Void
     private let state = Mutex(State())
+    private let end = Signal()
 
     /// - Parameter beforeData: Runs inside each `didReceive data` with the number of bytes received before.
     init(_ content: GeneratedContent, beforeData: @escaping @Sendable (Int) -> Void = { _ in }) {
@@ -28,21 +27,13 @@ final class BodyCheck: NSObject, URLSessionDataDelegate, URLSessionDownloadDeleg
     var received: Int { state.withLock { $0.received } }
     /// Whether every byte so far was the expected one.
     var isRight: Bool { state.withLock { $0.isRight } }
-    var isOver: Bool { state.withLock { $0.isOver } }
+    var isOver: Bool { end.isSet }
     var longestCall: Int { state.withLock { $0.longestCall } }
     var error: URLError? { state.withLock { $0.error } }
     var fileIsRight: Bool? { state.withLock { $0.fileIsRight } }
 
     /// Returns when the task has completed.
-    func completion() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if !state.isOver { state.waiters.append(continuation) }
-                return state.isOver
-            }
-            if isOver { continuation.resume() }
-        }
-    }
+    func completion() async { await end.wait() }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let offset = received
@@ -69,12 +60,7 @@ final class BodyCheck: NSObject, URLSessionDataDelegate, URLSessionDownloadDeleg
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let waiters = state.withLock { state in
-            state.error = error as? URLError
-            state.isOver = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
+        state.withLock { $0.error = error as? URLError }
+        end.set()
     }
 }

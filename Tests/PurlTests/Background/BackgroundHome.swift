@@ -21,8 +21,8 @@ struct BackgroundHome {
         folder = sandbox.file(name)
     }
 
-    init() throws {
-        self.init(in: try Sandbox())
+    init() {
+        self.init(in: Sandbox())
     }
 
     /// The session's own folder.
@@ -44,7 +44,7 @@ struct BackgroundHome {
     func makeSession(
         _ delegate: (any URLSessionDelegate)? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) -> URLSession {
-        URLSession(configuration: configuration(change), delegate: delegate, delegateQueue: nil)
+        sandbox.session(of: configuration(change), delegate)
     }
 
     /// A copy as if the process were killed now: the journal is copied first, so that the files hold what it claims.
@@ -191,7 +191,7 @@ struct KilledDownload {
         server = try LoopbackServer()
         server.route(Self.path, reply(.generated(Self.content)).stalled(afterBytes: count))
         if start != Self.path { server.route(start, .redirect(to: Self.path)) }
-        let before = BackgroundHome(in: try sandbox ?? Sandbox())
+        let before = BackgroundHome(in: sandbox ?? Sandbox())
         let witness = Witness()
         let session = before.makeSession(witness)
         let task = session.downloadTask(with: request(server.url(start)))

@@ -9,15 +9,15 @@ import Testing
 
 @Suite("The rules of a background session", .timeLimit(.minutes(5)))
 struct BackgroundRuleTests {
+    private let witness = Witness()
     private let clock = ManualClock()
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
     private let server: LoopbackServer
     /// For requests that only take time.
     private let other: LoopbackServer
     private let content = GeneratedContent(size: 300_000, seed: 7)
 
     init() throws {
-        home = try BackgroundHome()
         server = try LoopbackServer()
         other = try LoopbackServer()
     }
@@ -36,9 +36,7 @@ struct BackgroundRuleTests {
     /// Returns when the network thread has handled all that has reached the client, and so begun to wait at the present time
     /// of the clock: a response that came later has passed through it.
     private func settle() async throws {
-        let others = home.sandbox.session()
-        _ = try await others.data(from: other.url("/file"))
-        others.finishTasksAndInvalidate()
+        _ = try await home.sandbox.session().data(from: other.url("/file"))
     }
 
     enum Kind: CaseIterable, Sendable {
@@ -66,13 +64,11 @@ struct BackgroundRuleTests {
         let witness = TaskWitness()
         let session = session(witness, requestLimit: 0, limit: 3600)
         #expect(!session.configuration.waitsForConnectivity)
-        let task = try makeTask(kind, port.url("/file"), in: session)
-        task.resume()
+        try makeTask(kind, port.url("/file"), in: session).resume()
         await clock.passTime { await witness.completion() }
         #expect(witness.events.last == .completed(.timedOut))
         #expect(!witness.events.contains(.waiting))
         #expect(clock.now.offset >= .seconds(3600))
-        session.invalidateAndCancel()
     }
 
     // MARK: Time-outs
@@ -90,10 +86,8 @@ struct BackgroundRuleTests {
         let gate = ServerGate()
         let url = server.route(
             "/file", (tag.map { reply.entityTag($0) } ?? reply).stalled(at: phase, until: gate, times: 1))
-        let witness = Witness()
         let session = session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await gate.reached()
         if let received { await witness.hasWritten(received) }
         try await settle()
@@ -114,10 +108,8 @@ struct BackgroundRuleTests {
     func upload() async throws {
         let gate = ServerGate()
         let url = server.route("/file", method: "POST", .text("taken").stalled(at: .beforeHead, until: gate, times: 2))
-        let witness = Witness()
         let session = session(witness)
-        let task = try makeTask(.upload, url, in: session)
-        task.resume()
+        let task = try makeTask(.upload, url, in: session).resumed()
         for count in 1...2 {
             await gate.reached(times: count)
             try await settle()
@@ -127,51 +119,41 @@ struct BackgroundRuleTests {
         #expect(witness.events.last == .completed(nil))
         #expect(witness.data(of: task) == Data("taken".utf8))
         #expect(server.requests.map(\.body) == Array(repeating: Data("upload".utf8), count: 3))
-        session.invalidateAndCancel()
     }
 
     @Test("Requests are repeated until the resource's limit, which they do not extend")
     func limit() async throws {
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 0))
-        let witness = Witness()
         let session = session(witness, limit: 150)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        session.downloadTask(with: url).resume()
         await server.wait { $0.requests.count == 1 }
         await clock.passTime { await witness.completion() }
         #expect(witness.events.last == .completed(.timedOut))
         #expect(clock.now.offset >= .seconds(150) && clock.now.offset < .seconds(210))
-        session.invalidateAndCancel()
     }
 
     @Test("A response that the delegate has begun to receive is not requested again", arguments: [Kind.data, .upload])
     func begunResponse(kind: Kind) async throws {
         let url = server.route("/file", .generated(content).stalled(afterBytes: 1000))
-        let witness = Witness()
         let session = session(witness)
-        let task = try makeTask(kind, url, in: session)
-        task.resume()
+        try makeTask(kind, url, in: session).resume()
         await witness.wait { $0.contains(.data(1000)) }
         await clock.passTime { await witness.completion() }
         #expect(witness.events.last == .completed(.timedOut))
         #expect(server.requests.count == 1)
-        session.invalidateAndCancel()
     }
 
     @Test("A download can be cancelled while it begins again")
     func cancelling() async throws {
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000))
-        let witness = Witness()
         let session = session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.hasWritten(100_000)
         clock.advance(by: .seconds(60))
         let resumeData = await task.cancelByProducingResumeData()
         #expect(resumeData != nil)
         await witness.completion()
         #expect(witness.events.last == .completed(.cancelled))
-        session.invalidateAndCancel()
     }
 
     @Test("A download that ends while it begins again leaves no file")
@@ -193,15 +175,13 @@ struct BackgroundRuleTests {
             for _ in 0..<2 { NetworkThread.waitUntilSettled() }
             session.delegateQueue.waitUntilAllOperationsAreFinished()
         }
-        let task = session.downloadTask(with: url)
-        task.resume()
+        session.downloadTask(with: url).resume()
         await witness.hasWritten(100_000)
         try await settle()
         clock.advance(by: .seconds(60))
         await witness.completion()
         #expect(witness.events.last == .completed(.timedOut))
         #expect(left.withLock { $0 } == [])
-        session.invalidateAndCancel()
     }
 
     // MARK: Questions
@@ -212,13 +192,11 @@ struct BackgroundRuleTests {
         let url = server.route("/moved", .redirect(307, to: "/file"))
         let witness = Witness(redirect: { _ in nil })
         let session = session(witness)
-        let task = try makeTask(kind, url, in: session)
-        task.resume()
+        let task = try makeTask(kind, url, in: session).resumed()
         await witness.completion()
         #expect((task.response as? HTTPURLResponse)?.statusCode == 200)
         #expect(task.currentRequest?.url == server.url("/file"))
         #expect(!witness.events.contains { if case .redirect = $0 { true } else { false } })
-        session.invalidateAndCancel()
     }
 
     @Test("didReceive response is not called for an upload, whose body is delivered", arguments: [Kind.upload, .data])
@@ -226,13 +204,11 @@ struct BackgroundRuleTests {
         let url = server.route("/file", .text("hello"))
         let witness = Witness(disposition: kind == .upload ? .cancel : .allow)
         let session = session(witness)
-        let task = try makeTask(kind, url, in: session)
-        task.resume()
+        let task = try makeTask(kind, url, in: session).resumed()
         await witness.completion()
         #expect(witness.events.contains(.response(200)) == (kind == .data))
         #expect(witness.data(of: task) == Data("hello".utf8))
         #expect(witness.events.last == .completed(nil))
-        session.invalidateAndCancel()
     }
 }
 

@@ -6,6 +6,9 @@ import Testing
 
 @Suite("A background configuration and its folder", .timeLimit(.minutes(5)))
 struct BackgroundSettingsTests {
+    private let sandbox = Sandbox()
+    private let home = BackgroundHome()
+
     @Test("A background configuration has the defaults of Apple's systems")
     func defaults() {
         let configuration = URLSessionConfiguration.background(withIdentifier: "com.example")
@@ -48,7 +51,6 @@ struct BackgroundSettingsTests {
 
     @Test("A session keeps the background settings it was made with")
     func session() async throws {
-        let home = try BackgroundHome()
         let configuration = home.configuration { configuration in
             configuration.isDiscretionary = true
             configuration.allowsCellularAccess = false
@@ -68,7 +70,6 @@ struct BackgroundSettingsTests {
 
     @Test("A discretionary download starts at once")
     func discretionary() async throws {
-        let home = try BackgroundHome()
         let server = try LoopbackServer()
         let content = GeneratedContent(size: 1000, seed: 1)
         let url = server.route("/file", .generated(content))
@@ -77,8 +78,7 @@ struct BackgroundSettingsTests {
             configuration.isDiscretionary = true
             configuration.allowsCellularAccess = false
         }
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.completion()
         #expect(witness.hasFile(of: task, content))
         session.invalidateAndCancel()
@@ -109,7 +109,6 @@ struct BackgroundSettingsTests {
 
     @Test("Sessions live below XDG_DATA_HOME", arguments: [nil, "group.example"])
     func dataDirectory(container: String?) async throws {
-        let sandbox = try Sandbox()
         await #expect(processExitsWith: .success) {
             [path = sandbox.folder.path as String, container = container as String?] in
             setenv("XDG_DATA_HOME", path, 1)
@@ -170,7 +169,6 @@ struct BackgroundSettingsTests {
     @Test(
         "A folder that cannot be used fails the session and its tasks with a file error", arguments: Blockade.allCases)
     func unusableFolder(_ blockade: Blockade) async throws {
-        let home = try BackgroundHome()
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(size: 100))
         let folder = try blockade.build(home)

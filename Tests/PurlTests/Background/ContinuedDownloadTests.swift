@@ -60,7 +60,6 @@ struct ContinuedDownloadTests {
         task.resume()
         await third.witness.completion()
         #expect(third.witness.hasFile(of: task, content))
-        await third.end()
     }
 
     @Test("A download that was suspended and resumed continues after a relaunch")
@@ -75,7 +74,6 @@ struct ContinuedDownloadTests {
         let task = try #require(launch.downloads.first)
         #expect(await launch.events().suffix(2) == [.completed(nil), .eventsFinished])
         #expect(launch.witness.hasFile(of: task, content))
-        await launch.end()
     }
 
     @Test("Resuming a download that already continues has no effect")
@@ -88,7 +86,6 @@ struct ContinuedDownloadTests {
         _ = await launch.events()
         #expect(launch.witness.hasFile(of: task, content))
         #expect(killed.server.requests.count == 1)
-        await launch.end()
     }
 
     enum Obstacle: CaseIterable, Sendable {
@@ -124,7 +121,6 @@ struct ContinuedDownloadTests {
         #expect(launch.witness.hasFile(of: task, content))
         #expect(killed.ranges.count == 1)
         #expect((killed.ranges.first == .some(nil)) == (obstacle != .changed))
-        await launch.end()
     }
 
     @Test("A POST download starts over with its body after a relaunch")
@@ -148,7 +144,6 @@ struct ContinuedDownloadTests {
         #expect(request.body == body)
         #expect(request.fields["Content-Type"] == "application/x-numbers")
         #expect(request.fields["Range"] == nil)
-        await launch.end()
     }
 
     @Test("A continued download whose server stays down fails with resume data when the resource's limit is used up")
@@ -162,7 +157,6 @@ struct ContinuedDownloadTests {
         let error = try #require(launch.witness.error(of: task))
         #expect(error.backgroundTaskCancelledReason == nil)
         #expect(error.downloadTaskResumeData.flatMap { ResumeRecord($0) }?.bytesReceived == task.countOfBytesReceived)
-        await launch.end()
     }
 
     @Test("A continued download that is cancelled leaves no file and no task")
@@ -178,7 +172,6 @@ struct ContinuedDownloadTests {
         #expect(killed.home.partialNames == [])
         let next = await Launch(killed.home, continuing: true)
         #expect(next.tasks == [])
-        await next.end()
     }
 
     @Test("A continued download that is cancelled for resume data returns the journal's")
@@ -189,12 +182,10 @@ struct ContinuedDownloadTests {
         let received = task.countOfBytesReceived
         let blob = try #require(await task.cancelByProducingResumeData())
         #expect(ResumeRecord(blob)?.bytesReceived == received)
-        let next = launch.session.downloadTask(withResumeData: blob)
-        next.resume()
+        let next = launch.session.downloadTask(withResumeData: blob).resumed()
         await launch.witness.completion(of: 2)
         #expect(launch.witness.hasFile(of: next, content))
         #expect(killed.ranges == ["bytes=\(received)-"])
-        await launch.end()
     }
 
     @Test(
@@ -207,7 +198,6 @@ struct ContinuedDownloadTests {
         _ = await launch.events()
         #expect(killed.ranges == ["bytes=\(count)-"])
         #expect(launch.witness.hasFile(of: task, content))
-        await launch.end()
     }
 
     @Test(
@@ -221,14 +211,13 @@ struct ContinuedDownloadTests {
         _ = await launch.events()
         #expect(killed.ranges == [recorded == .checkpoint ? "bytes=1000000-" : nil])
         #expect(launch.witness.hasFile(of: task, content))
-        await launch.end()
     }
 
     @Test("A chain of relaunches completes the file and requests no byte twice")
     func chain() async throws {
         let content = GeneratedContent(size: 5_000_000, seed: 12)
         let server = try LoopbackServer()
-        var home = try BackgroundHome()
+        var home = BackgroundHome()
         var received: Int64 = 0
         for (number, count) in [1_000_000, 1_900_000, 3_000_000, 4_000_000].enumerated() {
             // The server counts the bytes of each answer.

@@ -6,12 +6,11 @@ import Testing
 @Suite("Finished downloads whose process was killed before the delegate returned", .timeLimit(.minutes(5)))
 struct FinishedFileTests {
     private let content = GeneratedContent(size: 700_000, seed: 5)
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
     private let server: LoopbackServer
     private let url: URL
 
     init() throws {
-        home = try BackgroundHome()
         server = try LoopbackServer()
         url = server.route("/film", .generated(content).entityTag("\"v1\"").contentType("video/film"))
     }
@@ -51,8 +50,7 @@ struct FinishedFileTests {
         let queue = OperationQueue()
         queue.isSuspended = true
         let session = URLSession(configuration: home.configuration(), delegate: nil, delegateQueue: queue)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        session.downloadTask(with: url).resume()
         try await home.waitForJournal(toHold: "\"finished\"")
         let after = try home.afterCrash()
         queue.isSuspended = false
@@ -135,7 +133,6 @@ struct FinishedFileTests {
         #expect(await third.events() == [.file(700_000), .completed(nil), .eventsFinished])
         let task = try #require(third.downloads.first)
         #expect(third.witness.hasFile(of: task, content))
-        await third.end()
     }
 
     @Test("A finished file that is missing is loaded again, or its task fails", arguments: [false, true])

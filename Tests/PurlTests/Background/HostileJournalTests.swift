@@ -10,7 +10,7 @@ struct HostileJournalTests {
     private let canary = Data("canary".utf8)
     private let server: LoopbackServer
     /// The home a killed process left: a download with 70,000 bytes on disk.
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
     private let honest: JournaledTask
     /// Another task's entry, which has to be found beside any other line.
     private let good: Data
@@ -20,7 +20,6 @@ struct HostileJournalTests {
         server = try LoopbackServer()
         server.route("/file", .generated(content).entityTag("\"v1\""))
         server.route("/good", .generated(content))
-        home = try BackgroundHome()
         partial = home.partials.appendingPathComponent("purl-12345678-1234-1234-1234-123456789abc.partial")
         let request = StoredRequest(URLRequest(url: server.url("/file")))
         var honest = JournaledTask(identifier: 1, priority: 0.5, originalRequest: request)
@@ -127,7 +126,6 @@ struct HostileJournalTests {
         #expect(task.originalRequest?.url == url)
         await launch.witness.completion()
         #expect(launch.witness.hasFile(of: task, other))
-        await launch.end()
     }
 
     @Test("A line of 100 MB does not hide the entries before it")
@@ -143,7 +141,6 @@ struct HostileJournalTests {
         await launch.end()
         let next = await Launch(home)
         #expect(next.tasks == [])
-        await next.end()
     }
 
     @Test(

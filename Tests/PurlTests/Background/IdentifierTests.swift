@@ -1,19 +1,18 @@
 import Foundation
 import PurlIO
 import PurlTesting
-import Synchronization
 import Testing
 
 @testable import Purl
 
 @Suite("One session at a time has an identifier", .timeLimit(.minutes(5)))
 struct IdentifierOwnershipTests {
-    private let home: BackgroundHome
+    private let witness = Witness()
+    private let home = BackgroundHome()
     private let server: LoopbackServer
     private let content = GeneratedContent(size: 10_000, seed: 4)
 
     init() throws {
-        home = try BackgroundHome()
         server = try LoopbackServer()
         server.route("/file", .generated(content))
     }
@@ -34,8 +33,7 @@ struct IdentifierOwnershipTests {
         #expect(await second.allTasks == [])
         #expect(witness.calls == 1)
         // The first session still works.
-        let task = first.downloadTask(with: server.url("/file"))
-        task.resume()
+        let task = first.downloadTask(with: server.url("/file")).resumed()
         await firstWitness.completion()
         #expect(firstWitness.hasFile(of: task, content))
         first.finishTasksAndInvalidate()
@@ -46,7 +44,6 @@ struct IdentifierOwnershipTests {
     func secondsTasks() async throws {
         let first = home.makeSession()
         let second = home.makeSession()
-        let witness = Witness()
         let tasks: [URLSessionTask] = [
             second.downloadTask(with: server.url("/file")), second.dataTask(with: server.url("/file")),
             second.downloadTask(withResumeData: Data()),
@@ -88,7 +85,6 @@ struct IdentifierOwnershipTests {
         _ = await launch.events()
         #expect(try Data(contentsOf: killed.home.journal).starts(with: journal))
         #expect(server.requests.isEmpty)
-        await launch.end()
     }
 
     @Test("The identifier is free after the first session is invalid", arguments: [false, true])
@@ -96,8 +92,7 @@ struct IdentifierOwnershipTests {
         for _ in 0..<3 {
             let witness = Witness()
             let session = home.makeSession(witness)
-            let task = session.downloadTask(with: server.url("/file"))
-            task.resume()
+            let task = session.downloadTask(with: server.url("/file")).resumed()
             await witness.completion()
             #expect(witness.hasFile(of: task, content))
             if cancelling { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
@@ -109,7 +104,6 @@ struct IdentifierOwnershipTests {
     func finishing() async throws {
         let gate = ServerGate()
         server.route("/slow", .generated(content).stalled(afterBytes: 10, until: gate))
-        let witness = Witness()
         let first = home.makeSession(witness)
         first.downloadTask(with: server.url("/slow")).resume()
         first.finishTasksAndInvalidate()
@@ -132,7 +126,7 @@ struct IdentifierOwnershipTests {
         _ = try await first?.download(from: server.url("/file"))
         first = nil
         await NetworkThread.settle { dropped == nil }
-        let witness = Witness()
+        #expect(dropped == nil)
         let second = home.makeSession(witness)
         second.finishTasksAndInvalidate()
         await witness.wait { $0.last == .invalid }
@@ -144,7 +138,6 @@ struct IdentifierOwnershipTests {
         let other = BackgroundHome(in: home.sandbox, named: "other")
         let configuration = URLSessionConfiguration.background(withIdentifier: "another")
         configuration.backgroundSessionsDirectory = home.folder
-        let witness = Witness()
         let sessions = [
             home.makeSession(witness), other.makeSession(witness),
             URLSession(configuration: configuration, delegate: witness, delegateQueue: nil),
@@ -193,40 +186,31 @@ struct IdentifierOwnershipTests {
         let launch = await Launch(home)
         #expect(launch.tasks.map(\.taskDescription) == ["killed"])
         #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
-        await launch.end()
     }
 }
 
 /// A delegate that keeps the error with which its session became invalid.
 final class InvalidationWitness: NSObject, URLSessionDelegate, Sendable {
-    private let state = Mutex<(errors: [URLError?], waiter: CheckedContinuation<URLError?, Never>?)>(([], nil))
+    private let errors = EventLog<URLError?>()
 
     /// How often the session became invalid.
-    var calls: Int { state.withLock { $0.errors.count } }
+    var calls: Int { errors.events.count }
 
     /// The error of the first invalidation.
     func error() async -> URLError? {
-        await withCheckedContinuation { continuation in
-            let errors = state.withLock { state in
-                if state.errors.isEmpty { state.waiter = continuation }
-                return state.errors
-            }
-            if let error = errors.first { continuation.resume(returning: error) }
-        }
+        await errors.wait { !$0.isEmpty }
+        return errors.events.first ?? nil
     }
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
-        let waiter = state.withLock { state in
-            state.errors.append(error as? URLError)
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume(returning: error as? URLError)
+        errors.append(error as? URLError)
     }
 }
 
 @Suite("The folder of a background session's identifier", .timeLimit(.minutes(5)))
 struct SessionFolderTests {
+    private let sandbox = Sandbox()
+    private let home = BackgroundHome()
     static let strange = [
         "", ".", "..", "...", "/", "//", "/etc", "../escape", "a/../../escape", "a/b", "a\\b", "a b", "a%2Fb", "%",
         "%25",
@@ -265,7 +249,6 @@ struct SessionFolderTests {
         "A folder with the former name of an identifier is found again",
         arguments: ["com.example.App", "A/b", String(repeating: "x", count: 201)])
     func formerName(identifier: String) async throws {
-        let home = try BackgroundHome()
         let store = try home.store(SystemFiles())
         try store.add(home.record(7))
         store.close()
@@ -330,7 +313,6 @@ struct SessionFolderTests {
 
     @Test("A session does not load tasks that another user could have written", arguments: Opening.testable)
     func openToOthers(_ opening: Opening) async throws {
-        let sandbox = try Sandbox()
         let secret = sandbox.file("secret")
         try Data("secret".utf8).write(to: secret)
         let server = try LoopbackServer()
@@ -360,7 +342,6 @@ struct SessionFolderTests {
 
     @Test("A session keeps its files in one folder inside the home, for any identifier", arguments: strange)
     func folder(identifier: String) async throws {
-        let sandbox = try Sandbox()
         let home = sandbox.file("home")
         let server = try LoopbackServer()
         let content = GeneratedContent(size: 700_000, seed: 1)

@@ -8,11 +8,7 @@ import Testing
 
 @Suite("The work of a journal's changes", .timeLimit(.minutes(5)))
 struct JournalCompactionTests {
-    private let home: BackgroundHome
-
-    init() throws {
-        home = try BackgroundHome()
-    }
+    private let home = BackgroundHome()
 
     /// How many entries a store has encoded.
     private final class Encodings: Sendable {
@@ -342,6 +338,5 @@ struct JournalCompactionTests {
         }
         let launch = await Launch(home)
         #expect(launch.tasks.map(\.taskDescription) == (1...500).map { _ in "5" } + [nil])
-        await launch.end()
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A journal with damaged bytes", .timeLimit(.minutes(5)))
 struct JournalDamageTests {
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
     /// A journal with three tasks of several entries each, one of which has completed.
     private let journal: Data
     /// Every state of each task, oldest first.
@@ -13,7 +13,6 @@ struct JournalDamageTests {
     private let final: [Int: JournaledTask]
 
     init() throws {
-        home = try BackgroundHome()
         let files = MemoryFiles()
         let store = try Self.store(home, files)
         for number in 1...4 { try store.add(Self.record(number)) }

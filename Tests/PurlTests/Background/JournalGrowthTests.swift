@@ -11,11 +11,7 @@ struct JournalGrowthTests {
     /// The largest size in bytes for tasks with little state: the allowed history, and one entry.
     private static let bound = 300_000
 
-    private let home: BackgroundHome
-
-    init() throws {
-        home = try BackgroundHome()
-    }
+    private let home = BackgroundHome()
 
     private func store(_ files: any FileLayer) throws -> BackgroundStore {
         try home.store(files)
@@ -72,8 +68,6 @@ struct JournalGrowthTests {
         let after = try home.afterCrash()
         let launch = await Launch(after)
         #expect(launch.tasks.map(\.taskDescription) == ["the last"])
-        await launch.end()
-        session.invalidateAndCancel()
     }
 
     @Test("A power loss at any point of a rewrite leaves every task in a state it had")
@@ -127,7 +121,6 @@ struct JournalGrowthTests {
         for number in 0..<400 { task.taskDescription = "\(number)\(String(repeating: "x", count: 1000))" }
         await launch.witness.completion()
         #expect(launch.witness.hasFile(of: task, KilledDownload.content))
-        await launch.end()
     }
 
     // MARK: A full disk
@@ -144,16 +137,14 @@ struct JournalGrowthTests {
             })
         let witness = Witness()
         let session = home.makeSession(witness, through: files)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.completion()
         expectError(witness.error(of: task), .cannotWriteToFile, about: url)
         #expect(posixCode(witness.error(of: task)) == Int(ENOSPC))
         #expect(server.requests.isEmpty)
         // The next task finds space.
         isFull.withLock { $0 = false }
-        let next = session.downloadTask(with: url)
-        next.resume()
+        let next = session.downloadTask(with: url).resumed()
         await witness.completion(of: 2)
         #expect(witness.file(of: next)?.count == 1000)
         session.invalidateAndCancel()

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Relaunch after a power loss", .timeLimit(.minutes(5)))
 struct PowerLossTests {
+    private let sandbox = Sandbox()
+
     /// A disk after a power loss.
     private struct Wreck: Hashable {
         let files: [String: Data]
@@ -70,7 +72,6 @@ struct PowerLossTests {
         arguments: RecordedDownload.Story.allCases)
     func anyPoint(_ story: RecordedDownload.Story) async throws {
         let recorded = try await RecordedDownload(story, size: 1_400_000)
-        let sandbox = try Sandbox()
         let wrecks = wrecks(of: recorded)
         for wreck in wrecks {
             let home = try rebuild(wreck, of: recorded, sandbox)
@@ -83,7 +84,6 @@ struct PowerLossTests {
         let recorded = try await RecordedDownload(.resourceChanged, size: 1_400_000)
         recorded.server.route(
             RecordedDownload.path, RecordedDownload.reply(recorded.oldContent, tag: "\"v1\""))
-        let sandbox = try Sandbox()
         for wreck in wrecks(of: recorded) {
             let home = try rebuild(wreck, of: recorded, sandbox)
             // A file that was finished before is delivered as it was.

@@ -30,15 +30,14 @@ struct RecordedDownload {
     ) async throws {
         let server = try LoopbackServer()
         let old = GeneratedContent(size: size, seed: 21).data
-        var home = try BackgroundHome()
+        var home = BackgroundHome()
         var blob: Data?
         if story != .fresh {
             let url = server.route(
                 Self.path, .bytes(old).entityTag("\"v1\"").stalled(afterBytes: size * 9 / 10))
             let witness = Witness()
             let session = home.makeSession(witness)
-            let task = session.downloadTask(with: url)
-            task.resume()
+            session.downloadTask(with: url).resume()
             await witness.wait { $0.last == .wrote(Int64(size * 9 / 10), of: Int64(size)) }
             // Another boot continues only from what had reached the disk.
             try await home.waitForJournal(toHold: "\"bytesReceived\":\(size * 9 / 10)")
@@ -231,7 +230,7 @@ extension BackgroundHome {
     ) -> URLSession {
         var values = configuration { $0.continuesDownloadsAfterRelaunch = continuing }.snapshot
         values.files = files
-        return URLSession(configuration: URLSessionConfiguration(values), delegate: delegate, delegateQueue: nil)
+        return sandbox.session(of: URLSessionConfiguration(values), delegate)
     }
 }
 

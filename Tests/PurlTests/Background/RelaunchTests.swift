@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Downloads of a background session after a relaunch", .timeLimit(.minutes(5)))
 struct RelaunchTests {
+    private let home = BackgroundHome()
+    private let witness = Witness()
     private let total = Int64(KilledDownload.content.size)
 
     @Test("A download of a killed process is listed, then fails with usable resume data")
@@ -27,8 +29,7 @@ struct RelaunchTests {
         let blob = try #require(error.downloadTaskResumeData)
         #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == blob)
         #expect(ResumeRecord(blob)?.bytesReceived == task.countOfBytesReceived)
-        let next = launch.session.downloadTask(withResumeData: blob)
-        next.resume()
+        let next = launch.session.downloadTask(withResumeData: blob).resumed()
         await launch.witness.completion(of: 2)
         #expect(launch.witness.hasFile(of: next, KilledDownload.content))
         #expect(killed.ranges == ["bytes=\(task.countOfBytesReceived)-"])
@@ -45,7 +46,6 @@ struct RelaunchTests {
     func trace() async throws {
         let killed = try await KilledDownload()
         let trace = TransferTrace()
-        let witness = Witness()
         let session = killed.home.makeSession(witness) { $0.trace = trace }
         await witness.wait { $0.contains(.eventsFinished) }
         let calls = trace.events.compactMap { event -> TransferTrace.DelegateMethod? in
@@ -65,8 +65,6 @@ struct RelaunchTests {
         let content = GeneratedContent(size: 4_000, seed: 3)
         let url = server.route(
             "/film", .generated(content).stalled(afterBytes: 1_000, until: gate))
-        let home = try BackgroundHome()
-        let witness = Witness()
         let session = home.makeSession(witness)
         session.downloadTask(with: url).resume()
         await witness.wait { $0.contains { if case .wrote = $0 { true } else { false } } }
@@ -78,13 +76,11 @@ struct RelaunchTests {
         #expect(events.contains(.completed(continuing ? nil : .cancelled)))
         await launch.end()
         #expect(after.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("Every task list shows the download, each time it is asked")
     func lists() async throws {
         let killed = try await KilledDownload()
-        let witness = Witness()
         let session = killed.home.makeSession(witness)
         let lists = await withCheckedContinuation { continuation in
             session.getTasksWithCompletionHandler { continuation.resume(returning: ($0, $1, $2)) }
@@ -101,7 +97,6 @@ struct RelaunchTests {
     @Test("The delegate is called without a request for the task list", arguments: [false, true])
     func unasked(continuing: Bool) async throws {
         let killed = try await KilledDownload()
-        let witness = Witness()
         let session = killed.home.makeSession(witness) { $0.continuesDownloadsAfterRelaunch = continuing }
         await witness.wait { $0.contains(.eventsFinished) }
         #expect(witness.events.suffix(2) == [.completed(continuing ? nil : .cancelled), .eventsFinished])
@@ -122,7 +117,6 @@ struct RelaunchTests {
         let request = try #require(launch.tasks.first?.originalRequest)
         #expect(request == made)
         #expect(launch.tasks.first?.currentRequest?.url == made.url)
-        await launch.end()
     }
 
     @Test(
@@ -133,7 +127,6 @@ struct RelaunchTests {
         let launch = await Launch(killed.home)
         let found = try #require(launch.tasks.first?.originalRequest?.timeoutInterval)
         #expect(found == seconds || (found.isNaN && seconds.isNaN))
-        await launch.end()
     }
 
     @Test("The request's other options are kept")
@@ -149,7 +142,6 @@ struct RelaunchTests {
         #expect(request.cachePolicy == .reloadIgnoringLocalCacheData)
         #expect(!request.allowsCellularAccess)
         #expect(request.networkServiceType == .background)
-        await launch.end()
     }
 
     @Test("currentRequest is the last one of the redirects")
@@ -159,7 +151,6 @@ struct RelaunchTests {
         let task = try #require(launch.tasks.first)
         #expect(task.originalRequest?.url == killed.server.url("/start"))
         #expect(task.currentRequest?.url == killed.server.url(KilledDownload.path))
-        await launch.end()
     }
 
     @Test("Changes to a task's description and options are kept")
@@ -173,7 +164,6 @@ struct RelaunchTests {
         let launch = await Launch(killed.home)
         #expect(launch.tasks.first?.taskDescription == "second, with \"quotes\",\nlines and ü")
         #expect(launch.tasks.first?.priority == URLSessionTask.highPriority)
-        await launch.end()
     }
 
     @Test("A removed taskDescription stays removed")
@@ -182,7 +172,6 @@ struct RelaunchTests {
             prepare: { $0.taskDescription = "first" }, finally: { $0.taskDescription = nil })
         let launch = await Launch(killed.home)
         #expect(launch.tasks.first?.taskDescription == nil)
-        await launch.end()
     }
 
     @Test("A download without resume data fails after a relaunch", arguments: [1000, 1_000_000])
@@ -193,20 +182,16 @@ struct RelaunchTests {
         #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
         #expect(launch.witness.error(of: task)?.backgroundTaskCancelledReason == .userForceQuitApplication)
         #expect(launch.witness.error(of: task)?.downloadTaskResumeData == nil)
-        await launch.end()
     }
 
     @Test("A task that was never resumed is listed after a relaunch")
     func neverResumed() async throws {
-        let home = try BackgroundHome()
         let session = home.makeSession()
         let task = session.downloadTask(with: URL(string: "http://127.0.0.1:9/file") ?? home.folder)
         task.taskDescription = "later"
         let launch = await Launch(try home.afterCrash())
         #expect(launch.tasks.map(\.taskDescription) == ["later"])
         #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
-        await launch.end()
-        session.invalidateAndCancel()
     }
 
     @Test("A task that completed after a relaunch is not listed by the next one")
@@ -253,13 +238,11 @@ struct RelaunchTests {
         if inTheCall { #expect(task.countOfBytesReceived == received) }
         #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
         #expect(launch.witness.error(of: task)?.downloadTaskResumeData != nil)
-        await launch.end()
     }
 
     @Test("A session that is invalidated at once still completes its tasks, once each", arguments: [false, true])
     func invalidated(cancelling: Bool) async throws {
         let killed = try await KilledDownload()
-        let witness = Witness()
         let session = killed.home.makeSession(witness)
         if cancelling { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
         await witness.wait { $0.last == .invalid }

@@ -6,11 +6,10 @@ import Testing
 @Suite("A background session with several downloads", .timeLimit(.minutes(5)))
 struct SeveralDownloadsTests {
     private let server: LoopbackServer
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
 
     init() throws {
         server = try LoopbackServer()
-        home = try BackgroundHome()
     }
 
     private func content(_ number: Int) -> GeneratedContent {
@@ -63,7 +62,6 @@ struct SeveralDownloadsTests {
             let blob = launch.witness.error(of: task)?.downloadTaskResumeData
             #expect((blob != nil) == (task.taskIdentifier != 3))
         }
-        await launch.end()
     }
 
     @Test("The resume data of several downloads are usable at the same time")
@@ -83,7 +81,6 @@ struct SeveralDownloadsTests {
         }
         #expect(!server.requests.map { $0.fields["Range"] }.contains(nil))
         #expect(server.requests.count == 3)
-        await launch.end()
     }
 
     @Test("Each continued download has the state it had; the end of events does not wait for suspended ones")
@@ -116,7 +113,6 @@ struct SeveralDownloadsTests {
         let second = await Launch(BackgroundHome(in: home.sandbox, named: "after"))
         #expect(second.tasks == [])
         #expect(second.session.downloadTask(with: route(8, stalling: false)).taskIdentifier == 8)
-        await second.end()
     }
 
     @Test("Of a resumed download and its predecessor only one is listed", arguments: [false, true])
@@ -128,8 +124,7 @@ struct SeveralDownloadsTests {
             _ = try? home.afterCrash()
         })
         let session = home.makeSession(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.wait { $0.last == .wrote(700_000, of: 1_000_001) }
         // The handler is called before the completion, in which the process is killed.
         await withCheckedContinuation { continuation in
@@ -155,6 +150,5 @@ struct SeveralDownloadsTests {
         } else {
             #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
         }
-        await launch.end()
     }
 }

@@ -8,12 +8,11 @@ import Testing
 @Suite("Unclaimed partial files are removed after 30 days", .timeLimit(.minutes(5)))
 struct UnclaimedPartialsTests {
     private static let day: TimeInterval = 24 * 60 * 60
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private let folder: PartialsFolder
     private let now = Date()
 
     init() throws {
-        sandbox = try Sandbox()
         folder = PartialsFolder(sandbox.partials, files: SystemFiles())
         try FileManager.default.createDirectory(at: sandbox.partials, withIntermediateDirectories: true)
     }

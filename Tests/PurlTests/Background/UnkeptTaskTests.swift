@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Tasks of a background session that end with their process", .timeLimit(.minutes(5)))
 struct UnkeptTaskTests {
+    private let witness = Witness()
     private let content = GeneratedContent(size: 700_000, seed: 2)
     private let server: LoopbackServer
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
 
     init() throws {
         server = try LoopbackServer()
-        home = try BackgroundHome()
         server.route("/file", .generated(content).entityTag("\"v1\""))
         server.route("/held", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 600_000))
     }
@@ -26,10 +26,8 @@ struct UnkeptTaskTests {
 
     @Test("A data task is not kept")
     func dataTask() async throws {
-        let witness = Witness()
         let session = home.makeSession(witness)
-        let whole = session.dataTask(with: server.url("/file"))
-        whole.resume()
+        let whole = session.dataTask(with: server.url("/file")).resumed()
         await witness.completion()
         #expect(content.matches(witness.data(of: whole)) && witness.data(of: whole).count == content.size)
         let held = session.dataTask(with: server.url("/held"))
@@ -44,7 +42,6 @@ struct UnkeptTaskTests {
 
     @Test("A download with a completion handler is not kept")
     func completionHandler() async throws {
-        let witness = Witness()
         let session = home.makeSession(witness)
         let isRight = await withCheckedContinuation { continuation in
             session.downloadTask(with: server.url("/file")) { [content] file, _, error in
@@ -64,7 +61,6 @@ struct UnkeptTaskTests {
 
     @Test("An async download is not kept")
     func asyncDownload() async throws {
-        let witness = Witness()
         let session = home.makeSession(witness)
         let (file, _) = try await session.download(from: server.url("/file"))
         #expect(try content.matches(fileAt: file))
@@ -83,7 +79,6 @@ struct UnkeptTaskTests {
 
     @Test("A download from unreadable resume data is not kept")
     func unreadableResumeData() async throws {
-        let witness = Witness()
         let session = home.makeSession(witness)
         let task = session.downloadTask(withResumeData: Data("nonsense".utf8))
         await expectNothing(in: try home.afterCrash())
@@ -96,10 +91,8 @@ struct UnkeptTaskTests {
 
     @Test("A task that an ending session refused is not kept")
     func refused() async throws {
-        let witness = Witness()
         let session = home.makeSession(witness)
-        let held = session.dataTask(with: server.url("/held"))
-        held.resume()
+        let held = session.dataTask(with: server.url("/held")).resumed()
         await witness.wait { $0.last == .data(600_000) }
         session.finishTasksAndInvalidate()
         let refused = session.downloadTask(with: server.url("/file"))
@@ -112,10 +105,8 @@ struct UnkeptTaskTests {
     @Test("A failed download is not kept, and its resume data stays usable")
     func failed() async throws {
         server.route("/cut", .generated(content).entityTag("\"v1\"").cut(afterBytes: 600_000))
-        let witness = Witness()
         let session = home.makeSession(witness)
-        let task = session.downloadTask(with: server.url("/cut"))
-        task.resume()
+        let task = session.downloadTask(with: server.url("/cut")).resumed()
         await witness.completion()
         #expect(witness.error(of: task)?.code == .networkConnectionLost)
         let blob = try #require(witness.error(of: task)?.downloadTaskResumeData)
@@ -125,12 +116,10 @@ struct UnkeptTaskTests {
         // The program's resume data is still usable.
         server.route("/cut", .generated(content).entityTag("\"v1\""))
         let launch = await Launch(home)
-        let next = launch.session.downloadTask(withResumeData: blob)
-        next.resume()
+        let next = launch.session.downloadTask(withResumeData: blob).resumed()
         await launch.witness.completion()
         #expect(launch.witness.hasFile(of: next, content))
         #expect(server.requests.last?.fields["Range"] == "bytes=600000-")
-        await launch.end()
     }
 
     @Test(
@@ -142,8 +131,7 @@ struct UnkeptTaskTests {
             if event == .completed(.cancelled) { _ = try? home.afterCrash() }
         })
         let session = home.makeSession(witness)
-        let task = session.downloadTask(with: server.url("/held"))
-        task.resume()
+        let task = session.downloadTask(with: server.url("/held")).resumed()
         await witness.wait { $0.last == .wrote(600_000, of: 700_000) }
         if forResumeData { #expect(await task.cancelByProducingResumeData() != nil) } else { task.cancel() }
         await witness.completion()
@@ -190,6 +178,5 @@ struct UnkeptTaskTests {
             #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
             #expect(launch.witness.error(of: found)?.downloadTaskResumeData != nil)
         }
-        await launch.end()
     }
 }

@@ -125,10 +125,8 @@ struct WriteOrderTests {
         #expect(recorded.error?.code == .cannotWriteToFile)
         guard let blob = recorded.error?.downloadTaskResumeData else { return }
         let launch = await Launch(recorded.home)
-        let task = launch.session.downloadTask(withResumeData: blob)
-        task.resume()
+        let task = launch.session.downloadTask(withResumeData: blob).resumed()
         await launch.witness.completion()
         #expect(launch.witness.file(of: task).map { $0 == recorded.content } == true)
-        await launch.end()
     }
 }

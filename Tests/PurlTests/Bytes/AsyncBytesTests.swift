@@ -5,11 +5,11 @@ import Testing
 
 @Suite("bytes(for:) delivers a body byte by byte while it arrives", .timeLimit(.minutes(5)))
 struct AsyncBytesTests {
-    private let sandbox: Sandbox
+    private let gate = ServerGate()
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
 
     init() throws {
-        sandbox = try Sandbox()
         server = try LoopbackServer()
     }
 
@@ -24,12 +24,10 @@ struct AsyncBytesTests {
         var received = Data()
         for try await byte in bytes { received.append(byte) }
         #expect(content.matches(received))
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The response is returned before the body, and each piece before the next is sent")
     func asTheyCome() async throws {
-        let gate = ServerGate()
         let url = server.route("/file", .text("ab").stalled(afterBytes: 1, until: gate))
         let session = sandbox.session()
         let (bytes, _) = try await session.bytes(for: URLRequest(url: url))
@@ -39,7 +37,6 @@ struct AsyncBytesTests {
         #expect(try await iterator.next() == UInt8(ascii: "b"))
         #expect(try await iterator.next() == nil)
         #expect(try await iterator.next() == nil)
-        session.finishTasksAndInvalidate()
     }
 
     @MainActor @Test("Bytes can be iterated on the main actor")
@@ -52,7 +49,6 @@ struct AsyncBytesTests {
             count += 1
         }
         #expect(count == 100_000)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Bytes can be iterated on an actor, and an iterator's next stays there")
@@ -75,7 +71,6 @@ struct AsyncBytesTests {
         let session = sandbox.session()
         let url = server.route("/file", .text("ab"))
         #expect(try await Reader().read(try await session.bytes(from: url).0) == 2)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Two iterators share the bytes")
@@ -86,7 +81,6 @@ struct AsyncBytesTests {
         async let first = bytes.reduce(into: 0) { count, _ in count += 1 }
         async let second = bytes.reduce(into: 0) { count, _ in count += 1 }
         #expect(try await first + second == 2_000_000)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Each line of a thousand is delivered before the server sends the next one")
@@ -104,7 +98,6 @@ struct AsyncBytesTests {
             count += 1
         }
         #expect(count == 1000)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Lines count as taken only when more are asked for, which holds up the server")
@@ -120,7 +113,6 @@ struct AsyncBytesTests {
         #expect(bytes.task.countOfBytesReceived < 1_000_000 + 2 * (100_000 + 262_144))
         while try await iterator.next() != nil { count += 1 }
         #expect(count == 200_000)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Coded bodies are decoded, and redirects are followed")
@@ -133,7 +125,6 @@ struct AsyncBytesTests {
         for try await line in bytes.lines { text += line }
         #expect(text == "hello, hello, hello")
         #expect(response.url == server.url("/coded"))
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A failure before the response is thrown by bytes(for:)")
@@ -143,7 +134,6 @@ struct AsyncBytesTests {
         let error = await #expect(throws: URLError.self) { try await session.bytes(from: port.url("/")) }
         #expect(error?.code == .cannotConnectToHost)
         #expect(error?.failingURL == port.url("/"))
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A failure in the body is thrown after the received bytes, and the sequence has ended")
@@ -159,7 +149,6 @@ struct AsyncBytesTests {
         #expect(error?.code == .networkConnectionLost)
         #expect(count == 3000)
         #expect(try await iterator.next() == nil)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("An iterator that takes no bytes stops the server from sending")
@@ -175,12 +164,10 @@ struct AsyncBytesTests {
         #expect(bytes.task.countOfBytesReceived < 1_000_000 + 2 * (100_000 + 262_144))
         while try await iterator.next() != nil { count += 1 }
         #expect(count == size)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Cancelling the Swift task cancels the transfer")
     func cancel() async throws {
-        let gate = ServerGate()
         let url = server.route("/file", .generated(size: 1000).stalled(afterBytes: 10, until: gate))
         let session = sandbox.session()
         let started = Signal()
@@ -194,12 +181,10 @@ struct AsyncBytesTests {
         #expect(error?.code == .cancelled)
         await server.waitUntilDisconnected()
         gate.open()
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A Swift task that is cancelled before the response makes bytes(for:) throw")
     func cancelEarly() async throws {
-        let gate = ServerGate()
         let url = server.route("/file", .text("hello").delayed(until: gate))
         let session = sandbox.session()
         let work = Task { try await session.bytes(from: url) }
@@ -208,7 +193,6 @@ struct AsyncBytesTests {
         let error = await #expect(throws: URLError.self) { _ = try await work.value }
         #expect(error?.code == .cancelled)
         gate.open()
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A Swift task that is cancelled before bytes(for:) makes it throw without a request")
@@ -222,7 +206,6 @@ struct AsyncBytesTests {
         let error = await #expect(throws: URLError.self) { _ = try await work.value }
         #expect(error?.code == .cancelled)
         #expect(server.requests.isEmpty)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Leaving the loop and releasing the sequence cancels the transfer")
@@ -239,7 +222,6 @@ struct AsyncBytesTests {
         }
         #expect(try await readSome() == 10)
         await server.waitUntilDisconnected()
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The delegate of bytes(for:) receives its task's calls")
@@ -249,6 +231,5 @@ struct AsyncBytesTests {
         let (bytes, _) = try await session.bytes(from: server.route("/file", .text("hello")), delegate: observer)
         for try await _ in bytes {}
         #expect(observer.events == [.created, .response(200), .metrics(transactions: 1)])
-        session.finishTasksAndInvalidate()
     }
 }

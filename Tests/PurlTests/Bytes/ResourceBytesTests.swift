@@ -6,6 +6,7 @@ import Testing
 
 @Suite("URL.resourceBytes and URL.lines", .timeLimit(.minutes(5)))
 struct ResourceBytesTests {
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
 
     init() throws {
@@ -52,8 +53,7 @@ struct ResourceBytesTests {
         func abandoned() async throws {
             let gate = ServerGate()
             let url = server.route("/file", .text("ab").stalled(afterBytes: 1, until: gate))
-            let session = try Sandbox().session()
-            defer { session.invalidateAndCancel() }
+            let session = sandbox.session()
             for try await byte in URL.AsyncBytes(url, in: session) {
                 #expect(byte == UInt8(ascii: "a"))
                 break

@@ -5,12 +5,13 @@ import Testing
 
 @Suite("The capacities of a cache")
 struct CacheCapacityTests {
+    private let home = CacheHome()
+
     /// The memory that one response of 1000 bytes takes.
     private var cost: Int { serverResponse("a", size: 1000).cost }
 
     @Test("The response that was not used for the longest time is removed from a full memory")
     func memory() throws {
-        let home = try CacheHome()
         let cache = home.cache(memory: 20 * cost, disk: 0)
         let names = (0..<20).map { "\($0)x" }
         for name in names { cache.put(name, size: 999 + (name.count == 2 ? 0 : 0)) }
@@ -24,7 +25,6 @@ struct CacheCapacityTests {
 
     @Test("The response that was not used for the longest time is removed from a full disk")
     func disk() throws {
-        let home = try CacheHome()
         let cache = home.cache(memory: 0, disk: 60_000)
         let names = (0..<60).map { "\($0)" }
         for name in names {
@@ -57,7 +57,6 @@ struct CacheCapacityTests {
 
     @Test("A response of more than 5 % of the capacity is not stored", arguments: sizes)
     func share(memory: Int, disk: Int, size: Int, isKept: Bool) throws {
-        let home = try CacheHome()
         let cache = home.cache(memory: memory, disk: disk)
         cache.put("a", size: size)
         #expect(cache.has("a") == isKept)
@@ -68,7 +67,7 @@ struct CacheCapacityTests {
 
     @Test("A response that has become too large removes its stored predecessor")
     func outgrown() throws {
-        let cache = try CacheHome().cache(memory: 0, disk: 100_000)
+        let cache = home.cache(memory: 0, disk: 100_000)
         cache.put("a", size: 10)
         cache.put("a", size: 10_000)
         #expect(!cache.has("a"))
@@ -76,7 +75,6 @@ struct CacheCapacityTests {
 
     @Test("Smaller capacities remove responses at once")
     func shrinking() throws {
-        let home = try CacheHome()
         let cache = home.cache(memory: 1 << 20, disk: 1 << 20)
         cache.put("a", "b", "c", "d")
         cache.store.flush()
@@ -99,7 +97,6 @@ struct CacheCapacityTests {
 
     @Test("A cache can be used from many threads at once")
     func threads() async throws {
-        let home = try CacheHome()
         let cache = home.cache(memory: 20_000, disk: 40_000)
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {

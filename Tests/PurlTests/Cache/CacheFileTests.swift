@@ -5,8 +5,9 @@ import Testing
 
 @Suite("The files of a cache on disk")
 struct CacheFileTests {
+    private let home = CacheHome()
+
     private func written() throws -> (CacheHome, URL, Data) {
-        let home = try CacheHome()
         let cache = home.cache()
         cache.put("a", size: 300)
         cache.store.flush()
@@ -90,7 +91,6 @@ struct CacheFileTests {
 
     @Test("Only the owner can read the files, and they hold no request field but those that Vary names")
     func privacy() throws {
-        let home = try CacheHome()
         let cache = home.cache()
         var request = URLRequest(url: cacheURL("a"))
         request.setValue("Basic c2VjcmV0", forHTTPHeaderField: "Authorization")
@@ -107,7 +107,6 @@ struct CacheFileTests {
 
     @Test("Without a writable folder the cache keeps responses in memory")
     func noFolder() throws {
-        let home = try CacheHome()
         try Data().write(to: home.folder)
         let cache = home.cache()
         cache.put("a")

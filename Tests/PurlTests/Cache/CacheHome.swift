@@ -25,13 +25,9 @@ final class TestClock: Sendable {
 
 /// A folder with a cache, which can be opened again as a later process does; removed with this object.
 final class CacheHome: Sendable {
-    let sandbox: Sandbox
+    let sandbox = Sandbox()
     let clock = TestClock()
     private let stores = Mutex<[CacheStore]>([])
-
-    init() throws {
-        sandbox = try Sandbox()
-    }
 
     deinit {
         // A store that writes after the sandbox is gone would make the folder again.

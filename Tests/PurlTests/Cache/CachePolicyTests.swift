@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Cache policies", .timeLimit(.minutes(5)))
 struct CachePolicyTests {
+    private let home = CacheHome()
+
     /// The stored response at the time of the request.
     enum Stored: Sendable, CaseIterable { case nothing, fresh, stale, withoutValidator }
 
@@ -51,13 +53,11 @@ struct CachePolicyTests {
         "Each policy of a request or a session uses the cache and the server as documented", arguments: table,
         [true, false])
     func policies(row: Row, ofSession: Bool) async throws {
-        let home = try CacheHome()
         let server = try LoopbackServer()
         let url = server.route("/", .text("two").entityTag("\"1\""))
         let cache = home.cache()
         store(row.stored, in: cache, home.clock, url)
         let session = home.session(cache) { if ofSession { $0.requestCachePolicy = row.policy } }
-        defer { session.invalidateAndCancel() }
         var request = URLRequest(url: url)
         if !ofSession { request.cachePolicy = row.policy }
         do {
@@ -93,13 +93,11 @@ struct CachePolicyTests {
 
     @Test("A reloaded response replaces the stored one")
     func reloadStores() async throws {
-        let home = try CacheHome()
         let server = try LoopbackServer()
         let url = server.route("/", .text("two").field("Cache-Control", "max-age=60"))
         let cache = home.cache()
         store(.fresh, in: cache, home.clock, url)
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
         _ = try await session.data(for: request)
         request.cachePolicy = .returnCacheDataDontLoad
@@ -108,11 +106,9 @@ struct CachePolicyTests {
 
     @Test("A request with cache fields of its own is sent unchanged")
     func ownFields() async throws {
-        let home = try CacheHome()
         let server = try LoopbackServer()
         let url = server.route("/", .text("two"))
         let session = home.session(home.cache())
-        defer { session.invalidateAndCancel() }
         var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalAndRemoteCacheData)
         request.setValue("max-age=5", forHTTPHeaderField: "Cache-Control")
         _ = try await session.data(for: request)
@@ -122,11 +118,9 @@ struct CachePolicyTests {
 
     @Test("Without a cache nothing is stored, and returnCacheDataDontLoad fails")
     func noCache() async throws {
-        let home = try CacheHome()
         let server = try LoopbackServer()
         let url = server.route("/", .text("one").entityTag("\"1\"").field("Cache-Control", "max-age=60"))
         let session = home.session(nil)
-        defer { session.invalidateAndCancel() }
         for _ in 0..<2 { _ = try await session.data(from: url) }
         #expect(server.requests.map { $0.fields["If-None-Match"] } == [nil, nil])
         await #expect(throws: URLError.self) {

@@ -6,16 +6,16 @@ import Testing
 
 @Suite("The rules of RFC 9111, seen from the client and the server", .timeLimit(.minutes(5)))
 struct CacheRuleTests {
+    private let home = CacheHome()
+
     /// Everything in memory, or everything on disk.
     static let capacities: [(memory: Int, disk: Int)] = [(1 << 20, 0), (0, 1 << 20)]
 
     @Test("Two requests are answered as the rule demands", arguments: CacheRow.table, capacities)
     func rule(row: CacheRow, capacity: (memory: Int, disk: Int)) async throws {
-        let home = try CacheHome()
         let server = try LoopbackServer()
         let url = server.route("/", .sequence([reply("one", row.first, row.status), reply("two", row.later, 200)]))
         let session = home.session(home.cache(memory: capacity.memory, disk: capacity.disk))
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(for: request(url, row.firstRequest))
         home.clock.advance(by: row.wait)
         let (data, response) = try await session.data(for: request(url, row.second))

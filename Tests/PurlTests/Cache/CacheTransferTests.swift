@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Transfers and their cache", .timeLimit(.minutes(5)))
 struct CacheTransferTests {
-    private let home: CacheHome
+    private let witness = Witness()
+    private let home = CacheHome()
     private let server: LoopbackServer
     private let cache: URLCache
 
     init() throws {
-        home = try CacheHome()
         server = try LoopbackServer()
         cache = home.cache()
     }
@@ -33,7 +33,6 @@ struct CacheTransferTests {
                 .text("").entityTag("\"1\"").field("Cache-Control", "max-age=60").field("X", "new"),
             ]))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         for wait in [0, 10, 59] as [Int64] {
             home.clock.advance(by: wait)
             let (data, response) = try await session.data(from: url)
@@ -50,7 +49,6 @@ struct CacheTransferTests {
         let wrong = Reply.raw("HTTP/1.1 304 Not Modified\r\nETag: \"9\"\r\n\r\n", then: .keepOpen)
         let url = server.route("/", .sequence([.text("one").entityTag("\"1\""), wrong, .text("two")]))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         for expected in ["one", "two"] { #expect(try await text(session, URLRequest(url: url)) == expected) }
         #expect(server.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\"", nil])
     }
@@ -62,7 +60,6 @@ struct CacheTransferTests {
         let url = server.route(
             "/", .bytes(coded).field("Content-Encoding", "gzip").field("Cache-Control", "max-age=60"))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         var lengths: [Int64] = []
         for _ in 0..<2 {
             let (data, response) = try await session.data(from: url)
@@ -78,7 +75,6 @@ struct CacheTransferTests {
         let url = server.route("/a", .redirect(301, to: "/b").field("Cache-Control", "max-age=60"))
         server.route("/b", .text("end").field("Cache-Control", "max-age=5"))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         #expect(try await text(session, URLRequest(url: url)) == "end")
         home.clock.advance(by: 5)
         #expect(try await text(session, URLRequest(url: url)) == "end")
@@ -99,9 +95,7 @@ struct CacheTransferTests {
     @Test("A body that is incomplete or too large is not stored", arguments: incomplete)
     func notStored(name: String, reply: Reply) async throws {
         let url = server.route("/", reply)
-        let witness = Witness()
         let session = home.session(cache, witness)
-        defer { session.invalidateAndCancel() }
         _ = try? await session.data(from: url)
         #expect(!isStored(url))
         session.dataTask(with: url).resume()
@@ -114,11 +108,8 @@ struct CacheTransferTests {
         let gate = ServerGate()
         let url = server.route(
             "/", .generated(size: 1_000).field("Cache-Control", "max-age=60").stalled(afterBytes: 500, until: gate))
-        let witness = Witness()
         let session = home.session(cache, witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await witness.wait { $0.contains { if case .data = $0 { true } else { false } } }
         task.cancel()
         await witness.completion()
@@ -130,7 +121,6 @@ struct CacheTransferTests {
     func otherTasks() async throws {
         let url = server.route("/", .text("one").field("Cache-Control", "max-age=60"))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         func loadOtherwise() async throws {
             try FileManager.default.removeItem(at: try await session.download(from: url).0)
             _ = try await session.upload(for: URLRequest(url: url), from: Data())
@@ -157,7 +147,6 @@ struct CacheTransferTests {
     func staleIfError(name: String, stored: String, second: Reply, got: String?) async throws {
         let url = server.route("/", .sequence([.text("one").field("Cache-Control", stored), second]))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: url)
         home.clock.advance(by: 10)
         let outcome = try? await text(session, URLRequest(url: url))
@@ -169,7 +158,6 @@ struct CacheTransferTests {
         let url = server.route(
             "/", .text("one").field("Cache-Control", "max-age=5, stale-if-error=60").closingConnection())
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: url)
         let port = try DeadPort(stopping: server)
         defer { withExtendedLifetime(port) {} }
@@ -199,7 +187,6 @@ struct CacheTransferTests {
             "/a", method: method,
             Reply.status(status).field("Location", "/b").field("Content-Location", foreign.absoluteString))
         let session = home.session(cache, Witness(redirect: { _ in nil }))
-        defer { session.invalidateAndCancel() }
         for url in urls + [foreign] { _ = try await session.data(from: url) }
         var request = URLRequest(url: urls[0])
         request.httpMethod = method
@@ -225,7 +212,6 @@ struct CacheTransferTests {
         server.route("/", method: "HEAD", row.head)
         let cache = home.cache(memory: isInMemory ? 1 << 20 : 0)
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: url)
         cache.store.flush()
         var head = URLRequest(url: url)
@@ -241,9 +227,7 @@ struct CacheTransferTests {
         let large = home.cache(disk: 40 << 20)
         let content = GeneratedContent(size: 1 << 20)
         let url = server.route("/", .generated(content).field("Cache-Control", "max-age=60"))
-        let witness = Witness()
         let session = home.session(large, witness) { $0.limits.bufferedBytesPerTask = 100_000 }
-        defer { session.invalidateAndCancel() }
         let tasks = (0..<2).map { _ in session.dataTask(with: url) }
         for (index, task) in tasks.enumerated() {
             task.resume()
@@ -287,10 +271,8 @@ struct CacheTransferTests {
             if event == .response(200) { task.suspend() }
         })
         let session = home.session(cache, witness)
-        defer { session.invalidateAndCancel() }
         for count in 1...2 {
-            let task = session.dataTask(with: url)
-            task.resume()
+            let task = session.dataTask(with: url).resumed()
             await witness.wait { $0.count { $0 == .response(200) } == count }
             task.resume()
             await witness.completion(of: count)
@@ -305,7 +287,6 @@ struct CacheTransferTests {
             server.route("/\(index)", .text("content \(index)").entityTag("\"\(index)\""))
         }
         let sessions = [home.session(cache), home.session(home.cache(memory: 0))]
-        defer { for session in sessions { session.invalidateAndCancel() } }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for turn in 0..<100 {
                 let (session, index) = (sessions[turn % 2], turn * 7 % 10)
@@ -323,7 +304,6 @@ struct CacheTransferTests {
     func urls() async throws {
         let url = server.route("/a", .text("one").field("Cache-Control", "max-age=60"))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: url)
         let fragment = try #require(URL(string: url.absoluteString + "#part"))
         let (_, response) = try await session.data(from: fragment)

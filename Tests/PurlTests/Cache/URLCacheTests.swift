@@ -5,9 +5,10 @@ import Testing
 
 @Suite("URLCache")
 struct URLCacheTests {
+    private let home = CacheHome()
+
     @Test("A stored response is returned unchanged, from memory and from disk", arguments: [1 << 20, 0])
     func comesBack(memory: Int) throws {
-        let home = try CacheHome()
         let cache = home.cache(memory: memory)
         let stored = serverResponse(
             "a", fields: ["Content-Type": "text/plain; charset=utf-8", "X": "é"], userInfo: ["key": 7])
@@ -24,7 +25,6 @@ struct URLCacheTests {
 
     @Test("What the program stores and removes is on disk, or gone from there, when the call returns")
     func filesAtOnce() throws {
-        let home = try CacheHome()
         let cache = home.cache()
         for count in 1...3 {
             cache.put("\(count)")
@@ -51,7 +51,6 @@ struct URLCacheTests {
 
     @Test("A later process finds the responses on disk in their order of use")
     func relaunch() throws {
-        let home = try CacheHome()
         let cache = home.cache()
         cache.put("a", "b", "c")
         cache.store.flush()
@@ -70,7 +69,6 @@ struct URLCacheTests {
 
     @Test("A response that is not HTTP is stored, too")
     func plainResponse() throws {
-        let home = try CacheHome()
         let response = URLResponse(
             url: cacheURL("a"), mimeType: "text/html", expectedContentLength: 3, textEncodingName: "latin1")
         let stored = CachedURLResponse(response: response, data: Data("abc".utf8))
@@ -82,7 +80,6 @@ struct URLCacheTests {
 
     @Test("The storage policy decides: memory and disk, memory only, or nowhere")
     func storagePolicy() throws {
-        let home = try CacheHome()
         let cache = home.cache()
         cache.put("a", policy: .allowedInMemoryOnly)
         cache.put("b", policy: .notAllowed)
@@ -95,7 +92,7 @@ struct URLCacheTests {
 
     @Test("Responses are found by their URL without its fragment, and for GET only")
     func keys() throws {
-        let cache = try CacheHome().cache()
+        let cache = home.cache()
         cache.put("a?x=1#top")
         #expect(cache.names("a?x=1", "a?x=1#end", "a", "a?x=2") == ["a?x=1", "a?x=1#end"])
         var post = URLRequest(url: cacheURL("a?x=1"))
@@ -114,7 +111,7 @@ struct URLCacheTests {
             ("http+unix://example.com/file", false),
         ])
     func sameURL(text: String, isSame: Bool) throws {
-        let cache = try CacheHome().cache()
+        let cache = home.cache()
         let url = try #require(URL(string: "http://example.com/file"))
         cache.storeCachedResponse(serverResponse("file"), for: URLRequest(url: url))
         let other = try #require(URL(string: text))
@@ -129,7 +126,7 @@ struct URLCacheTests {
             ("http://example.com:443/file", false),
         ])
     func sameSecureURL(text: String, isSame: Bool) throws {
-        let cache = try CacheHome().cache()
+        let cache = home.cache()
         let url = try #require(URL(string: "https://example.com/file"))
         cache.storeCachedResponse(serverResponse("file"), for: URLRequest(url: url))
         let other = try #require(URL(string: text))
@@ -140,7 +137,7 @@ struct URLCacheTests {
         "An empty path is the path /",
         arguments: ["http://example.com", "http://example.com/", "http://EXAMPLE.com:80#top"])
     func emptyPath(text: String) throws {
-        let cache = try CacheHome().cache()
+        let cache = home.cache()
         let url = try #require(URL(string: "http://example.com"))
         cache.storeCachedResponse(serverResponse("file"), for: URLRequest(url: url))
         let other = try #require(URL(string: text))
@@ -149,7 +146,6 @@ struct URLCacheTests {
 
     @Test("Variants are stored side by side; a request without the Vary field finds the newest")
     func variants() throws {
-        let home = try CacheHome()
         let cache = home.cache()
         var requests: [URLRequest] = []
         for (index, language) in ["de", "fr"].enumerated() {
@@ -174,7 +170,6 @@ struct URLCacheTests {
 
     @Test("One response, all, or those stored since a date can be removed")
     func removing() throws {
-        let home = try CacheHome()
         let cache = home.cache()
         cache.put("a", "b")
         home.clock.advance(by: 10)
@@ -195,7 +190,6 @@ struct URLCacheTests {
 
     @Test("A later response replaces an earlier one")
     func replacing() throws {
-        let home = try CacheHome()
         let cache = home.cache()
         for size in [10, 20, 30] {
             cache.put("a", size: size)
@@ -219,7 +213,6 @@ struct URLCacheTests {
 
     @Test("A relative disk path is below the program's folder")
     func diskPath() throws {
-        let home = try CacheHome()
         let cache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 1 << 20, diskPath: home.folder.path)
         cache.put("a")
         cache.store.flush()

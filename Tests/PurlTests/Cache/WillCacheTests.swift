@@ -41,12 +41,11 @@ private final class CacheDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
 @Suite("The delegate's willCacheResponse", .timeLimit(.minutes(5)))
 struct WillCacheTests {
-    private let home: CacheHome
+    private let home = CacheHome()
     private let server: LoopbackServer
     private let cache: URLCache
 
     init() throws {
-        home = try CacheHome()
         server = try LoopbackServer()
         cache = home.cache()
     }
@@ -92,7 +91,6 @@ struct WillCacheTests {
         cache.store.flush()
         #expect(home.fileNames == [])
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         #expect(try await session.data(from: server.url("/")).0 == Data("mine".utf8))
         #expect(server.requests.count == 1)
     }
@@ -122,6 +120,8 @@ struct WillCacheTests {
 
 @Suite("Subclasses of URLCache, and caches filled by the program", .timeLimit(.minutes(5)))
 struct CacheSubclassTests {
+    private let home = CacheHome()
+
     /// A cache that records its calls and returns a response of its own.
     private final class OwnCache: URLCache, @unchecked Sendable {
         let calls = Mutex<[String]>([])
@@ -161,11 +161,9 @@ struct CacheSubclassTests {
     @Test("A response that the program stores is used like the server's")
     func byHand() async throws {
         let server = try LoopbackServer()
-        let home = try CacheHome()
         let cache = home.cache()
         let url = server.route("/", .text("two"))
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         let response = try #require(
             HTTPURLResponse(
                 url: url, statusCode: 200, httpVersion: "HTTP/1.1",
@@ -183,11 +181,9 @@ struct CacheSubclassTests {
     @Test("A response whose bytes were iterated over is stored whole")
     func bytes() async throws {
         let server = try LoopbackServer()
-        let home = try CacheHome()
         let url = server.route("/", .text("content").field("Cache-Control", "max-age=60"))
         let cache = home.cache()
         let session = home.session(cache)
-        defer { session.invalidateAndCancel() }
         for _ in 0..<2 {
             let (bytes, _) = try await session.bytes(from: url)
             var received: [UInt8] = []
@@ -202,10 +198,8 @@ struct CacheSubclassTests {
     @Test("reset empties the cache, and flush writes it to disk")
     func sessionControl() async throws {
         let server = try LoopbackServer()
-        let home = try CacheHome()
         let url = server.route("/", .text("one"))
         let session = home.session(home.cache())
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: url)
         await withCheckedContinuation { continuation in session.flush { continuation.resume() } }
         #expect(home.fileNames.count == 1)

@@ -7,6 +7,8 @@ import Testing
 
 @Suite("Content codings (RFC 9110 §8.4)", .timeLimit(.minutes(5)))
 struct ContentCodingTests {
+    private let sandbox = Sandbox()
+
     /// The content that `gzip` decodes to.
     private static let greeting = Data("hello, hello, hello".utf8)
     private static let gzip = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
@@ -69,13 +71,10 @@ struct ContentCodingTests {
 
     @Test("A data task that becomes a download writes the decoded body to its file")
     func becomesDownload() async throws {
-        let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
-        let session = sandbox.session(witness)
-        session.dataTask(with: answer(Self.gzip, "gzip")).resume()
+        sandbox.session(witness).dataTask(with: answer(Self.gzip, "gzip")).resume()
         await witness.completion()
         #expect(witness.events.contains(.file(Self.greeting.count)))
-        session.invalidateAndCancel()
     }
 
     // MARK: Failures
@@ -111,14 +110,12 @@ struct ContentCodingTests {
             mostAhead.withLock { $0 = max($0, task.countOfBytesReceived - Int64(before)) }
         })
         let url = answer(body, "deflate") { isWholeAtOnce ? $0 : $0.inPieces(of: 5_000) }
-        let sandbox = try Sandbox()
         let session = sandbox.session(witness) { $0.limits.bufferedBytesPerTask = 1 << 20 }
         session.dataTask(with: url).resume()
         await witness.completion()
         #expect(witness.events == [.response(200), .data(size), .completed(nil)])
         // One portion may be queued when the limit is reached, and one in delivery.
         #expect(mostAhead.withLock { $0 } <= (2 << 20) + 2 * 65_536)
-        session.invalidateAndCancel()
     }
 
     @Test("A task that is cancelled while it decodes ends with cancelled")
@@ -126,10 +123,8 @@ struct ContentCodingTests {
         let witness = Witness(hook: { task, event in
             if case .data = event { task.cancel() }
         })
-        let sandbox = try Sandbox()
         let session = sandbox.session(witness)
-        let task = session.dataTask(with: answer(Self.deflated(Data(count: 8 << 20)), "deflate"))
-        task.resume()
+        let task = session.dataTask(with: answer(Self.deflated(Data(count: 8 << 20)), "deflate")).resumed()
         await witness.completion()
         #expect(witness.events.last == .completed(.cancelled))
         #expect(witness.data(of: task).count < 8 << 20)
@@ -156,12 +151,9 @@ struct ContentCodingTests {
     func acceptEncodingOfFiles() async throws {
         let url = answer(Self.greeting, "identity")
         _ = try await LoadForm.downloadAsync.load(url)
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness)
-        session.dataTask(with: url, writingTo: FileHandleSink(fileAt: sandbox.file("file"))).resume()
+        sandbox.session(witness).dataTask(with: url, writingTo: FileHandleSink(fileAt: sandbox.file("file"))).resume()
         await witness.completion()
         #expect(server.requests.map { $0.fields["Accept-Encoding"] } == ["identity", "identity"])
-        session.invalidateAndCancel()
     }
 }

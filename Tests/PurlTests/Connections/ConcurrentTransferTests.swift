@@ -6,17 +6,17 @@ import Testing
 
 @Suite("As many concurrent transfers as there are descriptors for", .timeLimit(.minutes(5)))
 struct ConcurrentTransferTests {
+    private let sandbox = Sandbox()
+    private let gate = ServerGate()
+
     /// Each takes two descriptors, and as many stay free for the rest of this process.
     private static let count = min(2_000, Descriptors.limit / 4)
 
     @Test("All wait for the server at the same time, and all complete")
     func waiting() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
-        let sandbox = try Sandbox()
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = Self.count }
-        defer { session.invalidateAndCancel() }
         let results = Results()
         await Self.slowly(Self.count) {
             results.start(server.url("/\($0)"), in: session)
@@ -38,11 +38,8 @@ struct ConcurrentTransferTests {
     func closed() async throws {
         let count = min(500, Self.count)
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
-        let sandbox = try Sandbox()
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = count }
-        defer { session.invalidateAndCancel() }
         let results = Results()
         await Self.slowly(count) {
             results.start(server.url("/\($0)"), in: session)
@@ -64,9 +61,7 @@ struct ConcurrentTransferTests {
     @Test("Transfers that are cancelled together all end with cancelled")
     func cancelled() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
-        let sandbox = try Sandbox()
         // Half of them wait for a connection.
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = Self.count / 2 }
         let results = Results()

@@ -5,13 +5,14 @@ import Testing
 
 @Suite("httpMaximumConnectionsPerHost", .timeLimit(.minutes(5)))
 struct ConnectionLimitTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+    private let gate = ServerGate()
+
     @Test("No more connections than allowed are opened, and waiting tasks are served in turn", arguments: [1, 2, 3, 6])
     func limit(count: Int) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = count }
         for number in 0..<10 { session.dataTask(with: server.url("/\(number)")).resume() }
         await gate.reached(times: count)
@@ -28,10 +29,7 @@ struct ConnectionLimitTests {
     @Test("The default is six connections")
     func standard() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         #expect(session.configuration.httpMaximumConnectionsPerHost == 6)
         for _ in 0..<20 { session.dataTask(with: server.url("/file")).resume() }
@@ -39,30 +37,23 @@ struct ConnectionLimitTests {
         gate.open()
         await witness.completion(of: 20)
         #expect(server.acceptedConnections == 6)
-        session.invalidateAndCancel()
     }
 
     @Test("A limit below one means one", arguments: [0, -1, Int.min])
     func lessThanOne(count: Int) async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = count }
         for _ in 0..<3 { session.dataTask(with: server.url("/file")).resume() }
         await witness.completion(of: 3)
         #expect(server.requests.map(\.connection) == [1, 1, 1])
-        session.invalidateAndCancel()
     }
 
     @Test("Waiting tasks are served in the order of resume")
     func order() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route("/first", .text("hello").delayed(until: gate))
         server.fallback(.text("hello"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
         session.dataTask(with: server.url("/first")).resume()
         await gate.reached()
@@ -72,18 +63,14 @@ struct ConnectionLimitTests {
         await witness.completion(of: 21)
         #expect(server.requests.map(\.path) == ["/first"] + (0..<20).reversed().map { "/\($0)" })
         #expect(server.requests.allSatisfy { $0.connection == 1 })
-        session.invalidateAndCancel()
     }
 
     @Test("Each host has a limit of its own")
     func perHost() async throws {
         let first = try LoopbackServer()
         let second = try LoopbackServer()
-        let gate = ServerGate()
         first.fallback(.text("hello").delayed(until: gate))
         second.fallback(.text("hello"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
         session.dataTask(with: first.url("/1")).resume()
         session.dataTask(with: first.url("/2")).resume()
@@ -93,17 +80,13 @@ struct ConnectionLimitTests {
         #expect(witness.events == [])
         gate.open()
         await witness.completion(of: 2)
-        session.invalidateAndCancel()
     }
 
     @Test("A waiting task that is cancelled frees its place and sends no request")
     func cancelWaiting() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route("/first", .text("hello").delayed(until: gate))
         server.fallback(.text("hello"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
         session.dataTask(with: server.url("/first")).resume()
         await gate.reached()
@@ -119,22 +102,17 @@ struct ConnectionLimitTests {
         await witness.completion(of: 3)
         #expect(witness.data(of: third) == Data("hello".utf8))
         #expect(server.requests.map(\.path) == ["/first", "/third"])
-        session.invalidateAndCancel()
     }
 
     @Test("A waiting task that is suspended yields its turn and is served after it is resumed")
     func suspendWaiting() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route("/first", .text("hello").delayed(until: gate))
         server.fallback(.text("hello"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
         session.dataTask(with: server.url("/first")).resume()
         await gate.reached()
-        let second = session.dataTask(with: server.url("/second"))
-        second.resume()
+        let second = session.dataTask(with: server.url("/second")).resumed()
         session.dataTask(with: server.url("/third")).resume()
         second.suspend()
         gate.open()
@@ -143,7 +121,6 @@ struct ConnectionLimitTests {
         second.resume()
         await witness.completion(of: 3)
         #expect(server.requests.map(\.path) == ["/first", "/third", "/second"])
-        session.invalidateAndCancel()
     }
 
     static let ends: [(name: String, reply: Reply)] = [
@@ -157,8 +134,6 @@ struct ConnectionLimitTests {
         let server = try LoopbackServer()
         let bad = server.route("/bad", end.reply)
         let good = server.route("/good", .text("hello"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
         for _ in 0..<3 {
             session.dataTask(with: URLRequest(url: bad, timeoutInterval: 1)).resume()
@@ -166,14 +141,12 @@ struct ConnectionLimitTests {
         }
         await witness.completion(of: 6)
         #expect(server.requests.map(\.path) == ["/bad", "/good", "/bad", "/good", "/bad", "/good"])
-        session.invalidateAndCancel()
     }
 
     @Test("A hundred tasks on two connections all complete")
     func many() async throws {
         let server = try LoopbackServer()
         server.fallback(.computed { .text($0.path) })
-        let sandbox = try Sandbox()
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = 2 }
         try await withThrowingTaskGroup(of: (Int, Data).self) { group in
             for number in 0..<100 {
@@ -182,6 +155,5 @@ struct ConnectionLimitTests {
             for try await (number, body) in group { #expect(body == Data("/\(number)".utf8)) }
         }
         #expect(server.acceptedConnections == 2)
-        session.finishTasksAndInvalidate()
     }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Retry on a reused connection that closes before the first byte of the response", .timeLimit(.minutes(1)))
 struct RetryTests {
+    private let sandbox = Sandbox()
+
     enum Closing: CaseIterable, Sendable {
         case cut, reset
 
@@ -32,7 +34,6 @@ struct RetryTests {
     func idempotent(method: String, closing: Closing) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .sequence([Self.hello, closing.applied(to: Self.hello), Self.hello]))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         _ = try await session.data(from: url)
         let (body, response) = try await session.data(for: request(url, method))
@@ -41,7 +42,6 @@ struct RetryTests {
         #expect(server.requests.map(\.method) == ["GET", method, method])
         #expect(server.requests.map(\.connection) == [1, 1, 2])
         #expect(server.requests.last?.body == (method == "PUT" ? Data("the body".utf8) : Data()))
-        session.finishTasksAndInvalidate()
     }
 
     @Test(
@@ -51,7 +51,6 @@ struct RetryTests {
         let server = try LoopbackServer()
         let url = server.route(
             "/file", .sequence([Self.hello, Self.hello, closing.applied(to: Self.hello), Self.hello]))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         // Twice: a server that has not kept a connection open is not trusted with it.
         for _ in 0..<2 { _ = try await session.data(from: url) }
@@ -59,14 +58,12 @@ struct RetryTests {
         #expect(error?.code == .networkConnectionLost)
         #expect(error?.failingURL == url)
         #expect(server.requests.map(\.connection) == [1, 1, 1])
-        session.finishTasksAndInvalidate()
     }
 
     @Test(
         "A request of which nothing could be sent is sent on a new connection, whatever its method and the transport",
         arguments: ["GET", "PUT", "POST", "PATCH"])
     func nothingSent(method: String) async throws {
-        let sandbox = try Sandbox()
         let connector = ClosedWhenReused()
         let session = sandbox.session { $0.connector = connector }
         let url = try #require(URL(string: "http://server.test/"))
@@ -75,7 +72,6 @@ struct RetryTests {
             #expect(body == Data("hello".utf8))
         }
         #expect(connector.connections == 3)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A request is retried once, not twice", arguments: Closing.allCases)
@@ -83,13 +79,11 @@ struct RetryTests {
         let server = try LoopbackServer()
         let dead = closing.applied(to: Self.hello)
         let url = server.route("/file", .sequence([Self.hello, dead, dead, Self.hello]))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         _ = try await session.data(from: url)
         let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
         #expect(error?.code == .networkConnectionLost)
         #expect(server.requests.map(\.connection) == [1, 1, 2])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A request on a new connection is not retried", arguments: Closing.allCases)
@@ -112,13 +106,11 @@ struct RetryTests {
     func notLater(row: (name: String, reply: Reply)) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .sequence([Self.hello, row.reply, Self.hello]))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         _ = try await session.data(from: url)
         let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
         #expect(error?.code == .networkConnectionLost)
         #expect(server.requests.map(\.connection) == [1, 1])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Each request of a redirect chain has its own retry")
@@ -127,14 +119,12 @@ struct RetryTests {
         let dead = Self.hello.cut(at: .beforeHead)
         server.route("/1", .sequence([Self.hello, dead, .redirect(to: "/2")]))
         server.route("/2", .sequence([dead, .text("end")]))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         _ = try await session.data(from: server.url("/1"))
         let (body, _) = try await session.data(from: server.url("/1"))
         #expect(body == Data("end".utf8))
         #expect(server.requests.map(\.path) == ["/1", "/1", "/1", "/2", "/2"])
         #expect(server.requests.map(\.connection) == [1, 1, 2, 2, 3])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The retry uses a new connection, however many closed ones are idle")
@@ -142,7 +132,6 @@ struct RetryTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         let url = server.route("/file", Self.hello.delayed(until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
         for _ in 0..<6 { session.dataTask(with: url).resume() }
@@ -153,7 +142,6 @@ struct RetryTests {
         let (body, _) = try await session.data(from: url)
         #expect(body == Data("hello".utf8))
         #expect(server.acceptedConnections == 7)
-        session.finishTasksAndInvalidate()
     }
 
     /// Where all connections are in use, the next one to come free has carried a request, and may be dead as well.
@@ -169,9 +157,7 @@ struct RetryTests {
                 let isFirst = used.withLock { $0.insert(request.connection).inserted }
                 return isFirst ? Self.hello : closing.applied(to: Self.hello)
             })
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let failures = await withTaskGroup(of: (any Error)?.self) { group in
             for _ in 0..<100 {
                 group.addTask {
@@ -192,15 +178,12 @@ struct RetryTests {
     func delegate() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .sequence([Self.hello, Self.hello.cut(at: .beforeHead), Self.hello]))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
         _ = try await session.data(from: url)
-        let task = session.dataTask(with: url)
-        task.resume()
+        session.dataTask(with: url).resume()
         await witness.completion()
         #expect(witness.events == [.response(200), .data(5), .completed(nil)])
-        session.invalidateAndCancel()
     }
 }
 

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Connection reuse", .timeLimit(.minutes(5)))
 struct ReusedConnectionTests {
+    private let sandbox = Sandbox()
+
     struct Answer: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let reply: Reply
@@ -69,7 +71,6 @@ struct ReusedConnectionTests {
     private func load(_ answer: Answer, times: Int) async throws -> [Int] {
         let server = try LoopbackServer()
         let url = server.route("/file", answer.reply)
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         var request = URLRequest(url: url)
         request.httpMethod = answer.method
@@ -96,7 +97,7 @@ struct ReusedConnectionTests {
     private func connections(of methods: [String]) async throws -> [Int] {
         let server = try LoopbackServer()
         var request = URLRequest(url: server.route("/file", .text("hello")))
-        let session = try Sandbox().session {
+        let session = sandbox.session {
             $0.clock = ManualClock()
             $0.httpMaximumConnectionsPerHost = 2
         }
@@ -120,7 +121,6 @@ struct ReusedConnectionTests {
         let server = try LoopbackServer()
         var request = URLRequest(url: server.route("/file", answer.reply))
         request.httpMethod = answer.method
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
         session.dataTask(with: request).resume()
@@ -130,20 +130,17 @@ struct ReusedConnectionTests {
         #expect(server.requests.map(\.connection) == [1, 1])
         #expect(witness.events.count { $0 == .completed(nil) } == 2)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("Each origin has its own connection")
     func origins() async throws {
         let servers = [try LoopbackServer(), try LoopbackServer(), try LoopbackServer()]
         for server in servers { server.fallback(.text("hello")) }
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         for _ in 0..<3 {
             for server in servers { _ = try await session.data(from: server.url("/file")) }
         }
         for server in servers { #expect(server.requests.map(\.connection) == [1, 1, 1]) }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A cancelled exchange closes its connection")
@@ -152,25 +149,21 @@ struct ReusedConnectionTests {
         let gate = ServerGate()
         let slow = server.route("/slow", .generated(size: 1_000_000).stalled(afterBytes: 1000, until: gate))
         let file = server.route("/file", .text("hello"))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.dataTask(with: slow)
-        task.resume()
+        let task = session.dataTask(with: slow).resumed()
         await gate.reached()
         task.cancel()
         await witness.completion()
         let (body, _) = try await session.data(from: file)
         #expect(body == Data("hello".utf8))
         #expect(server.requests.map(\.connection) == [1, 2])
-        session.invalidateAndCancel()
     }
 
     @Test("An idle connection that the server closed is not used, and its successor is reused")
     func serverClosesIdle() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         for round in 1...3 {
             for _ in 0..<2 {
@@ -180,12 +173,12 @@ struct ReusedConnectionTests {
             #expect(server.acceptedConnections == round)
             server.closeConnections()
         }
-        session.finishTasksAndInvalidate()
     }
 }
 
 @Suite("Surplus bytes never become part of another response", .timeLimit(.minutes(5)))
 struct SurplusByteTests {
+    private let sandbox = Sandbox()
     static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
     static let answers: [(name: String, text: String, body: String)] = [
@@ -200,14 +193,12 @@ struct SurplusByteTests {
     func samePiece(name: String, text: String, body: String) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .sequence([.raw(text + Self.evil, then: .keepOpen), .text("second")]))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let (first, _) = try await session.data(from: url)
         let (second, _) = try await session.data(from: url)
         #expect(first == Data(body.utf8))
         #expect(second == Data("second".utf8))
         #expect(server.requests.map(\.connection) == [1, 2])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A body in the response to HEAD is discarded with the connection")
@@ -217,7 +208,6 @@ struct SurplusByteTests {
         server.route(
             "/file", method: "HEAD", .raw("HTTP/1.1 200 OK\r\nContent-Length: 45\r\n\r\n" + Self.evil, then: .keepOpen))
         server.route("/file", method: "GET", .text("second"))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         var request = URLRequest(url: url)
         request.httpMethod = "HEAD"
@@ -225,7 +215,6 @@ struct SurplusByteTests {
         let (second, _) = try await session.data(from: url)
         #expect(first == Data())
         #expect(second == Data("second".utf8))
-        session.finishTasksAndInvalidate()
     }
 
     // Nothing is read until the delegate answers: the surplus is in the socket when the message ends.
@@ -246,7 +235,6 @@ struct SurplusByteTests {
             _ = await peer.rest()
         }
         let url = try listener.url("/file")
-        let sandbox = try Sandbox()
         let delegate = HoldingDelegate(tasks: 2)
         let session = sandbox.session(delegate) { $0.httpMaximumConnectionsPerHost = 1 }
         let (first, second) = (session.dataTask(with: url), session.dataTask(with: url))
@@ -261,7 +249,6 @@ struct SurplusByteTests {
         #expect(delegate.ending(of: second).data == Data("second".utf8))
         #expect(delegate.ending(of: second).error == nil)
         #expect(listener.acceptedConnections == 2)
-        session.invalidateAndCancel()
     }
 
     @Test("Bytes on an idle connection close it")
@@ -274,7 +261,6 @@ struct SurplusByteTests {
             _ = await peer.rest()
         }
         let url = try listener.url("/file")
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         var bodies: [String] = []
         for _ in 0..<4 {
@@ -283,6 +269,5 @@ struct SurplusByteTests {
         }
         #expect(bodies == ["hello", "world", "hello", "world"])
         #expect(listener.acceptedConnections == 2)
-        session.finishTasksAndInvalidate()
     }
 }

@@ -8,6 +8,10 @@ import Testing
 
 @Suite("The connections of a session", .timeLimit(.minutes(5)))
 struct SessionConnectionTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+    private let gate = ServerGate()
+
     enum Renewal: CaseIterable, Sendable {
         case flush, reset
 
@@ -25,7 +29,6 @@ struct SessionConnectionTests {
     func renewal(renewal: Renewal) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         for _ in 0..<3 {
             _ = try await session.data(from: url)
@@ -34,20 +37,15 @@ struct SessionConnectionTests {
             await server.waitUntilDisconnected()
         }
         #expect(server.requests.map(\.connection) == [1, 1, 2, 2, 3, 3])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("flush and reset let a running transfer finish and then close its connection", arguments: Renewal.allCases)
     func underWay(renewal: Renewal) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let content = GeneratedContent(size: 300_000, seed: 12)
         let url = server.route("/file", .generated(content).stalled(afterBytes: 1000, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await gate.reached()
         await renewal.perform(on: session)
         gate.open()
@@ -55,16 +53,12 @@ struct SessionConnectionTests {
         #expect(witness.data(of: task).isSame(as: content.data))
         _ = try await session.data(from: url)
         #expect(server.requests.map(\.connection) == [1, 2])
-        session.invalidateAndCancel()
     }
 
     @Test("finishTasksAndInvalidate closes the connections after the last task")
     func finish() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("hello").delayed(until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         for _ in 0..<3 { session.dataTask(with: url).resume() }
         await gate.reached(times: 3)
@@ -79,10 +73,7 @@ struct SessionConnectionTests {
     @Test("invalidateAndCancel closes the connections at once")
     func cancel() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .generated(size: 1_000_000).stalled(afterBytes: 1000, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         for _ in 0..<3 { session.dataTask(with: url).resume() }
         await gate.reached(times: 3)
@@ -97,7 +88,7 @@ struct SessionConnectionTests {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
         do {
-            let sandbox = try Sandbox()
+            let sandbox = Sandbox()
             _ = try await sandbox.session().data(from: url)
         }
         await server.waitUntilDisconnected()
@@ -107,20 +98,19 @@ struct SessionConnectionTests {
     func apart() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let sandbox = try Sandbox()
         let (first, second) = (sandbox.session(), sandbox.session())
         for _ in 0..<2 {
             _ = try await first.data(from: url)
             _ = try await second.data(from: url)
         }
         #expect(server.requests.map(\.connection) == [1, 2, 1, 2])
-        first.finishTasksAndInvalidate()
-        second.finishTasksAndInvalidate()
     }
 }
 
 @Suite("IPv6, Unix-domain sockets, and the Host field", .timeLimit(.minutes(5)))
 struct HostAddressTests {
+    private let sandbox = Sandbox()
+
     @Test("An IPv6 address is in brackets in the URL and the Host field", arguments: LoadForm.allCases)
     func ipv6(form: LoadForm) async throws {
         let server = try LoopbackServer(.ipv6)
@@ -134,7 +124,6 @@ struct HostAddressTests {
     @Test(
         "A Unix-domain socket is reached by its percent-encoded path in place of a host", arguments: LoadForm.allCases)
     func unix(form: LoadForm) async throws {
-        let sandbox = try Sandbox()
         let path = sandbox.file("a socket").path
         let server = try LoopbackServer(.unix(path: path))
         let content = GeneratedContent(size: 300_000, seed: 14)
@@ -150,7 +139,6 @@ struct HostAddressTests {
 
     @Test("A redirect within a Unix-domain socket reuses its connection")
     func unixRedirect() async throws {
-        let sandbox = try Sandbox()
         let path = sandbox.file("socket").path
         let server = try LoopbackServer(.unix(path: path))
         server.route("/start", .redirect(to: "/end"))
@@ -191,18 +179,18 @@ struct HostAddressTests {
     func capitals() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         for host in ["localhost", "LocalHost", "LOCALHOST"] {
             _ = try await session.data(from: try #require(URL(string: "http://\(host):\(server.port)/file")))
         }
         #expect(server.requests.map(\.connection) == [1, 1, 1])
-        session.finishTasksAndInvalidate()
     }
 }
 
 @Suite("A connection that its server closed", .timeLimit(.minutes(5)))
 struct ClosedConnectionTests {
+    private let sandbox = Sandbox()
+
     /// Weak references that have to become nil.
     @NetworkActor
     private final class Trace {
@@ -225,14 +213,14 @@ struct ClosedConnectionTests {
     func released(rate: Int?) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let session = try Sandbox().session { $0.limits.bytesReceivedPerSecond = rate }
+        let session = sandbox.session { $0.limits.bytesReceivedPerSecond = rate }
         _ = try await session.data(from: url)
         let trace = try await Self.trace(url, in: session)
         #expect(await trace.connection != nil)
         server.closeConnections()
         while await trace.connection != nil, !Task.isCancelled { await NetworkThread.settle() }
+        #expect(await trace.connection == nil)
         _ = try await session.data(from: url)
         #expect(server.acceptedConnections == 2)
-        session.invalidateAndCancel()
     }
 }

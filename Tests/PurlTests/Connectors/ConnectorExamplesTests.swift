@@ -9,10 +9,9 @@ import Testing
 @Suite("The connectors of the page about connections of another kind", .timeLimit(.minutes(5)))
 struct ConnectorExamplesTests {
     private let configuration: URLSessionConfiguration
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
 
     init() throws {
-        sandbox = try Sandbox()
         configuration = sandbox.configuration()
     }
 

@@ -7,11 +7,11 @@ import Testing
 
 @Suite("A session with a connector", .timeLimit(.minutes(5)))
 struct ConnectorTests {
-    private let sandbox: Sandbox
+    private let witness = TaskWitness()
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
 
     init() throws {
-        sandbox = try Sandbox()
         server = try LoopbackServer(.memory)
         server.route("/file", .text("content"))
     }
@@ -40,7 +40,6 @@ struct ConnectorTests {
         #expect(log.requests.map(\.host) == ["in-memory.test"])
         #expect(log.requests.map(\.port) == [Int(server.port)])
         #expect(log.requests.map(\.scheme) == ["http"])
-        session.invalidateAndCancel()
     }
 
     @Test("Large bodies go through it in both directions")
@@ -60,7 +59,6 @@ struct ConnectorTests {
         _ = try await session.upload(for: request, fromFile: source)
         _ = try await session.upload(for: request, from: content.data)
         #expect(server.requests.suffix(2).map(\.body) == [content.data, content.data])
-        session.invalidateAndCancel()
     }
 
     @Test("WebSocket tasks, stream tasks and proxies are connected by it, too")
@@ -75,8 +73,7 @@ struct ConnectorTests {
         chat.cancel()
 
         server.stream(.listening.send("greeting").finish())
-        let stream = session.streamTask(withHostName: "stream.test", port: 7)
-        stream.resume()
+        let stream = session.streamTask(withHostName: "stream.test", port: 7).resumed()
         #expect(try await stream.readData(ofMinLength: 8, maxLength: 8, timeout: 0).0 == Data("greeting".utf8))
         server.stream(nil)
         stream.cancel()
@@ -91,7 +88,6 @@ struct ConnectorTests {
         #expect(log.requests.map(\.scheme) == ["ws", "tcp", "http"])
         #expect(log.requests.map(\.host) == ["in-memory.test", "stream.test", "proxy.test"])
         #expect(log.requests.map(\.port) == [Int(server.port), 7, 3128])
-        proxied.invalidateAndCancel()
     }
 
     @Test("It learns when the request's time is over")
@@ -104,7 +100,6 @@ struct ConnectorTests {
         _ = try await session.data(for: request)
         let deadline = try #require(log.requests.first?.deadline)
         #expect(deadline > before + .seconds(50) && deadline < .now + .seconds(101))
-        session.invalidateAndCancel()
     }
 
     @Test("A URLError that it throws is the task's error")
@@ -148,10 +143,8 @@ struct ConnectorTests {
             #expect(Task.isCancelled)
             return isDescriptor ? .descriptor(near) : .transport(transport)
         }
-        let witness = TaskWitness()
         let session = session(witness, connector)
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/file")).resumed()
         for await _ in calls { break }
         task.cancel()
         await witness.completion()
@@ -165,7 +158,6 @@ struct ConnectorTests {
             close(near)
         }
         close(far)
-        session.invalidateAndCancel()
     }
 
     @Test("A session that waits for connectivity asks it again after an error that may pass, and only then")
@@ -180,7 +172,6 @@ struct ConnectorTests {
             return try await connector.connect(request)
         }
         let clock = ManualClock()
-        let witness = TaskWitness()
         let waiting = session(witness, connector) {
             $0.waitsForConnectivity = true
             $0.clock = clock
@@ -201,14 +192,12 @@ struct ConnectorTests {
         }
         let error = try await #require(throws: URLError.self) { try await failing.data(from: server.url("/file")) }
         #expect(error.code == .userAuthenticationRequired)
-        failing.invalidateAndCancel()
     }
 
     @Test("Connecting is the connector's time in the metrics, and the addresses are the transport's")
     func metrics() async throws {
         let tcp = try LoopbackServer()
         tcp.route("/file", .text("content"))
-        let witness = TaskWitness()
         let session = session(witness, SystemConnector())
         session.dataTask(with: tcp.url("/file")).resume()
         await witness.completion()
@@ -219,7 +208,6 @@ struct ConnectorTests {
         #expect(start <= end && end <= transaction.requestStartDate ?? .distantPast)
         #expect(transaction.remoteAddress == "127.0.0.1")
         #expect(transaction.remotePort == "\(tcp.port)")
-        session.invalidateAndCancel()
     }
 
     @Test("SystemConnector connects to another host, over which the connector speaks first")
@@ -241,7 +229,6 @@ struct ConnectorTests {
         let session = session(nil, connector)
         let url = try #require(URL(string: "http://server.test/"))
         #expect(try await session.data(from: url).0 == Data("relay".utf8))
-        session.invalidateAndCancel()
     }
 
     @Test("SystemConnector fails as a session does", arguments: [false, true])
@@ -260,17 +247,14 @@ struct ConnectorTests {
     @Test("The streams of a connection without a socket cannot be captured")
     func capturing() async throws {
         server.stream(.listening)
-        let witness = TaskWitness()
         let session = session(witness, server.connector)
-        let task = session.streamTask(withHostName: "stream.test", port: 7)
-        task.resume()
+        let task = session.streamTask(withHostName: "stream.test", port: 7).resumed()
         task.captureStreams()
         await witness.completion()
         #expect(witness.events.last == .completed(.resourceUnavailable))
         let reason = (task.error as NSError?)?.localizedFailureReason
         #expect(
             reason == "The connection's streams cannot be captured: it is carried by a transport that is not a socket.")
-        session.invalidateAndCancel()
     }
 }
 

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("A session with a resolver and a hook for sockets", .timeLimit(.minutes(5)))
 struct ResolverTests {
-    private let sandbox: Sandbox
+    private let witness = TaskWitness()
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
     private let url: URL
 
     init() throws {
-        sandbox = try Sandbox()
         server = try LoopbackServer()
         server.route("/file", .text("content"))
         url = try #require(URL(string: "http://named.test:\(server.port)/file"))
@@ -26,7 +26,6 @@ struct ResolverTests {
     @Test("The resolver is asked for names, and its addresses are tried in order")
     func addresses() async throws {
         let asked = LockedValue<[String]>([])
-        let witness = TaskWitness()
         let session = sandbox.session(witness) {
             $0.resolver = AnyResolver { host in
                 asked.withLock { $0.append(host) }
@@ -43,7 +42,6 @@ struct ResolverTests {
         #expect(start <= transaction.domainLookupEndDate ?? .distantPast)
         _ = try await session.data(from: server.url("/file"))
         #expect(asked.withLock { $0 }.count == 1, "a host in digits is not looked up")
-        session.invalidateAndCancel()
     }
 
     @Test("A name without addresses, and one with text for an address, are errors")
@@ -70,7 +68,6 @@ struct ResolverTests {
     func cancelling() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         let (calls, called) = AsyncStream.makeStream(of: Void.self)
-        let witness = TaskWitness()
         let session = sandbox.session(witness) {
             $0.resolver = AnyResolver { _ in
                 called.yield()
@@ -80,8 +77,7 @@ struct ResolverTests {
                 return []
             }
         }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         for await _ in calls { break }
         task.cancel()
         for await isCancelled in ends {
@@ -90,13 +86,11 @@ struct ResolverTests {
         }
         await witness.completion()
         #expect(witness.events.last == .completed(.cancelled))
-        session.invalidateAndCancel()
     }
 
     @Test("The hook sees each socket with its address before it connects, and may bind it")
     func hook() async throws {
         let seen = LockedValue<[TransportAddress]>([])
-        let witness = TaskWitness()
         let session = sandbox.session(witness) {
             $0.resolver = AnyResolver { _ in ["127.0.0.3", "127.0.0.1"] }
             $0.prepareSocket = { socket, address in
@@ -117,7 +111,6 @@ struct ResolverTests {
         #expect(seen.withLock { $0 }.map(\.address) == ["127.0.0.3", "127.0.0.1"])
         #expect(seen.withLock { $0 }.map(\.port) == [Int(server.port), Int(server.port)])
         #expect(witness.metrics.first?.transactionMetrics.first?.localAddress == "127.0.0.9")
-        session.invalidateAndCancel()
     }
 
     @Test("What the hook throws fails the attempt")
@@ -134,7 +127,6 @@ struct ResolverTests {
             $0.prepareSocket = { _, address in if address.address == "127.0.0.2" { throw POSIXError(.EPERM) } }
         }
         #expect(try await session.data(from: url).0 == Data("content".utf8))
-        session.invalidateAndCancel()
     }
 
     @Test("A socket stays the hook's until it returns, also when the task has been cancelled")
@@ -142,7 +134,6 @@ struct ResolverTests {
         let (calls, called) = AsyncStream.makeStream(of: Int32.self)
         let (gate, opening) = AsyncStream.makeStream(of: Void.self)
         let (results, result) = AsyncStream.makeStream(of: Int32.self)
-        let witness = TaskWitness()
         let session = sandbox.session(witness) {
             $0.resolver = AnyResolver { _ in ["127.0.0.1"] }
             $0.prepareSocket = { socket, _ in
@@ -153,8 +144,7 @@ struct ResolverTests {
                 result.yield(setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &flag, 4))
             }
         }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         for await _ in calls { break }
         task.cancel()
         await witness.completion()
@@ -163,7 +153,6 @@ struct ResolverTests {
             #expect(result == 0)
             break
         }
-        session.invalidateAndCancel()
     }
 }
 

@@ -6,13 +6,9 @@ import Testing
 
 @Suite("The cookie file", .timeLimit(.minutes(5)))
 struct CookieFileTests {
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private var folder: URL { sandbox.file("Cookies") }
     private var path: String { folder.appendingPathComponent("cookies.v1").path }
-
-    init() throws {
-        sandbox = try Sandbox()
-    }
 
     private func storage(_ files: any FileLayer = SystemFiles()) -> HTTPCookieStorage {
         HTTPCookieStorage(file: CookieFile(in: folder, files: files))

@@ -89,11 +89,10 @@ struct FoundationCookieTests {
         </plist>
         """
 
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private let predecessor: FoundationCookieFile
 
     init() throws {
-        sandbox = try Sandbox()
         predecessor = try #require(
             FoundationCookieFile(of: "shared", data: sandbox.folder, bundlePath: "/opt/tools/program.bundle"))
         try FileManager.default.createDirectory(
@@ -158,6 +157,8 @@ struct FoundationCookieTests {
 
 @Suite("The cookie file and the network thread", .timeLimit(.minutes(5)))
 struct CookieFileThreadTests {
+    private let sandbox = Sandbox()
+
     /// The system's files, which record whether they were opened on the network thread.
     private final class WatchedFiles: FileLayer {
         private let log = Mutex<[Bool]>([])
@@ -185,7 +186,6 @@ struct CookieFileThreadTests {
     func asking() async throws {
         let server = try LoopbackServer(.memory)
         server.route("/file", .text("content").field("Set-Cookie", "b=2; Max-Age=1000"))
-        let sandbox = try Sandbox()
         let host = try #require(server.url("/file").host())
         let old = HTTPCookieStorage(file: CookieFile(in: sandbox.file("Cookies")))
         old.receive("a=1; Max-Age=1000; Path=/", from: "http://\(host)/")
@@ -195,7 +195,6 @@ struct CookieFileThreadTests {
             $0.connector = server.connector
             $0.httpCookieStorage = HTTPCookieStorage(file: CookieFile(in: sandbox.file("Cookies"), files: files))
         }
-        defer { session.invalidateAndCancel() }
         for _ in 0..<2 { _ = try await session.data(from: server.url("/file")) }
         #expect(server.requests.map { $0.fields["Cookie"] } == ["a=1", "a=1; b=2"])
         #expect(!files.openings.isEmpty)
@@ -206,7 +205,6 @@ struct CookieFileThreadTests {
     func storing() async throws {
         let server = try LoopbackServer(.memory)
         server.route("/file", .text("content").field("Set-Cookie", "b=2; Max-Age=1000"))
-        let sandbox = try Sandbox()
         let files = WatchedFiles()
         let storage = HTTPCookieStorage(file: CookieFile(in: sandbox.file("Cookies"), files: files))
         let session = sandbox.session {
@@ -214,7 +212,6 @@ struct CookieFileThreadTests {
             $0.httpCookieStorage = storage
             $0.httpShouldSetCookies = false
         }
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: server.url("/file"))
         #expect(storage.names == ["b"])
         #expect(!files.openings.contains(true))

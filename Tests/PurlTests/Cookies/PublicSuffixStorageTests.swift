@@ -8,6 +8,7 @@ import Testing
 
 @Suite("Cookies for public suffixes (RFC 6265bis §5.7 step 9)", .timeLimit(.minutes(5)))
 struct PublicSuffixStorageTests {
+    private let sandbox = Sandbox()
     private static let list = Data("uk\nco.uk\n*.ck\n!www.ck\nlan\nhome.lan\n".utf8)
 
     private func storage(_ list: Data? = PublicSuffixStorageTests.list) -> HTTPCookieStorage {
@@ -63,7 +64,7 @@ struct PublicSuffixStorageTests {
         let first = lines.reduce(Reply.redirect(to: "/second")) { $0.field("Set-Cookie", $1) }
         server.route("/first", first)
         server.route("/second", .text("end"))
-        let session = try Sandbox().session {
+        let session = sandbox.session {
             $0.httpCookieStorage = HTTPCookieStorage(file: nil, publicSuffixes: suffixes)
             // Names that the server's address has.
             $0.connectionProxyDictionary = Proxy.dictionary(server)

@@ -7,6 +7,8 @@ import Testing
 
 @Suite("The async forms of delegate methods", .timeLimit(.minutes(1)))
 struct AsyncDelegateTests {
+    private let sandbox = Sandbox()
+
     /// A delegate that answers every question with the `async` form.
     private final class Host: NSObject, URLSessionDataDelegate, Sendable {
         let log = EventLog<String>()
@@ -87,10 +89,8 @@ struct AsyncDelegateTests {
     @Test("Redirect, challenge and response are asked about")
     func questions() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let host = Host()
         let session = sandbox.session(host) { $0.urlCache = nil }
-        defer { session.invalidateAndCancel() }
         session.dataTask(with: server.url("/moved")).resume()
         await host.completion()
         #expect(host.log.events == ["redirect", "challenge", "response", "data 6", "completed 0"])
@@ -99,12 +99,8 @@ struct AsyncDelegateTests {
     @Test("The answers count")
     func answers() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let host = Host(disposition: .cancel, follows: false)
-        let session = sandbox.session(host)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/moved"))
-        task.resume()
+        let task = sandbox.session(host).dataTask(with: server.url("/moved")).resumed()
         await host.completion()
         #expect(host.log.events == ["redirect", "response", "completed -999"])
         #expect((task.response as? HTTPURLResponse)?.statusCode == 302)
@@ -113,13 +109,10 @@ struct AsyncDelegateTests {
     @Test("A body's stream is asked for")
     func stream() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let host = Host()
-        let session = sandbox.session(host)
-        defer { session.invalidateAndCancel() }
         var request = URLRequest(url: server.url("/file"))
         request.httpMethod = "PUT"
-        session.uploadTask(withStreamedRequest: request).resume()
+        sandbox.session(host).uploadTask(withStreamedRequest: request).resume()
         await host.completion()
         #expect(host.log.events.filter { $0 == "stream" } == ["stream"])
         #expect(server.requests.first?.body == Data("streamed".utf8))
@@ -128,12 +121,10 @@ struct AsyncDelegateTests {
     @Test("A response is stored only if the delegate wants it")
     func caching() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let host = Host()
         let session = sandbox.session(host) {
             $0.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, directory: nil)
         }
-        defer { session.invalidateAndCancel() }
         for _ in 0..<2 {
             let count = host.log.events.count
             session.dataTask(with: server.url("/file")).resume()
@@ -146,10 +137,8 @@ struct AsyncDelegateTests {
     @Test("A delayed request is asked about")
     func delayed() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let host = Host()
         let session = sandbox.session(host)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.earliestBeginDate = .distantPast
         task.resume()
@@ -160,10 +149,8 @@ struct AsyncDelegateTests {
     @Test("A task's own delegate with an async form is asked before the session's")
     func own() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Host())
         let session = sandbox.session(sessions) { $0.urlCache = nil }
-        defer { session.invalidateAndCancel() }
         let (data, _) = try await session.data(from: server.url("/moved"), delegate: own)
         #expect(data == ProtectedResource.inside)
         #expect(sessions.events == [])
@@ -185,11 +172,8 @@ struct AsyncDelegateTests {
     @Test("A delegate of the main actor answers there")
     @MainActor func mainActor() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let model = ViewModel()
-        let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
-        let (data, _) = try await session.data(from: server.url("/file"), delegate: model)
+        let (data, _) = try await sandbox.session().data(from: server.url("/file"), delegate: model)
         #expect(data == Data("hello".utf8))
         #expect(model.responses == 1)
     }
@@ -204,10 +188,8 @@ struct AsyncDelegateTests {
             }
         }
         let server = try server()
-        let sandbox = try Sandbox()
         let silent = Silent()
         let session = sandbox.session(silent)
-        defer { session.invalidateAndCancel() }
         for count in 1...3 {
             session.dataTask(with: server.url("/moved")).resume()
             await silent.log.wait { $0.count == count }

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("The order of a task's delegate calls", .timeLimit(.minutes(5)))
 struct CallOrderTests {
+    private let sandbox = Sandbox()
+
     /// The course of a task.
     enum Story: CaseIterable, Sendable {
         case data, emptyData, chunkedData, notFound
@@ -21,11 +23,9 @@ struct CallOrderTests {
     func order(_ story: Story, _ queue: CallQueue) async throws {
         let server = try LoopbackServer()
         prepare(server)
-        let sandbox = try Sandbox()
         let log = CallLog()
         let witness = story.witness { _, _ in log.visit() }
         let session = sandbox.session(witness, queue: queue.make())
-        defer { session.invalidateAndCancel() }
         try await run(story, server, session, witness)
         #expect(witness.events == story.expected)
         #expect(log.count >= story.expected.count)

@@ -6,6 +6,9 @@ import Testing
 
 @Suite("Completion handlers of tasks", .timeLimit(.minutes(5)))
 struct CompletionHandlerTests {
+    private let sandbox = Sandbox()
+    private let calls = Calls()
+
     /// The calls of completion handlers.
     private final class Calls: Sendable {
         struct Call: Sendable {
@@ -71,10 +74,7 @@ struct CompletionHandlerTests {
     @Test("A handler receives data, response and no error on the delegate queue", arguments: CallQueue.allCases)
     func success(_ queue: CallQueue) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let calls = Calls()
         let session = sandbox.session(queue: queue.make())
-        defer { session.invalidateAndCancel() }
         let task = await data(session, server.url("/moved"), calls)
         await SessionTasks.waitUntilCompleted(of: session)
         #expect(calls.all.count == 1)
@@ -89,10 +89,7 @@ struct CompletionHandlerTests {
     @Test("An empty body is empty data, not nil")
     func emptyBody() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let calls = Calls()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         _ = await data(session, server.url("/empty"), calls)
         _ = await data(session, server.url("/nothing"), calls)
         #expect(calls.all.map(\.data) == [Data(), Data()])
@@ -102,10 +99,7 @@ struct CompletionHandlerTests {
     @Test("A failure in the body has the response and the error, and no data")
     func failure() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let calls = Calls()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         _ = await data(session, server.url("/cut"), calls)
         await download(session, server.url("/cut"), calls)
         for call in calls.all {
@@ -123,10 +117,7 @@ struct CompletionHandlerTests {
     func refusedConnection() async throws {
         // Port 1 is closed. The port of a stopped server may already belong to another one.
         let url = try #require(URL(string: "http://127.0.0.1:1/file"))
-        let sandbox = try Sandbox()
-        let calls = Calls()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         _ = await data(session, url, calls)
         #expect(calls.all.count == 1)
         #expect(calls.all.first?.data == nil && calls.all.first?.status == nil)
@@ -137,10 +128,7 @@ struct CompletionHandlerTests {
     @Test("Cancelling calls the handler once with cancelled")
     func cancelled() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let calls = Calls()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let early = await data(session, server.url("/stalled"), calls) { task in
             task.cancel()
             task.cancel()
@@ -162,10 +150,7 @@ struct CompletionHandlerTests {
     @Test("A download's file exists inside the handler and is removed afterwards")
     func file() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let calls = Calls()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         await download(session, server.url("/moved"), calls)
         await SessionTasks.waitUntilCompleted(of: session)
         let call = try #require(calls.all.first)
@@ -180,10 +165,8 @@ struct CompletionHandlerTests {
     @Test("A file that the handler moved stays")
     func movedFile() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let kept = sandbox.file("kept")
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         await withCheckedContinuation { continuation in
             session.downloadTask(with: server.url("/file")) { file, _, _ in
                 if let file { try? FileManager.default.moveItem(at: file, to: kept) }
@@ -198,11 +181,8 @@ struct CompletionHandlerTests {
     @Test("For a task with a handler the session's delegate receives only redirects")
     func sessionDelegate() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let calls = Calls()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         _ = await data(session, server.url("/moved"), calls)
         await download(session, server.url("/file"), calls)
         _ = await data(session, server.url("/cut"), calls)

@@ -8,6 +8,8 @@ import Testing
 /// Apple: "methods not implemented on this delegate will still be forwarded to the session delegate".
 @Suite("Methods that a task's own delegate does not have", .timeLimit(.minutes(1)))
 struct MethodForwardingTests {
+    private let sandbox = Sandbox()
+
     /// A delegate of one method.
     private final class Logger: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
         let log = EventLog<String>()
@@ -35,12 +37,9 @@ struct MethodForwardingTests {
     @Test("The session's delegate is asked about a redirect and a challenge of data(for:delegate:)")
     func asyncData() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let sessions = ProtectedResource.witness()
         let own = Logger()
-        let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
-        let (data, _) = try await session.data(from: server.url("/moved"), delegate: own)
+        let (data, _) = try await sandbox.session(sessions).data(from: server.url("/moved"), delegate: own)
         #expect(data == ProtectedResource.inside)
         #expect(
             sessions.events == [
@@ -52,10 +51,8 @@ struct MethodForwardingTests {
     @Test("The session's delegate receives all that a data task's own delegate does not take")
     func dataTask() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let sessions = ProtectedResource.witness()
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/moved"))
         let own = Logger()
         task.delegate = own
@@ -72,10 +69,8 @@ struct MethodForwardingTests {
     @Test("The session's delegate receives a download's progress, and the task's own its file")
     func download() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let sessions = Witness()
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/file"))
         let own = Logger()
         task.delegate = own
@@ -105,11 +100,8 @@ struct MethodForwardingTests {
     func wrapped() async throws {
         let server = try server()
         server.route("/moved", .redirect(302, to: "/file"))
-        let sandbox = try Sandbox()
         let wrapper = Wrapper()
-        let session = sandbox.session(wrapper)
-        defer { session.invalidateAndCancel() }
-        let (data, _) = try await session.data(from: server.url("/moved"))
+        let (data, _) = try await sandbox.session(wrapper).data(from: server.url("/moved"))
         #expect(data.count == 50_000)
         #expect(wrapper.redirects.withLock { $0 } == 1)
     }
@@ -117,11 +109,8 @@ struct MethodForwardingTests {
     @Test("The delegate of data(for:delegate:) receives the response and the data besides the returned value")
     func dataBesides() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness())
-        let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
-        let (data, _) = try await session.data(from: server.url("/file"), delegate: own)
+        let (data, _) = try await sandbox.session(sessions).data(from: server.url("/file"), delegate: own)
         #expect(data.count == 50_000)
         #expect(own.events == [.response(200), .data(50_000)])
         #expect(sessions.events == [])
@@ -130,9 +119,7 @@ struct MethodForwardingTests {
     @Test("The delegate of data(for:delegate:) can refuse the response")
     func refusal() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let own = Witness(disposition: .cancel)
         let error = await #expect(throws: URLError.self) {
             try await session.data(from: server.url("/file"), delegate: own)
@@ -143,9 +130,7 @@ struct MethodForwardingTests {
     @Test("The delegate of upload(for:from:delegate:) receives how much was sent")
     func sentBesides() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let own = Witness()
         var request = URLRequest(url: server.url("/file"))
         request.httpMethod = "PUT"
@@ -156,11 +141,8 @@ struct MethodForwardingTests {
     @Test("The delegate of download(from:delegate:) receives progress; the file is returned alone")
     func fileBesides() async throws {
         let server = try server()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness())
-        let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
-        let (file, _) = try await session.download(from: server.url("/file"), delegate: own)
+        let (file, _) = try await sandbox.session(sessions).download(from: server.url("/file"), delegate: own)
         #expect(own.events == [.wrote(50_000, of: 50_000)])
         #expect(sessions.events == [])
         #expect(try Data(contentsOf: file).count == 50_000)
@@ -176,10 +158,8 @@ struct MethodForwardingTests {
             }
         }
         let server = try server()
-        let sandbox = try Sandbox()
         let configurator = Configurator()
         let session = sandbox.session(configurator)
-        defer { session.invalidateAndCancel() }
         #expect(session.dataTask(with: server.url("/file")).taskDescription == "configured")
         #expect(session.downloadTask(with: server.url("/file")).taskDescription == "configured")
         let error = await #expect(throws: URLError.self) {

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Delegates that implement only some methods", .timeLimit(.minutes(5)))
 struct PartialDelegateTests {
+    private let sandbox = Sandbox()
+
     private final class CompletionOnly: NSObject, URLSessionTaskDelegate, Sendable {
         let witness = Witness()
 
@@ -58,12 +60,8 @@ struct PartialDelegateTests {
     @Test("Without didReceive data the body is loaded and discarded")
     func noDataMethod() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = CompletionOnly()
-        let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/moved"))
-        task.resume()
+        let task = sandbox.session(delegate).dataTask(with: server.url("/moved")).resumed()
         await delegate.witness.completion()
         #expect(delegate.witness.events == [.completed(nil)])
         #expect(task.countOfBytesReceived == 3_000_000)
@@ -74,11 +72,8 @@ struct PartialDelegateTests {
     @Test("Without didReceive response every response is allowed")
     func noResponseMethod() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DataOnly()
-        let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        session.dataTask(with: server.url("/moved")).resume()
+        sandbox.session(delegate).dataTask(with: server.url("/moved")).resume()
         await delegate.witness.completion()
         #expect(delegate.witness.events == [.data(3_000_000), .completed(nil)])
     }
@@ -86,11 +81,8 @@ struct PartialDelegateTests {
     @Test("Without didWriteData a download delivers its file")
     func noProgressMethod() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = FileOnly()
-        let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        session.downloadTask(with: server.url("/moved")).resume()
+        sandbox.session(delegate).downloadTask(with: server.url("/moved")).resume()
         await delegate.witness.completion()
         #expect(delegate.witness.events == [.file(3_000_000), .completed(nil)])
         #expect(sandbox.partialNames == [])
@@ -99,11 +91,8 @@ struct PartialDelegateTests {
     @Test("Without didFinishDownloadingTo the downloaded file is removed")
     func noFileMethod() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = CompletionOnly()
-        let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        session.downloadTask(with: server.url("/file")).resume()
+        sandbox.session(delegate).downloadTask(with: server.url("/file")).resume()
         await delegate.witness.completion()
         #expect(delegate.witness.events == [.completed(nil)])
         #expect(sandbox.partialNames == [])
@@ -112,7 +101,6 @@ struct PartialDelegateTests {
     @Test("A URLSessionDelegate receives only the invalidation")
     func sessionDelegate() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = InvalidationOnly()
         let session = sandbox.session(delegate)
         let (data, _) = try await session.data(from: server.url("/moved"))
@@ -129,7 +117,6 @@ struct PartialDelegateTests {
     func noDelegate(_ path: String) async throws {
         let server = try makeServer()
         server.route("/cut", .generated(size: 1_000).cut(afterBytes: 10))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let data = session.dataTask(with: server.url(path))
         let download = session.downloadTask(with: server.url(path))
@@ -165,7 +152,7 @@ struct CompletionOnlyDelegateTests {
     }
 
     private let server: LoopbackServer
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private let delegate = Silent()
     private let session: URLSession
 
@@ -177,7 +164,6 @@ struct CompletionOnlyDelegateTests {
         server.route("/private", ProtectedResource.reply())
         server.route("/upload", method: "POST", .text("taken"))
         server.route("/ws", .webSocket(.listening.text("hello").close(1000)))
-        sandbox = try Sandbox()
         session = sandbox.session(delegate)
     }
 
@@ -236,8 +222,7 @@ struct CompletionOnlyDelegateTests {
 
     @Test("A WebSocket opens and closes")
     func webSocket() async throws {
-        let task = session.webSocketTask(with: try server.webSocketURL("/ws"))
-        task.resume()
+        let task = session.webSocketTask(with: try server.webSocketURL("/ws")).resumed()
         guard case .string("hello") = try await task.receive() else {
             Issue.record("the message was another one")
             return
@@ -245,6 +230,5 @@ struct CompletionOnlyDelegateTests {
         await delegate.witness.completion()
         #expect(delegate.witness.events == [.completed(nil)])
         #expect(task.closeCode == .normalClosure)
-        session.invalidateAndCancel()
     }
 }

@@ -6,17 +6,17 @@ import Testing
 
 @Suite("The caller's control of the delegate queue", .timeLimit(.minutes(5)))
 struct QueueControlTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
     private let content = GeneratedContent(size: 500_000, seed: 11)
 
     @Test("The calls of one session never overlap, however many tasks it has")
     func overlap() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 20_000))
-        let sandbox = try Sandbox()
         let log = CallLog()
         let witness = Witness(hook: { _, _ in log.visit() })
         let session = sandbox.session(witness, queue: CallQueue.concurrent.make())
-        defer { session.invalidateAndCancel() }
         let tasks = (0..<20).map { index in
             index.isMultiple(of: 2)
                 ? session.dataTask(with: server.url("/file")) : session.downloadTask(with: server.url("/file"))
@@ -35,12 +35,9 @@ struct QueueControlTests {
     func suspended(_ kind: CallQueue) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let queue = try #require(kind.make())
         queue.isSuspended = true
         let session = sandbox.session(witness, queue: queue)
-        defer { session.invalidateAndCancel() }
         session.downloadTask(with: server.url("/file")).resume()
         await server.wait { $0.requests.first?.ending == .complete }
         _ = try await session.data(from: server.url("/file"))
@@ -98,11 +95,8 @@ struct QueueControlTests {
     func operations() async throws {
         let server = try LoopbackServer()
         server.route("/file", .text("content"))
-        let sandbox = try Sandbox()
         let adder = Adder()
-        let session = sandbox.session(adder, queue: CallQueue.serial.make())
-        defer { session.invalidateAndCancel() }
-        session.dataTask(with: server.url("/file")).resume()
+        sandbox.session(adder, queue: CallQueue.serial.make()).dataTask(with: server.url("/file")).resume()
         await adder.wait(for: 10)
         #expect(
             adder.events == [
@@ -116,13 +110,9 @@ struct QueueControlTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         server.route("/file", .generated(content).stalled(afterBytes: 200_000, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let queue = try #require(CallQueue.concurrent.make())
         let session = sandbox.session(witness, queue: queue)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/file")).resumed()
         await witness.wait { $0.contains(.data(200_000)) }
         queue.isSuspended = true
         gate.open()
@@ -142,7 +132,6 @@ struct QueueControlTests {
     func suspendedInCall(_ kind: CallQueue) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 20_000))
-        let sandbox = try Sandbox()
         let queues = Mutex<[OperationQueue]>([])
         let witness = Witness(hook: { _, _ in
             queues.withLock { queues in
@@ -151,7 +140,6 @@ struct QueueControlTests {
             }
         })
         let session = sandbox.session(witness, queue: kind.make())
-        defer { session.invalidateAndCancel() }
         queues.withLock { $0 = [session.delegateQueue] }
         for _ in 0..<10 { session.dataTask(with: server.url("/file")).resume() }
         await witness.wait { !$0.isEmpty }
@@ -161,7 +149,6 @@ struct QueueControlTests {
         session.delegateQueue.isSuspended = false
         await witness.completion(of: 10)
         #expect(witness.events.count { $0 == .completed(nil) } == 10)
-        others.invalidateAndCancel()
     }
 
     enum Place: CaseIterable, Sendable {
@@ -172,7 +159,6 @@ struct QueueControlTests {
     func addedInCall(_ place: Place) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 20_000))
-        let sandbox = try Sandbox()
         let log = EventLog<String>()
         let queue = OperationQueue()
         let underlying = DispatchQueue(label: "underlying")
@@ -188,7 +174,6 @@ struct QueueControlTests {
             }
         })
         let session = sandbox.session(witness, queue: place == .ownQueue ? nil : queue)
-        defer { session.invalidateAndCancel() }
         added.withLock { $0 = session.delegateQueue }
         for _ in 0..<10 { session.dataTask(with: server.url("/file")).resume() }
         await witness.completion(of: 10)
@@ -200,12 +185,10 @@ struct QueueControlTests {
     func cancelledOperations(_ kind: CallQueue) async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 5_000))
-        let sandbox = try Sandbox()
         let queue = try #require(kind.make())
         // All waiting operations are cancelled in each call, and again while the queue is suspended.
         let witness = Witness(hook: { _, _ in queue.cancelAllOperations() })
         let session = sandbox.session(witness, queue: queue)
-        defer { session.invalidateAndCancel() }
         queue.isSuspended = true
         let tasks = (0..<6).map { _ in session.dataTask(with: server.url("/file")) }
         for task in tasks { task.resume() }
@@ -222,11 +205,9 @@ struct QueueControlTests {
     func cancelledHandlers() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         let queue = try #require(CallQueue.serial.make())
         queue.isSuspended = true
         let session = sandbox.session(queue: queue)
-        defer { session.finishTasksAndInvalidate() }
         let data = await withCheckedContinuation { continuation in
             session.dataTask(with: server.url("/file")) { data, _, _ in continuation.resume(returning: data) }.resume()
             Task {
@@ -242,10 +223,7 @@ struct QueueControlTests {
     func suspendedAfterCall() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         for round in 0..<10 {
             session.dataTask(with: server.url("/file")).resume()
             await witness.completion(of: 2 * round + 1)
@@ -264,10 +242,7 @@ struct QueueControlTests {
     func waitedFor() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         for round in 1...10 {
             session.dataTask(with: server.url("/file")).resume()
             await witness.completion(of: round)
@@ -287,12 +262,8 @@ struct QueueControlTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let queue = try #require(CallQueue.serial.make())
-        let session = sandbox.session(witness, queue: queue)
-        defer { session.invalidateAndCancel() }
-        session.dataTask(with: server.url("/file")).resume()
+        sandbox.session(witness, queue: queue).dataTask(with: server.url("/file")).resume()
         await witness.wait { $0.contains(.data(100_000)) }
         await withCheckedContinuation { continuation in
             queue.addOperation { continuation.resume() }
@@ -307,7 +278,6 @@ struct QueueControlTests {
     func nestedTask() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         let second = Mutex<URLSessionTask?>(nil)
         let witness = Witness(hook: { task, event in
             guard case .completed = event, task.taskIdentifier == 1, let url = task.originalRequest?.url else { return }
@@ -315,9 +285,7 @@ struct QueueControlTests {
             second.withLock { $0 = next }
             next.resume()
         })
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        session.dataTask(with: server.url("/file")).resume()
+        sandbox.session(witness).dataTask(with: server.url("/file")).resume()
         await server.waitForRequests(2)
         await witness.completion()
         #expect(second.withLock { $0 }?.state != .suspended)

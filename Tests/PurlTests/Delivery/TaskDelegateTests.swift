@@ -5,6 +5,8 @@ import Testing
 
 @Suite("A task's own delegate", .timeLimit(.minutes(5)))
 struct TaskDelegateTests {
+    private let sandbox = Sandbox()
+
     /// A delegate that adopts neither the data nor the download protocol.
     private final class TaskOnly: NSObject, URLSessionTaskDelegate, Sendable {
         let witness = Witness()
@@ -33,10 +35,8 @@ struct TaskDelegateTests {
     @Test("A task's own delegate receives its calls instead of the session's")
     func dataTask() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness())
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let watched = session.dataTask(with: server.url("/moved"))
         watched.delegate = own
         watched.resume()
@@ -50,10 +50,8 @@ struct TaskDelegateTests {
     @Test("A download's own delegate receives its calls instead of the session's")
     func download() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness())
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/file"))
         task.delegate = own
         task.resume()
@@ -66,10 +64,8 @@ struct TaskDelegateTests {
     @Test("The session's delegate receives the calls of protocols the task's own does not adopt")
     func otherProtocols() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), TaskOnly())
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let data = session.dataTask(with: server.url("/moved"))
         data.delegate = own
         data.resume()
@@ -87,10 +83,8 @@ struct TaskDelegateTests {
     @Test("A task's own delegate works in a session without a delegate")
     func noSessionDelegate() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let own = Witness()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/moved"))
         task.delegate = own
         task.resume()
@@ -101,11 +95,9 @@ struct TaskDelegateTests {
     @Test("A task's own delegate is called on the session's queue")
     func queue() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let log = CallLog()
         let own = Witness(hook: { _, _ in log.visit() })
         let session = sandbox.session(queue: CallQueue.concurrent.make())
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.delegate = own
         task.resume()
@@ -117,10 +109,8 @@ struct TaskDelegateTests {
     @Test("The delegate of a task with a handler decides on its redirects")
     func redirects() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness(redirect: { _ in nil }))
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let status = await withCheckedContinuation { continuation in
             let task = session.dataTask(with: server.url("/moved")) { _, response, _ in
                 continuation.resume(returning: (response as? HTTPURLResponse)?.statusCode)
@@ -136,10 +126,8 @@ struct TaskDelegateTests {
     @Test("A data task's delegate becomes that of the download")
     func becomesDownload() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let (sessions, own) = (Witness(), Witness(disposition: .becomeDownload))
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.delegate = own
         task.resume()
@@ -159,10 +147,8 @@ struct TaskDelegateTests {
         let server = try makeServer()
         server.route("/stalled", .generated(size: 50_000).stalled(afterBytes: 1_000))
         server.route("/cut", .generated(size: 50_000).cut(afterBytes: 1_000))
-        let sandbox = try Sandbox()
         let sessions = Witness()
         let session = sandbox.session(sessions)
-        defer { session.invalidateAndCancel() }
         let path = [.success: "/file", .failure: "/cut", .cancellation: "/stalled"][end] ?? "/file"
         let task = session.dataTask(with: server.url(path))
         weak var weakDelegate: Witness?

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Failures to connect", .timeLimit(.minutes(5)))
 struct ConnectFailureTests {
+    private let sandbox = Sandbox()
+
     @Test("A closed port fails with cannotConnectToHost", arguments: LoadForm.allCases)
     func refused(form: LoadForm) async throws {
         let port = try DeadPort()
@@ -67,13 +69,11 @@ struct ConnectFailureTests {
     @Test("A failed connection frees its place for the next waiting task")
     func failedConnectionsFreeTheirPlaces() async throws {
         let port = try DeadPort()
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
         for _ in 0..<5 { session.dataTask(with: port.url("/file")).resume() }
         await witness.completion(of: 5)
         withExtendedLifetime(port) {}
         #expect(witness.events == Array(repeating: .completed(.cannotConnectToHost), count: 5))
-        session.invalidateAndCancel()
     }
 }

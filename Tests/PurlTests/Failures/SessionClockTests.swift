@@ -6,6 +6,7 @@ import Testing
 
 @Suite("The clock of a session's configuration", .timeLimit(.minutes(5)))
 struct SessionClockTests {
+    private let gate = ServerGate()
     private let clock = ManualClock()
     /// Time stands still, and no socket is the point.
     private let server: LoopbackServer
@@ -38,7 +39,6 @@ struct SessionClockTests {
         "A silent server times out after timeoutIntervalForRequest of the session's clock", arguments: LoadForm.allCases
     )
     func requestTimeout(form: LoadForm) async throws {
-        let gate = ServerGate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = form.load(url, oneMinute)
         await gate.reached()
@@ -49,7 +49,6 @@ struct SessionClockTests {
 
     @Test("A response just before timeoutIntervalForRequest does not time out")
     func inTime() async throws {
-        let gate = ServerGate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = LoadForm.dataDelegate.load(url, oneMinute)
         await gate.reached()
@@ -60,7 +59,6 @@ struct SessionClockTests {
 
     @Test("timeoutIntervalForResource is seven days of the session's clock, in spite of progress")
     func resourceTimeout() async throws {
-        let gate = ServerGate()
         let url = server.route("/file", .text("hello").stalled(at: .beforeHead, until: gate))
         async let outcome = LoadForm.downloadDelegate.load(url) { configuration in
             byClock(configuration)

@@ -168,6 +168,8 @@ struct ProgressTests {
 
 @Suite("timeoutIntervalForResource", .timeLimit(.minutes(5)))
 struct ResourceTimeoutTests {
+    private let sandbox = Sandbox()
+
     @Test("A load with progress times out after timeoutIntervalForResource", arguments: LoadForm.allCases)
     func inSpiteOfProgress(form: LoadForm) async throws {
         let server = try LoopbackServer()
@@ -197,7 +199,6 @@ struct ResourceTimeoutTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         server.fallback(.text("hello").delayed(until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness) {
             $0.httpMaximumConnectionsPerHost = 1
@@ -206,18 +207,20 @@ struct ResourceTimeoutTests {
         for _ in 0..<3 { session.dataTask(with: server.url("/file")).resume() }
         await witness.completion(of: 3)
         #expect(witness.events == Array(repeating: .completed(.timedOut), count: 3))
-        session.invalidateAndCancel()
     }
 }
 
 @Suite("When timeoutIntervalForRequest does not elapse", .timeLimit(.minutes(5)))
 struct PausedTimeoutTests {
-    /// Returns when a task that begins now has timed out after `seconds`.
-    private func pass(seconds: TimeInterval) async throws {
-        let server = try LoopbackServer()
-        let url = server.route("/file", .text("hello").stalled(at: .beforeHead))
-        try await LoadForm.dataAsync.load(URLRequest(url: url, timeoutInterval: seconds)).expectFailure(
-            .timedOut, at: url)
+    private let sandbox = Sandbox()
+    private let clock = ManualClock()
+
+    private func session(_ delegate: any URLSessionDelegate) -> URLSession {
+        sandbox.session(delegate) {
+            $0.clock = clock
+            $0.timeoutIntervalForRequest = 2
+            $0.httpMaximumConnectionsPerHost = 1
+        }
     }
 
     @Test("The request time-out does not elapse while the task is suspended")
@@ -226,40 +229,35 @@ struct PausedTimeoutTests {
         let gate = ServerGate()
         let content = GeneratedContent(size: 300_000, seed: 6)
         let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
-        let sandbox = try Sandbox()
         let isSuspended = Signal()
         let witness = Witness(hook: { task, event in
             guard case .data = event, !isSuspended.isSet else { return }
             task.suspend()
             isSuspended.set()
         })
-        let session = sandbox.session(witness) { $0.timeoutIntervalForRequest = 2 }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let session = session(witness)
+        let task = session.dataTask(with: url).resumed()
         await isSuspended.wait()
-        try await pass(seconds: 2.5)
+        try await clock.pass(2.5)
         gate.open()
         task.resume()
         await witness.completion()
         #expect(witness.events == [.response(200), .data(300_000), .completed(nil)])
         #expect(witness.data(of: task).isSame(as: content.data))
-        session.invalidateAndCancel()
     }
 
     @Test("The request time-out does not elapse before the task is resumed")
     func notStarted() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness) { $0.timeoutIntervalForRequest = 2 }
+        let session = session(witness)
         let task = session.dataTask(with: url)
-        try await pass(seconds: 2.5)
+        try await clock.pass(2.5)
         #expect(witness.events == [])
         task.resume()
         await witness.completion()
         #expect(witness.events == [.response(200), .data(5), .completed(nil)])
-        session.invalidateAndCancel()
     }
 
     @Test("The request time-out does not elapse while the task waits for a connection")
@@ -268,37 +266,32 @@ struct PausedTimeoutTests {
         let gate = ServerGate()
         let first = server.route("/first", .text("hello").delayed(until: gate))
         let second = server.route("/second", .text("hello"))
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
-        session.dataTask(with: first).resume()
+        let session = session(witness)
+        session.dataTask(with: URLRequest(url: first, timeoutInterval: 250)).resume()
         await gate.reached()
-        session.dataTask(with: URLRequest(url: second, timeoutInterval: 2)).resume()
-        try await pass(seconds: 2.5)
+        session.dataTask(with: second).resume()
+        try await clock.pass(2.5)
         gate.open()
         await witness.completion(of: 2)
         #expect(
             witness.events == [
                 .response(200), .data(5), .completed(nil), .response(200), .data(5), .completed(nil),
             ])
-        session.invalidateAndCancel()
     }
 
     @Test("The request time-out does not elapse until the delegate answers")
     func deciding() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let sandbox = try Sandbox()
         let delegate = HoldingDelegate(tasks: 1)
-        let session = sandbox.session(delegate) { $0.timeoutIntervalForRequest = 2 }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let session = session(delegate)
+        let task = session.dataTask(with: url).resumed()
         await delegate.hasResponse.wait()
-        try await pass(seconds: 2.5)
+        try await clock.pass(2.5)
         delegate.allow()
         await delegate.hasCompleted.wait()
         #expect(delegate.ending(of: task).error == nil)
         #expect(delegate.ending(of: task).data == Data("hello".utf8))
-        session.invalidateAndCancel()
     }
 }

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("A request that cannot be written is not sent", .timeLimit(.minutes(5)))
 struct UnsendableRequestTests {
+    private let sandbox = Sandbox()
+
     struct Attack: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let change: @Sendable (inout URLRequest) -> Void
@@ -102,7 +104,6 @@ struct UnsendableRequestTests {
     func placeIsFreed() async throws {
         let server = try LoopbackServer()
         server.fallback(.text("hello"))
-        let sandbox = try Sandbox()
         let session = sandbox.session { $0.httpMaximumConnectionsPerHost = 1 }
         var bad = URLRequest(url: server.url("/bad"))
         bad.httpMethod = "GET\r\n"

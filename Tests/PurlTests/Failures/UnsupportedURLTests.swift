@@ -5,6 +5,8 @@ import Testing
 
 @Suite("URLs that cannot be loaded", .timeLimit(.minutes(5)))
 struct UnsupportedURLTests {
+    private let sandbox = Sandbox()
+
     @Test(
         "An unsupported scheme fails with unsupportedURL, and a reason that names TLS for https",
         arguments: [
@@ -54,7 +56,6 @@ struct UnsupportedURLTests {
 
     @Test("A redirect from a network server to a Unix-domain socket fails", arguments: LoadForm.allCases)
     func redirectToUnixSocket(form: LoadForm) async throws {
-        let sandbox = try Sandbox()
         let local = try LoopbackServer(.unix(path: sandbox.file("local").path))
         local.fallback(.text("secret"))
         let path = sandbox.file("local").path.replacingOccurrences(of: "/", with: "%2F")
@@ -81,7 +82,6 @@ struct UnsupportedURLTests {
     func onlyFromCacheBySession() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("hello"))
-        let sandbox = try Sandbox()
         let session = sandbox.session { $0.requestCachePolicy = .returnCacheDataDontLoad }
         let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
         #expect(error?.code == .resourceUnavailable)

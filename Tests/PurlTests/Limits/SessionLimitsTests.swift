@@ -138,8 +138,7 @@ struct SessionLimitsTests {
         slow(clock)(configuration)
         let witness = Witness()
         let session = URLSession(configuration: configuration, delegate: witness, delegateQueue: nil)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await gate.reached()
         task.suspend()
         for _ in 0..<50 {

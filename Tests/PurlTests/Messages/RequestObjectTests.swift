@@ -5,6 +5,8 @@ import Testing
 
 @Suite("NSURLRequest and NSMutableURLRequest")
 struct RequestObjectTests {
+    private let sandbox = Sandbox()
+
     private func mutable() throws -> NSMutableURLRequest {
         NSMutableURLRequest(url: try #require(URL(string: "http://a.example/file")))
     }
@@ -109,10 +111,9 @@ struct RequestObjectTests {
         let url = server.route("/file", .text("hello"))
         let request = NSMutableURLRequest(url: url)
         request.addValue("1", forHTTPHeaderField: "X-One")
-        let session = try Sandbox().session()
+        let session = sandbox.session()
         let (data, _) = try await session.data(for: URLRequest(referencing: request))
         #expect(data == Data("hello".utf8))
         #expect(server.requests.first?.fields["X-One"] == "1")
-        session.finishTasksAndInvalidate()
     }
 }

@@ -5,12 +5,8 @@ import Testing
 
 @Suite("The byte counts of transaction metrics", .timeLimit(.minutes(5)))
 struct MetricsCountTests {
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private let observer = TaskWitness()
-
-    init() throws {
-        sandbox = try Sandbox()
-    }
 
     private func transaction(_ task: URLSessionTask) async throws -> URLSessionTaskTransactionMetrics {
         task.resume()
@@ -36,7 +32,6 @@ struct MetricsCountTests {
         #expect(transaction.countOfResponseHeaderBytesReceived == Int64(row.head.utf8.count))
         #expect(transaction.countOfResponseBodyBytesReceived == Int64(row.body.utf8.count))
         #expect(transaction.countOfResponseBodyBytesAfterDecoding == row.content)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The counts of a coded response are the bytes received and the bytes decoded")
@@ -49,7 +44,6 @@ struct MetricsCountTests {
         let transaction = try await transaction(session.dataTask(with: url))
         #expect(transaction.countOfResponseBodyBytesReceived == Int64(gzip.count))
         #expect(transaction.countOfResponseBodyBytesAfterDecoding == 19)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The counts of a request are exactly its bytes")
@@ -70,7 +64,6 @@ struct MetricsCountTests {
         #expect(transaction.countOfRequestHeaderBytesSent == Int64(head.utf8.count))
         #expect(transaction.countOfRequestBodyBytesSent == 8)
         #expect(transaction.countOfRequestBodyBytesBeforeEncoding == 8)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The counts of a file upload are the file's bytes")
@@ -85,7 +78,6 @@ struct MetricsCountTests {
         #expect(transaction.countOfRequestBodyBytesBeforeEncoding == 3_000_000)
         #expect(transaction.countOfRequestBodyBytesSent == 3_000_000)
         #expect(server.requests.first?.body.count == 3_000_000)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The counts of a chunked request body are the bytes read and the bytes sent")
@@ -103,7 +95,6 @@ struct MetricsCountTests {
         let dates = MetricsTests.dates(transaction)
         #expect(dates.count == 9)
         #expect(dates == dates.sorted())
-        session.finishTasksAndInvalidate()
     }
 
     @Test(
@@ -117,6 +108,5 @@ struct MetricsCountTests {
         #expect(transaction.countOfResponseBodyBytesReceived == Int64(size))
         #expect(transaction.countOfResponseBodyBytesAfterDecoding == Int64(size))
         #expect(observer.events == [.created, .file, .metrics(transactions: 1), .completed(nil)])
-        session.finishTasksAndInvalidate()
     }
 }

@@ -5,19 +5,18 @@ import Testing
 
 @Suite("didFinishCollecting is called once a task, right before the completion", .timeLimit(.minutes(5)))
 struct MetricsDeliveryTests {
-    private let sandbox: Sandbox
+    private let observer = TaskWitness()
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
     private let url: URL
 
     init() throws {
-        sandbox = try Sandbox()
         server = try LoopbackServer()
         url = server.route("/file", .text("hello"))
     }
 
     @Test("didFinishCollecting is called on the session's delegate")
     func session() async throws {
-        let observer = TaskWitness()
         sandbox.session(observer).dataTask(with: url).resume()
         await observer.completion()
         #expect(
@@ -38,7 +37,6 @@ struct MetricsDeliveryTests {
 
     @Test("didFinishCollecting is called before a completion handler")
     func handler() async throws {
-        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let (url, answered) = (url, LockedValue<[TaskWitness.Event]>([]))
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -52,7 +50,6 @@ struct MetricsDeliveryTests {
 
     @Test("didFinishCollecting is called before an async method returns")
     func async() async throws {
-        let observer = TaskWitness()
         let (data, _) = try await sandbox.session().data(from: url, delegate: observer)
         #expect(data == Data("hello".utf8))
         #expect(observer.events == [.created, .response(200), .data(5), .metrics(transactions: 1)])
@@ -60,7 +57,6 @@ struct MetricsDeliveryTests {
 
     @Test("A task that is cancelled before it is resumed has metrics without a transaction")
     func cancelled() async throws {
-        let observer = TaskWitness()
         let task = sandbox.session(observer).dataTask(with: url)
         task.cancel()
         await observer.completion()

@@ -5,11 +5,11 @@ import Testing
 
 @Suite("The transactions of task metrics", .timeLimit(.minutes(5)))
 struct MetricsTests {
-    private let sandbox: Sandbox
+    private let observer = TaskWitness()
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
 
     init() throws {
-        sandbox = try Sandbox()
         server = try LoopbackServer()
     }
 
@@ -55,7 +55,6 @@ struct MetricsTests {
     @Test("On a reused connection there are no look-up and connect dates")
     func reuse() async throws {
         server.route("/file", .text("hello"))
-        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let first = try #require(try await metrics(of: "/file", observer, in: session).transactionMetrics.first)
         let second = try #require(try await metrics(of: "/file", observer, in: session).transactionMetrics.first)
@@ -68,7 +67,6 @@ struct MetricsTests {
         #expect(Self.dates(second).count == 5)
         #expect(Self.dates(second) == Self.dates(second).sorted())
         #expect(second.localPort == first.localPort)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The addresses and ports of both ends and the protocol are those of the connection")
@@ -143,7 +141,6 @@ struct MetricsTests {
     @Test("A request on a closed connection and its retry have a transaction each")
     func retry() async throws {
         server.route("/file", .sequence([.text("hello"), .text("").cut(at: .beforeHead), .text("hello")]))
-        let observer = TaskWitness()
         let session = sandbox.session(observer)
         _ = try await metrics(of: "/file", observer, in: session)
         let transactions = try await metrics(of: "/file", observer, in: session).transactionMetrics
@@ -153,13 +150,11 @@ struct MetricsTests {
         #expect(transactions.first?.responseStartDate == nil)
         #expect(transactions.first?.requestEndDate != nil)
         #expect((transactions.last?.response as? HTTPURLResponse)?.statusCode == 200)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A refused connection has the dates up to the failure")
     func refused() async throws {
         let port = try DeadPort()
-        let observer = TaskWitness()
         sandbox.session(observer).dataTask(with: port.url("/")).resume()
         await observer.completion()
         withExtendedLifetime(port) {}
@@ -185,12 +180,8 @@ struct MetricsTests {
 
 @Suite("resourceFetchType and isProxyConnection", .timeLimit(.minutes(5)))
 struct FetchTypeTests {
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private let observer = TaskWitness()
-
-    init() throws {
-        sandbox = try Sandbox()
-    }
 
     private func transactions(
         _ url: URL, _ change: (URLSessionConfiguration) -> Void = { _ in }

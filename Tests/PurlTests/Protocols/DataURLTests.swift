@@ -5,6 +5,8 @@ import Testing
 
 @Suite("data: URLs (RFC 2397)", .timeLimit(.minutes(5)))
 struct DataURLTests {
+    private let sandbox = Sandbox()
+
     struct Row: Sendable, CustomTestStringConvertible {
         let url: String
         let content: String
@@ -42,16 +44,14 @@ struct DataURLTests {
             Row("data:application/json;charset=iso-8859-1;key=value,,123", ",123", "application/json", "iso-8859-1"),
         ])
     func contents(row: Row) async throws {
-        let session = try Sandbox().session()
         let url = try #require(URL(string: row.url))
-        let (data, response) = try await session.data(from: url)
+        let (data, response) = try await sandbox.session().data(from: url)
         #expect(String(decoding: data, as: UTF8.self) == row.content)
         #expect(response.mimeType == row.type)
         #expect(response.textEncodingName == row.charset)
         #expect(response.expectedContentLength == Int64(row.content.utf8.count))
         #expect(response.url == url)
         #expect(!(response is HTTPURLResponse))
-        session.invalidateAndCancel()
     }
 
     @Test("A data: URL is loaded in every form", arguments: LoadForm.allCases)
@@ -62,11 +62,10 @@ struct DataURLTests {
 
     @Test("The file name of a downloaded data: URL is the default one")
     func name() async throws {
-        let session = try Sandbox().session()
+        let session = sandbox.session()
         let (file, response) = try await session.download(from: try #require(URL(string: "data:text/plain,hello")))
         try FileManager.default.removeItem(at: file)
         #expect(response.suggestedFilename == "Unknown")
-        session.invalidateAndCancel()
     }
 
     @Test(

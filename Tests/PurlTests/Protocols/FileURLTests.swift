@@ -5,11 +5,7 @@ import Testing
 
 @Suite("file: URLs", .timeLimit(.minutes(5)))
 struct FileURLTests {
-    private let sandbox: Sandbox
-
-    init() throws {
-        sandbox = try Sandbox()
-    }
+    private let sandbox = Sandbox()
 
     private func file(_ name: String = "name.txt", _ content: Data = Data("hello".utf8)) throws -> URL {
         let url = sandbox.file(name)
@@ -37,8 +33,7 @@ struct FileURLTests {
         ])
     func response(name: String, type: String) async throws {
         let url = try file(name)
-        let session = sandbox.session()
-        let (data, response) = try await session.data(from: url)
+        let (data, response) = try await sandbox.session().data(from: url)
         #expect(data == Data("hello".utf8))
         #expect(Swift.type(of: response) == URLResponse.self)
         #expect(response.url == url)
@@ -46,7 +41,6 @@ struct FileURLTests {
         #expect(response.expectedContentLength == 5)
         #expect(response.textEncodingName == nil)
         #expect(response.suggestedFilename == name)
-        session.invalidateAndCancel()
     }
 
     @Test("The host may be localhost, and the file a symbolic link")
@@ -74,7 +68,6 @@ struct FileURLTests {
         try await form.load(request).expectSuccess(Data(row.part.utf8))
         let session = sandbox.session()
         #expect(try await session.data(for: request).1.expectedContentLength == Int64(row.part.utf8.count))
-        session.invalidateAndCancel()
     }
 
     @Test("HEAD has the response without the content")
@@ -85,7 +78,6 @@ struct FileURLTests {
         let (data, response) = try await session.data(for: request)
         #expect(data.isEmpty)
         #expect(response.expectedContentLength == 5)
-        session.invalidateAndCancel()
     }
 
     @Test("A delegate receives response, data and completion, and a download task's the file")
@@ -101,7 +93,6 @@ struct FileURLTests {
             witness.events == [
                 .response(0), .data(5), .completed(nil), .wrote(5, of: 5), .file(5), .completed(nil),
             ])
-        session.invalidateAndCancel()
     }
 
     @Test("The lines of a file: URL are read as they come")
@@ -112,7 +103,6 @@ struct FileURLTests {
         var lines: [String] = []
         for try await line in bytes.lines { lines.append(line) }
         #expect(lines == ["one", "two", "three"])
-        session.invalidateAndCancel()
     }
 
     @Test("A task with a sink writes the file's content into it")
@@ -120,14 +110,12 @@ struct FileURLTests {
         let url = try file("large", Self.large)
         let copy = sandbox.file("copy")
         let witness = Witness()
-        let session = sandbox.session(witness)
         try Data().write(to: copy)
         let sink = FileHandleSink(try FileHandle(forUpdating: copy), recordAt: nil)
-        session.dataTask(with: url, writingTo: sink).resume()
+        sandbox.session(witness).dataTask(with: url, writingTo: sink).resume()
         await witness.completion()
         #expect(witness.events == [.response(0), .completed(nil)])
         #expect(try Data(contentsOf: copy).isSame(as: Self.large))
-        session.invalidateAndCancel()
     }
 
     // MARK: Refusals
@@ -189,7 +177,6 @@ struct FileURLTests {
         }
         #expect(error?.code == .unsupportedURL)
         #expect(try Data(contentsOf: url) == Data("hello".utf8))
-        session.invalidateAndCancel()
     }
 
     // MARK: Flow
@@ -200,8 +187,7 @@ struct FileURLTests {
         let barrier = CallBarrier()
         let witness = Witness(hook: { _, event in if case .data = event { barrier.pass() } })
         let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await barrier.reached()
         try await body(task, url)
         barrier.open()
@@ -226,9 +212,7 @@ struct FileURLTests {
         let witness = Witness(hook: { task, event in
             if case .response = event { task.suspend() }
         })
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: url).resumed()
         await witness.wait { $0.contains(.response(0)) }
         try await LoadForm.dataAsync.load(url).expectSuccess(Self.large)
         #expect(task.state == .suspended)
@@ -236,7 +220,6 @@ struct FileURLTests {
         task.resume()
         await witness.completion()
         #expect(witness.data(of: task).isSame(as: Self.large))
-        session.invalidateAndCancel()
     }
 
     @Test("A cancelled task ends while it reads")

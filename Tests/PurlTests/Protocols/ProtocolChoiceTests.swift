@@ -6,6 +6,8 @@ import Testing
 
 @Suite("The choice of the URLProtocol for a request", .serialized, .timeLimit(.minutes(5)))
 struct ProtocolChoiceTests {
+    private let sandbox = Sandbox()
+
     /// A protocol that accepts every request, and answers with its own name.
     class Named: URLProtocol {
         override class func canInit(with request: URLRequest) -> Bool { true }
@@ -66,18 +68,16 @@ struct ProtocolChoiceTests {
 
     @Test("The first of the configuration's classes that accepts the request loads it")
     func order() async throws {
-        let session = try Sandbox().session { $0.protocolClasses = [Picky.self, Second.self, First.self] }
+        let session = sandbox.session { $0.protocolClasses = [Picky.self, Second.self, First.self] }
         #expect(try await load(in: session) == "Second")
         #expect(try await load("/picked", in: session) == "Picky")
-        session.invalidateAndCancel()
     }
 
     @Test("A request that no class accepts is loaded from the network")
     func noneAccepts() async throws {
-        let session = try Sandbox().session { $0.protocolClasses = [Picky.self] }
+        let session = sandbox.session { $0.protocolClasses = [Picky.self] }
         #expect(try await load(in: session) == "server")
         #expect(try await load("/picked", in: session) == "Picky")
-        session.invalidateAndCancel()
     }
 
     @Test("A class can be inserted before the default ones")
@@ -93,14 +93,13 @@ struct ProtocolChoiceTests {
     @Test("A class can accept by the task, and its canonical request is loaded")
     func byTask() async throws {
         let witness = Witness()
-        let session = try Sandbox().session(witness) { $0.protocolClasses = [ByTask.self] }
+        let session = sandbox.session(witness) { $0.protocolClasses = [ByTask.self] }
         let task = session.dataTask(with: server.url("/file"))
         task.taskDescription = "mine"
         task.resume()
         await witness.completion()
         #expect(witness.data(of: task) == Data("true".utf8))
         #expect(try await load(in: session) == "server")
-        session.invalidateAndCancel()
     }
 
     @Test("For the shared session the class that was registered last loads the request")
@@ -116,9 +115,8 @@ struct ProtocolChoiceTests {
         #expect(try await load("/registered/picked", in: .shared) == "Fourth")
         URLProtocol.unregisterClass(Fourth.self)
         #expect(try await load("/registered/picked", in: .shared) == "Choosy")
-        let session = try Sandbox().session()
+        let session = sandbox.session()
         #expect(try await load("/registered", in: session) == "server")
-        session.invalidateAndCancel()
     }
 
     @Test("A class that does not implement startLoading fails with resourceUnavailable")

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Redirects and challenges of a URLProtocol", .timeLimit(.minutes(5)))
 struct ProtocolClientTests {
+    private let sandbox = Sandbox()
+
     private static func redirect(_ stub: Stub, to url: URL) {
         guard let from = stub.request.url,
             let response = HTTPURLResponse(
@@ -117,9 +119,8 @@ struct ProtocolClientTests {
 
     @Test("Without a delegate the challenge's sender is called with the default handling")
     func noDelegate() async throws {
-        let session = try Sandbox().session { $0.stub() }
+        let session = sandbox.session { $0.stub() }
         let data = try await session.data(from: try Self.challenging()).0
         #expect(data == Data("default".utf8))
-        session.invalidateAndCancel()
     }
 }

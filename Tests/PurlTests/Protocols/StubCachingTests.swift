@@ -38,11 +38,10 @@ struct StubCachingTests {
         }
     }
 
-    private let home: CacheHome
+    private let home = CacheHome()
     private let cache: URLCache
 
     init() throws {
-        home = try CacheHome()
         cache = home.cache()
     }
 
@@ -63,7 +62,6 @@ struct StubCachingTests {
     func handler(_ policy: URLCache.StoragePolicy, _ isStored: Bool) async throws {
         let url = try url(policy)
         let session = home.session(cache) { $0.stub() }
-        defer { session.invalidateAndCancel() }
         let stored = await withCheckedContinuation { continuation in
             session.dataTask(with: url) { [cache] _, _, _ in
                 continuation.resume(returning: cache.cachedResponse(for: URLRequest(url: url)))
@@ -78,7 +76,6 @@ struct StubCachingTests {
     func asynchronous() async throws {
         let url = try url(.allowed)
         let session = home.session(cache) { $0.stub() }
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: url)
         #expect(cache.cachedResponse(for: URLRequest(url: url))?.data == Data("one two".utf8))
     }
@@ -88,7 +85,6 @@ struct StubCachingTests {
         let url = try url(.allowed)
         let observer = Observer(cache)
         let session = home.session(cache, observer) { $0.stub() }
-        defer { session.invalidateAndCancel() }
         session.dataTask(with: url).resume()
         #expect(await observer.storedAtCompletion()?.data == Data("one two".utf8))
         #expect(observer.proposedPolicies == [.allowed])
@@ -97,7 +93,6 @@ struct StubCachingTests {
     @Test("It is not on disk where the protocol allows memory alone")
     func memoryOnly() async throws {
         let session = home.session(cache) { $0.stub() }
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: try url(.allowedInMemoryOnly))
         await session.flush()
         #expect(home.fileNames == [])
@@ -109,7 +104,6 @@ struct StubCachingTests {
     @Test("The response to a request with a body, and one that fails, are not stored")
     func others() async throws {
         let session = home.session(cache) { $0.stub() }
-        defer { session.invalidateAndCancel() }
         var post = URLRequest(url: try url(.allowed))
         post.httpMethod = "POST"
         post.httpBody = Data("body".utf8)

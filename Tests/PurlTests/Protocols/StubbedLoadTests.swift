@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Loads by a URLProtocol", .timeLimit(.minutes(5)))
 struct StubbedLoadTests {
+    private let sandbox = Sandbox()
+
     @Test("A stub loads in every form", arguments: LoadForm.allCases)
     func forms(form: LoadForm) async throws {
         let url = try Stub.url("content", ["Content-Type": "text/plain; charset=utf-8", "Content-Length": "7"])
@@ -44,7 +46,7 @@ struct StubbedLoadTests {
     func errors() async throws {
         struct Own: Error, Equatable { let number: Int }
         let url = try Stub.url { $0.fail(Own(number: 5)) }
-        let session = try Sandbox().session { $0.stub() }
+        let session = sandbox.session { $0.stub() }
         await #expect(throws: Own(number: 5)) { try await session.data(from: url) }
         await #expect(throws: Own(number: 5)) { try await session.download(from: url) }
         let failed = await withCheckedContinuation { continuation in
@@ -53,7 +55,6 @@ struct StubbedLoadTests {
             }.resume()
         }
         #expect(failed)
-        session.invalidateAndCancel()
     }
 
     @Test("A stub's URLError is delivered unchanged", arguments: LoadForm.allCases)
@@ -132,16 +133,14 @@ struct StubbedLoadTests {
             if hasResponse { stub.respond() }
         }
         let witness = Witness()
-        let session = try Sandbox().session(witness) { $0.stub() }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let session = sandbox.session(witness) { $0.stub() }
+        let task = session.dataTask(with: url).resumed()
         await Stub.wait(for: 1, url)
         task.cancel()
         await witness.completion()
         #expect(witness.events.last == .completed(.cancelled))
         await Stub.wait(for: 2, url)
         #expect(Stub.calls(url) == ["start", "stop"])
-        session.invalidateAndCancel()
     }
 
     @Test("A stub receives the cached response, and may declare it valid")
@@ -172,7 +171,7 @@ struct StubbedLoadTests {
             stub.send("content")
             stub.fail(Own())
         }
-        let session = try Sandbox().session { $0.stub() }
+        let session = sandbox.session { $0.stub() }
         let (bytes, response) = try await session.bytes(from: url)
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
         var received: [UInt8] = []
@@ -180,7 +179,6 @@ struct StubbedLoadTests {
             for try await byte in bytes { received.append(byte) }
         }
         #expect(received == Array("content".utf8))
-        session.invalidateAndCancel()
     }
 
     @Test("A stub that does not call its client times out")
@@ -197,11 +195,10 @@ struct StubbedLoadTests {
     func becomingDownload() async throws {
         let url = try Stub.url("content")
         let witness = Witness(disposition: .becomeDownload)
-        let session = try Sandbox().session(witness) { $0.stub() }
+        let session = sandbox.session(witness) { $0.stub() }
         session.dataTask(with: url).resume()
         await witness.completion()
         #expect(witness.events.contains(.file(7)))
-        session.invalidateAndCancel()
     }
 
     @Test("A stub can read the body of an upload", arguments: UploadKind.allCases)
@@ -216,7 +213,6 @@ struct StubbedLoadTests {
             stub.respond(201)
             stub.finish()
         }
-        let sandbox = try Sandbox()
         let witness = Witness(stream: { InputStream(data: Data("body".utf8)) })
         let session = sandbox.session(witness) { $0.stub() }
         var request = URLRequest(url: url)
@@ -242,7 +238,6 @@ struct StubbedLoadTests {
         await witness.completion()
         #expect(witness.events.last == .completed(nil))
         #expect(seen.withLock { $0 } == ["PUT \(kind.isStream ? "stream" : "data"): body"])
-        session.invalidateAndCancel()
     }
 
     enum UploadKind: CaseIterable, Sendable {

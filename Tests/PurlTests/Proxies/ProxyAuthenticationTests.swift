@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Authentication to a proxy", .timeLimit(.minutes(5)))
 struct ProxyAuthenticationTests {
+    private let sandbox = Sandbox()
     private let proxy: LoopbackServer
     private let url: URL
 
@@ -87,7 +88,7 @@ struct ProxyAuthenticationTests {
     func remembered() async throws {
         proxy.fallback(Proxy.reply())
         let witness = ProtectedResource.witness()
-        let session = try Sandbox().session(witness) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
+        let session = sandbox.session(witness) { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
         for host in ["one.invalid", "two.invalid", "three.invalid:81"] {
             let data = try await session.data(from: try #require(URL(string: "http://\(host)/a/b"))).0
             #expect(data == ProtectedResource.inside)
@@ -97,14 +98,13 @@ struct ProxyAuthenticationTests {
                 nil, ProtectedResource.basic, ProtectedResource.basic, ProtectedResource.basic,
             ])
         #expect(witness.challenges.count == 1)
-        session.invalidateAndCancel()
     }
 
     @Test("A digest for the proxy covers the absolute URL")
     func digest() async throws {
         let digestServer = DigestServer(namesNextNonce: true, isProxy: true)
         proxy.fallback(digestServer.reply())
-        let session = try Sandbox().session(ProtectedResource.witness()) {
+        let session = sandbox.session(ProtectedResource.witness()) {
             $0.connectionProxyDictionary = Proxy.dictionary(proxy)
         }
         for path in ["/a/1?x=y", "/b/2"] {
@@ -113,7 +113,6 @@ struct ProxyAuthenticationTests {
         }
         #expect(digestServer.entries.map(\.isGood) == [true, true])
         #expect(digestServer.entries.map(\.nonce) == ["nonce-1", "nonce-2"])
-        session.invalidateAndCancel()
     }
 
     @Test("A proxy and the server behind it are authenticated separately", arguments: [true, false])

@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Requests through a proxy", .timeLimit(.minutes(5)))
 struct ProxyWireTests {
+    private let sandbox = Sandbox()
     private static let defaults = "Accept: */*\r\nAccept-Encoding: gzip, deflate\r\nUser-Agent: Purl/1.0\r\n"
 
     @Test(
@@ -47,13 +48,12 @@ struct ProxyWireTests {
     func sharing() async throws {
         let proxy = try LoopbackServer()
         proxy.route("/file", .text("content"))
-        let session = try Sandbox().session { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
+        let session = sandbox.session { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
         for host in ["one.invalid", "two.invalid:81", "127.0.0.1"] {
             _ = try await session.data(from: try #require(URL(string: "http://\(host)/file")))
         }
         #expect(proxy.requests.map(\.fields["Host"]) == ["one.invalid", "two.invalid:81", "127.0.0.1"])
         #expect(proxy.acceptedConnections == 1)
-        session.invalidateAndCancel()
     }
 
     @Test("Excepted hosts and Unix-domain sockets are reached without the proxy")
@@ -61,7 +61,6 @@ struct ProxyWireTests {
         let proxy = try LoopbackServer()
         let server = try LoopbackServer()
         server.route("/file", .text("direct"))
-        let sandbox = try Sandbox()
         let local = try LoopbackServer(.unix(path: sandbox.file("socket").path))
         local.route("/file", .text("local"))
         let session = sandbox.session {
@@ -71,7 +70,6 @@ struct ProxyWireTests {
         #expect(try await session.data(from: local.url("/file")).0 == Data("local".utf8))
         #expect(proxy.requests == [])
         #expect(server.requests.map(\.target) == ["/file"])
-        session.invalidateAndCancel()
     }
 
     @Test("Each redirect uses the proxy rules for its host")
@@ -93,24 +91,22 @@ struct ProxyWireTests {
     func cookies() async throws {
         let proxy = try LoopbackServer()
         proxy.route("/file", .text("content").field("Set-Cookie", "a=b"))
-        let session = try Sandbox().session { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
+        let session = sandbox.session { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
         for host in ["one.invalid", "one.invalid", "two.invalid"] {
             _ = try await session.data(from: try #require(URL(string: "http://\(host)/file")))
         }
         #expect(proxy.requests.map(\.fields["Cookie"]) == [nil, "a=b", nil])
-        session.invalidateAndCancel()
     }
 
     @Test("A request through a proxy sends its body")
     func upload() async throws {
         let proxy = try LoopbackServer()
         proxy.route("/place", .text("thanks"))
-        let session = try Sandbox().session { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
+        let session = sandbox.session { $0.connectionProxyDictionary = Proxy.dictionary(proxy) }
         var request = URLRequest(url: try #require(URL(string: "http://one.invalid/place")))
         request.httpMethod = "PUT"
         _ = try await session.upload(for: request, from: Data("content".utf8))
         #expect(proxy.requests.map(\.body) == [Data("content".utf8)])
-        session.invalidateAndCancel()
     }
 
     @Test("An unreachable proxy is named in the error", arguments: LoadForm.allCases)

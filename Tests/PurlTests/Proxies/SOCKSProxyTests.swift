@@ -7,11 +7,7 @@ import Testing
 
 @Suite("Loading through a SOCKS proxy", .timeLimit(.minutes(5)))
 struct SOCKSProxyTests {
-    private let sandbox: Sandbox
-
-    init() throws {
-        sandbox = try Sandbox()
-    }
+    private let sandbox = Sandbox()
 
     /// The request for `server.test` and a port, as the proxy receives it after the methods.
     private static func request(port: UInt16) -> Data {
@@ -64,7 +60,6 @@ struct SOCKSProxyTests {
         #expect(heads.withLock { $0 }.count == 2)
         #expect(proxy.acceptedConnections == 1)
         #expect(witness.metrics.first?.transactionMetrics.first?.isProxyConnection == true)
-        session.invalidateAndCancel()
     }
 
     @Test("A stream begins with the bytes that come right after the proxy's reply")
@@ -74,11 +69,9 @@ struct SOCKSProxyTests {
             _ = await peer.rest()
         }
         let session = session(proxy)
-        let task = session.streamTask(withHostName: "server.test", port: 7)
-        task.resume()
+        let task = session.streamTask(withHostName: "server.test", port: 7).resumed()
         #expect(try await task.readData(ofMinLength: 8, maxLength: 8, timeout: 0).0 == Data("greeting".utf8))
         task.cancel()
-        session.invalidateAndCancel()
     }
 
     @Test("A WebSocket's handshake goes over the proxy's connection")
@@ -90,11 +83,9 @@ struct SOCKSProxyTests {
             _ = await peer.rest()
         }
         let session = session(proxy)
-        let task = session.webSocketTask(with: try #require(URL(string: "ws://server.test/chat")))
-        task.resume()
+        let task = session.webSocketTask(with: try #require(URL(string: "ws://server.test/chat"))).resumed()
         let error = try await #require(throws: URLError.self) { try await task.receive() }
         #expect(error.code == .badServerResponse)
-        session.invalidateAndCancel()
     }
 
     @Test("The environment's proxy is asked with the user and the password of its URL")
@@ -113,7 +104,6 @@ struct SOCKSProxyTests {
         let session = sandbox.session { $0.proxyVariables = ["all_proxy": "socks5h://me:pw@127.0.0.1:\(proxy.port)"] }
         let url = try #require(URL(string: "http://server.test/"))
         #expect(try await session.data(from: url).0 == Data("ok".utf8))
-        session.invalidateAndCancel()
     }
 
     @Test(
@@ -135,7 +125,6 @@ struct SOCKSProxyTests {
         #expect(
             (error as NSError).localizedFailureReason
                 == "The SOCKS proxy “127.0.0.1:\(proxy.port)” made no connection to “server.test:80”: \(reason).")
-        session.invalidateAndCancel()
     }
 
     @Test("A proxy that cannot be reached is named")
@@ -149,7 +138,6 @@ struct SOCKSProxyTests {
         #expect(error.code == .cannotConnectToHost)
         let reason = (error as NSError).localizedFailureReason ?? ""
         #expect(reason.hasPrefix("The proxy “127.0.0.1:\(port.number)” cannot be reached: "))
-        session.invalidateAndCancel()
     }
 
     @Test("A proxy that does not reply is given up when the task is cancelled")
@@ -162,12 +150,10 @@ struct SOCKSProxyTests {
         }
         let witness = TaskWitness()
         let session = session(proxy, witness)
-        let task = session.dataTask(with: try #require(URL(string: "http://server.test/")))
-        task.resume()
+        let task = session.dataTask(with: try #require(URL(string: "http://server.test/"))).resumed()
         for await _ in calls { break }
         task.cancel()
         await witness.completion()
         #expect(witness.events.last == .completed(.cancelled))
-        session.invalidateAndCancel()
     }
 }

@@ -19,13 +19,13 @@ struct RateLimitedSession {
         _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) throws {
         self.witness = witness
-        sandbox = try Sandbox()
+        sandbox = Sandbox()
         let configuration = sandbox.configuration(change)
         configuration.limits.bytesReceivedPerSecond = receives
         configuration.limits.bytesSentPerSecond = sends
         var values = configuration.snapshot
         values.rateClock = clock
-        session = URLSession(configuration: URLSessionConfiguration(values), delegate: witness, delegateQueue: nil)
+        session = sandbox.session(of: URLSessionConfiguration(values), witness)
     }
 
     /// Advances the clock until `count` tasks have completed, and calls `check` after each step.
@@ -34,12 +34,6 @@ struct RateLimitedSession {
             await clock.advance(milliseconds: 10)
             check(await clock.allowed(at: Self.rate))
         }
-    }
-}
-
-extension Witness {
-    var completions: Int {
-        events.count { if case .completed = $0 { true } else { false } }
     }
 }
 

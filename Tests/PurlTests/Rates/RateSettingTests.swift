@@ -6,6 +6,8 @@ import Testing
 
 @Suite("The rate limits of a configuration", .timeLimit(.minutes(5)))
 struct RateSettingTests {
+    private let home = BackgroundHome()
+
     @Test(
         "A limit is nil by default, and at least one",
         arguments: [(nil, nil), (5, 5), (1, 1), (0, 1), (.min, 1)] as [(Int?, Int?)])
@@ -43,10 +45,8 @@ struct RateSettingTests {
         let content = GeneratedContent(size: 60_000, seed: 73)
         let server = try LoopbackServer()
         server.route("/file", .generated(content).entityTag("\"v1\""))
-        let home = try BackgroundHome()
         let (first, clock) = Self.session(home, Witness(), rate)
-        let task = first.downloadTask(with: server.url("/file"))
-        task.resume()
+        let task = first.downloadTask(with: server.url("/file")).resumed()
         while task.countOfBytesReceived < 30_000, !Task.isCancelled {
             await clock.advance(milliseconds: 10)
             #expect(Int(task.countOfBytesReceived) <= (await clock.allowed(at: rate)))
@@ -62,7 +62,7 @@ struct RateSettingTests {
         // The bytes that were not safe on disk when the first process ended are loaded again at the second's rate.
         let loaded = server.requests.last?.bytesSent ?? 0
         #expect(await newClock.allowed(at: rate) >= loaded)
-        for session in [first, second] { session.invalidateAndCancel() }
+        second.invalidateAndCancel()
     }
 
     private static func session(_ home: BackgroundHome, _ witness: Witness, _ rate: Int) -> (
@@ -75,8 +75,6 @@ struct RateSettingTests {
         }
         var values = configuration.snapshot
         values.rateClock = clock
-        return (
-            URLSession(configuration: URLSessionConfiguration(values), delegate: witness, delegateQueue: nil), clock
-        )
+        return (home.sandbox.session(of: URLSessionConfiguration(values), witness), clock)
     }
 }

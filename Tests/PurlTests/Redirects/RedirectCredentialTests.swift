@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Credentials do not cross origins on redirect", .timeLimit(.minutes(5)))
 struct RedirectCredentialTests {
+    private let sandbox = Sandbox()
     static let credentials = ["Authorization": "Basic eA==", "Cookie": "a=b", "Proxy-Authorization": "Basic eQ=="]
     static let names = ["Authorization", "Cookie", "Proxy-Authorization", "X-Other"]
     /// `Proxy-Authorization` is sent to no server.
@@ -57,7 +58,6 @@ struct RedirectCredentialTests {
 
     @Test("A redirect to another scheme drops the credential fields", arguments: Source.allCases)
     func anotherScheme(source: Source) async throws {
-        let sandbox = try Sandbox()
         let local = try LoopbackServer(.unix(path: sandbox.file("local").path))
         let other = try LoopbackServer()
         let url = local.route("/start", .redirect(to: other.url("/end").absoluteString))

@@ -5,22 +5,20 @@ import Testing
 
 @Suite("The delegate's decision on a redirect", .timeLimit(.minutes(5)))
 struct RedirectDecisionTests {
+    private let sandbox = Sandbox()
+
     @Test("Returning the proposed request follows the redirect")
     func follow() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "/end"))
         server.route("/end", .text("end"))
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: url).resumed()
         await witness.completion()
         #expect(witness.events == [.redirect(302, to: "/end"), .response(200), .data(3), .completed(nil)])
         #expect(task.originalRequest?.url == url)
         #expect(task.currentRequest?.url == server.url("/end"))
         #expect(task.response?.url == server.url("/end"))
-        session.invalidateAndCancel()
     }
 
     @Test("Returning another request loads that one", arguments: LoadForm.allCases)
@@ -90,14 +88,11 @@ struct RedirectDecisionTests {
     func cancelInTheCall() async throws {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "/end"))
-        let sandbox = try Sandbox()
         let witness = Witness(hook: { task, event in if case .redirect = event { task.cancel() } })
-        let session = sandbox.session(witness)
-        session.dataTask(with: url).resume()
+        sandbox.session(witness).dataTask(with: url).resume()
         await witness.completion()
         #expect(witness.events == [.redirect(302, to: "/end"), .completed(.cancelled)])
         #expect(server.requests.map(\.path) == ["/start"])
-        session.invalidateAndCancel()
     }
 
     @Test("The error of a failed chain and the task's current request name the last URL")
@@ -105,21 +100,19 @@ struct RedirectDecisionTests {
         let server = try LoopbackServer()
         let url = server.route("/start", .redirect(to: "/end"))
         server.route("/end", .text("end").cut(at: .midHead))
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: url).resumed()
         await witness.completion()
         #expect(witness.error(of: task)?.failingURL == server.url("/end"))
         #expect(task.originalRequest?.url == url)
         #expect(task.currentRequest?.url == server.url("/end"))
-        session.invalidateAndCancel()
     }
 }
 
 @Suite("The body of a redirect response", .timeLimit(.minutes(5)))
 struct RedirectBodyTests {
+    private let sandbox = Sandbox()
+
     /// The body of the redirect, whether it arrives, and whether the connection is used again.
     static let bodies: [(name: String, reply: Reply, staysOpen: Bool)] = [
         ("none", .status(302), true),
@@ -169,14 +162,10 @@ struct RedirectBodyTests {
         let server = try LoopbackServer()
         let url = server.route("/start", .generated(size: 1000).status(302).field("Location", "/end"))
         server.route("/end", .text("end"))
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: url).resumed()
         await witness.completion()
         #expect(task.countOfBytesReceived == 3)
         #expect(task.countOfBytesExpectedToReceive == 3)
-        session.invalidateAndCancel()
     }
 }

@@ -6,6 +6,7 @@ import Testing
 
 @Suite("A data task that becomes a download", .timeLimit(.minutes(5)))
 struct BecomingDownloadTests {
+    private let sandbox = Sandbox()
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     /// A delegate that makes a data task a download, and acts on the data task in between: the download runs already,
@@ -21,7 +22,7 @@ struct BecomingDownloadTests {
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
             completionHandler(.becomeDownload)
-            while dataTask.state != .completed { sched_yield() }
+            while dataTask.state != .completed { NetworkThread.waitUntilSettled() }
             act(dataTask)
         }
 
@@ -38,7 +39,6 @@ struct BecomingDownloadTests {
     func cancelledBeforeCall() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000))
-        let sandbox = try Sandbox()
         let delegate = ActingDelegate { $0.cancel() }
         let session = sandbox.session(delegate)
         session.dataTask(with: url).resume()
@@ -53,19 +53,17 @@ struct BecomingDownloadTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         let url = server.route("/file", .generated(content).stalled(afterBytes: 100_000, until: gate))
-        let sandbox = try Sandbox()
         let delegate = ActingDelegate { $0.suspend() }
         let session = sandbox.session(delegate)
         session.dataTask(with: url).resume()
         await gate.reached()
         var download: URLSessionDownloadTask?
-        while download == nil { download = await session.tasks.2.first }
+        while download == nil, !Task.isCancelled { download = await session.tasks.2.first }
         #expect(download?.state == .suspended)
         gate.open()
         download?.resume()
         var ends = delegate.end.stream.makeAsyncIterator()
         #expect(await ends.next() == .some(nil))
-        session.invalidateAndCancel()
     }
 
     /// A delegate that makes data tasks downloads, keeps the new task and records the names of all calls.
@@ -132,7 +130,6 @@ struct BecomingDownloadTests {
     func newTask() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
-        let sandbox = try Sandbox()
         let turner = BecomesDownload()
         let session = sandbox.session(turner)
         let task = session.dataTask(with: url)
@@ -151,23 +148,19 @@ struct BecomingDownloadTests {
         #expect(task.error == nil)
         #expect(server.requests.count == 1)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("The calls come in order: response, didBecome, file, completion")
     func order() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
-        let session = sandbox.session(witness)
-        session.dataTask(with: url).resume()
+        sandbox.session(witness).dataTask(with: url).resume()
         await witness.completion()
         #expect(
             witness.events == [
                 .response(200), .becameDownload, .wrote(300_000, of: 300_000), .file(300_000), .completed(nil),
             ])
-        session.invalidateAndCancel()
     }
 
     @Test("The download can be cancelled, with and without resume data", arguments: [true, false])
@@ -175,11 +168,9 @@ struct BecomingDownloadTests {
         let server = try LoopbackServer()
         let good = Reply.generated(content).entityTag("\"v1\"")
         let url = server.route("/file", good.stalled(afterBytes: 100_000))
-        let sandbox = try Sandbox()
         let turner = BecomesDownload()
         let session = sandbox.session(turner)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         _ = await turner.reached.first { $0 == 100_000 }
         let download = try #require(turner.download.withLock { $0 })
         // The data task has completed: cancelling it has no effect.
@@ -199,11 +190,9 @@ struct BecomingDownloadTests {
 
         guard let blob else { return }
         server.route("/file", good)
-        let second = sandbox.session()
-        let (file, _) = try await second.download(resumeFrom: blob)
+        let (file, _) = try await sandbox.session().download(resumeFrom: blob)
         #expect(try content.matches(fileAt: file))
         #expect(server.requests.map { $0.fields["Range"] } == [nil, "bytes=100000-"])
-        second.invalidateAndCancel()
     }
 
     @Test("A lost connection gives the download's error resume data")
@@ -211,7 +200,6 @@ struct BecomingDownloadTests {
         let server = try LoopbackServer()
         let good = Reply.generated(content).entityTag("\"v1\"")
         let url = server.route("/file", good.cut(afterBytes: 100_000, times: 1))
-        let sandbox = try Sandbox()
         let turner = BecomesDownload()
         let session = sandbox.session(turner)
         session.dataTask(with: url).resume()
@@ -220,20 +208,16 @@ struct BecomingDownloadTests {
         expectError(error, .networkConnectionLost, about: url)
         let (file, _) = try await session.download(resumeFrom: try #require(error.downloadTaskResumeData))
         #expect(try content.matches(fileAt: file))
-        session.invalidateAndCancel()
     }
 
     @Test("An empty body becomes an empty file")
     func emptyBody() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .bytes(Data()))
-        let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
-        let session = sandbox.session(witness)
-        session.dataTask(with: url).resume()
+        sandbox.session(witness).dataTask(with: url).resume()
         await witness.completion()
         #expect(witness.events == [.response(200), .becameDownload, .file(0), .completed(nil)])
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 }

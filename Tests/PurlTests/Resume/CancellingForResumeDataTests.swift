@@ -6,6 +6,9 @@ import Testing
 
 @Suite("cancelByProducingResumeData", .timeLimit(.minutes(5)))
 struct CancellingForResumeDataTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+    private let gate = ServerGate()
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     private func stalledServer() throws -> (LoopbackServer, URL) {
@@ -16,8 +19,6 @@ struct CancellingForResumeDataTests {
     @Test("A task that was not resumed has no resume data")
     func beforeResume() async throws {
         let (server, url) = try stalledServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         let task = session.downloadTask(with: url)
         #expect(await task.cancelByProducingResumeData() == nil)
@@ -27,34 +28,25 @@ struct CancellingForResumeDataTests {
         #expect(task.state == .completed)
         #expect(server.requests.isEmpty)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("A completed task has no resume data")
     func afterCompletion() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
-        let witness = Witness()
-        let sandbox = try Sandbox()
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: url).resumed()
         await witness.completion()
         #expect(await task.cancelByProducingResumeData() == nil)
         #expect(witness.events == [.wrote(300_000, of: 300_000), .file(300_000), .completed(nil)])
         #expect(task.error == nil)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("A second call returns nil")
     func secondCall() async throws {
         let (server, url) = try stalledServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         async let first = task.cancelByProducingResumeData()
         async let second = task.cancelByProducingResumeData()
@@ -70,11 +62,8 @@ struct CancellingForResumeDataTests {
     @Test("A call after cancel() returns nil")
     func afterCancel() async throws {
         let (server, url) = try stalledServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         task.cancel()
         #expect(await task.cancelByProducingResumeData() == nil)
@@ -89,7 +78,6 @@ struct CancellingForResumeDataTests {
     @Test("The handler is called on the delegate queue before the completion, whose error has the same data")
     func order() async throws {
         let (server, url) = try stalledServer()
-        let sandbox = try Sandbox()
         let queue = OperationQueue()
         let calls = Mutex<[String]>([])
         let blobs = Mutex<[Data?]>([])
@@ -100,8 +88,7 @@ struct CancellingForResumeDataTests {
             }
         })
         let session = sandbox.session(witness, queue: queue)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         task.cancel { blob in
             calls.withLock { $0.append("handler on queue: \(OperationQueue.current === queue)") }
@@ -119,11 +106,9 @@ struct CancellingForResumeDataTests {
 
     @Test("The error of a completion handler has the same resume data")
     func completionHandler() async throws {
-        let gate = ServerGate()
         let server = try LoopbackServer()
         let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
         let url = server.route("/file", stalled)
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let (results, continuation) = AsyncStream<URLError?>.makeStream()
         let task = session.downloadTask(with: url) { location, _, error in
@@ -138,13 +123,11 @@ struct CancellingForResumeDataTests {
         expectError(error, .cancelled, about: url)
         #expect(error.downloadTaskResumeData == blob)
         gate.open()
-        session.invalidateAndCancel()
     }
 
     @Test("Resume data can be produced inside didWriteData")
     func inDidWriteData() async throws {
         let (server, url) = try stalledServer()
-        let sandbox = try Sandbox()
         let (blobs, continuation) = AsyncStream<Data?>.makeStream()
         let witness = Witness(hook: { task, event in
             if case .wrote(100_000, _) = event, let task = task as? URLSessionDownloadTask {
@@ -152,69 +135,55 @@ struct CancellingForResumeDataTests {
             }
         })
         let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        session.downloadTask(with: url).resume()
         let blob = try #require(await blobs.first { _ in true } ?? nil)
         await witness.completion()
         #expect(witness.events == [.wrote(100_000, of: 300_000), .completed(.cancelled)])
         server.route("/file", .generated(content).entityTag("\"v1\""))
-        let second = session.downloadTask(withResumeData: blob)
-        second.resume()
+        let second = session.downloadTask(withResumeData: blob).resumed()
         await witness.completion(of: 2)
         #expect(witness.file(of: second) == content.data)
         #expect(witness.events.contains(.resumed(at: 100_000, of: 300_000)))
-        session.invalidateAndCancel()
     }
 
     @Test("Inside didFinishDownloadingTo there is no resume data, and the file is delivered")
     func inDidFinish() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
-        let sandbox = try Sandbox()
         let (blobs, continuation) = AsyncStream<Data?>.makeStream()
         let witness = Witness(hook: { task, event in
             if case .file = event, let task = task as? URLSessionDownloadTask {
                 task.cancel { continuation.yield($0) }
             }
         })
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: url).resumed()
         #expect(await blobs.first { _ in true } == .some(nil))
         await witness.completion()
         #expect(witness.events == [.wrote(300_000, of: 300_000), .file(300_000), .completed(nil)])
         #expect(witness.file(of: task) == content.data)
         #expect(task.state == .completed)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("A suspended task has resume data")
     func suspended() async throws {
         let (server, url) = try stalledServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         task.suspend()
         let blob = try #require(await task.cancelByProducingResumeData())
         server.route("/file", .generated(content).entityTag("\"v1\""))
         let (file, _) = try await session.download(resumeFrom: blob)
         #expect(try content.matches(fileAt: file))
-        session.invalidateAndCancel()
     }
 
     @Test("A resumed download that is cancelled before the response returns its resume data unchanged")
     func beforeResponse() async throws {
         let paused = try await PausedDownload()
-        let gate = ServerGate()
         paused.answer(paused.sameResource.delayed(until: gate))
-        let witness = Witness()
         let session = paused.sandbox.session(witness)
-        let task = session.downloadTask(withResumeData: paused.blob)
-        task.resume()
+        let task = session.downloadTask(withResumeData: paused.blob).resumed()
         await gate.reached()
         #expect(await task.cancelByProducingResumeData() == paused.blob)
         await witness.completion()
@@ -233,9 +202,7 @@ struct CancellingForResumeDataTests {
     func beforeStart(wasStarted: Bool) async throws {
         let paused = try await PausedDownload()
         // The request may be sent before the task is suspended.
-        let gate = ServerGate()
         paused.answer(paused.sameResource.delayed(until: gate))
-        let witness = Witness()
         let session = paused.sandbox.session(witness)
         let task = session.downloadTask(withResumeData: paused.blob)
         if wasStarted {
@@ -253,6 +220,7 @@ struct CancellingForResumeDataTests {
 
 @Suite("Pausing and resuming a download many times", .timeLimit(.minutes(3)))
 struct RepeatedPauseTests {
+    private let sandbox = Sandbox()
     private let content = GeneratedContent(size: 1_020_000, seed: 11)
     private let step = 20_000
 
@@ -263,7 +231,6 @@ struct RepeatedPauseTests {
         let step = step
         let server = try LoopbackServer()
         server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: step, times: 50))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
         var task = session.downloadTask(with: server.url("/file"))
@@ -287,6 +254,5 @@ struct RepeatedPauseTests {
         let offsets = witness.events.compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
         #expect(offsets == (1...50).map { Int64($0 * step) })
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 }

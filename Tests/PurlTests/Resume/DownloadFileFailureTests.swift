@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Downloads whose file cannot be made or written", .timeLimit(.minutes(5)))
 struct DownloadFileFailureTests {
+    private let sandbox = Sandbox()
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     /// Downloads into the folder and returns the error of the completion.
@@ -13,8 +14,7 @@ struct DownloadFileFailureTests {
         configuration.partialDownloadsDirectory = folder
         let witness = Witness()
         let session = URLSession(configuration: configuration, delegate: witness, delegateQueue: nil)
-        let task = session.downloadTask(with: server.url("/file"))
-        task.resume()
+        let task = session.downloadTask(with: server.url("/file")).resumed()
         await witness.completion()
         session.invalidateAndCancel()
         return (witness.error(of: task), witness.events.filter { $0 != .invalid })
@@ -24,7 +24,6 @@ struct DownloadFileFailureTests {
     func belowFile() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         try Data("a file".utf8).write(to: sandbox.file("plain"))
         for place in ["plain", "plain/partials", "plain/deeper/partials"] {
             let (error, events) = await fail(into: sandbox.file(place), from: server)
@@ -49,12 +48,10 @@ struct DownloadFileFailureTests {
     func async() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         try Data().write(to: sandbox.partials)
         let session = sandbox.session()
         let error = await #expect(throws: URLError.self) { try await session.download(from: url) }
         expectError(error, .cannotCreateFile, about: url)
-        session.invalidateAndCancel()
     }
 
     @Test("A partials folder removed during the download fails it")
@@ -63,11 +60,8 @@ struct DownloadFileFailureTests {
         let server = try LoopbackServer()
         let stalled = Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000, until: gate)
         let url = server.route("/file", stalled)
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: url).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         try FileManager.default.removeItem(at: sandbox.partials)
         gate.open()
@@ -79,21 +73,18 @@ struct DownloadFileFailureTests {
         #expect(posixCode(error) == Int(ENOENT))
         #expect(error?.downloadTaskResumeData == nil)
         #expect(!witness.events.contains(.file(300_000)) && !witness.events.contains(.file(0)))
-        session.invalidateAndCancel()
     }
 
     @Test("A partials folder removed between downloads is made again")
     func recreatedFolder() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         for _ in 0..<2 {
             let (file, _) = try await session.download(from: url)
             #expect(try content.matches(fileAt: file))
             try FileManager.default.removeItem(at: sandbox.partials)
         }
-        session.invalidateAndCancel()
     }
 }
 
@@ -104,7 +95,7 @@ final class TinyDisk {
     private let sandbox: Sandbox
 
     /// Whether tests that need one can run.
-    static let isAvailable = getuid() == 0 && (try? Sandbox()).flatMap { try? TinyDisk(in: $0, "disk") } != nil
+    static let isAvailable = getuid() == 0 && (try? TinyDisk(in: Sandbox(), "disk")) != nil
 
     init(in sandbox: Sandbox, _ name: String) throws {
         self.sandbox = sandbox
@@ -129,12 +120,13 @@ final class TinyDisk {
 
 @Suite("Downloads to a full disk", .timeLimit(.minutes(5)), .enabled(if: TinyDisk.isAvailable))
 struct FullDiskTests {
+    private let sandbox = Sandbox()
+
     @Test("A full disk fails the download with usable resume data")
     func fullDisk() async throws {
         let content = GeneratedContent(size: 400_000, seed: 3)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\""))
-        let sandbox = try Sandbox()
         let disk = try TinyDisk(in: sandbox, "partials")
         let session = sandbox.session()
         let error = await #expect(throws: URLError.self) { try await session.download(from: url) }
@@ -147,6 +139,5 @@ struct FullDiskTests {
         } else {
             #expect(sandbox.partialNames == [])
         }
-        session.invalidateAndCancel()
     }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Download tasks", .timeLimit(.minutes(5)))
 struct DownloadTaskTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
     private let content = GeneratedContent(size: 300_000, seed: 3)
 
     @Test("Bytes are written to the file as they arrive")
@@ -16,11 +18,7 @@ struct DownloadTaskTests {
             "/file",
             .generated(content).entityTag("\"v1\"").stalled(afterBytes: 50_000, until: gates[0])
                 .stalled(afterBytes: 200_000, until: gates[1]))
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: url).resumed()
         for (gate, count) in zip(gates, [50_000, 200_000]) {
             await witness.wait { $0.contains(.wrote(Int64(count), of: 300_000)) }
             let name = try #require(sandbox.partialNames.first)
@@ -32,7 +30,6 @@ struct DownloadTaskTests {
         #expect(witness.events == [.wrote(300_000, of: 300_000), .file(300_000), .completed(nil)])
         #expect(witness.file(of: task) == content.data)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     /// A delegate that adds up the counts it receives.
@@ -84,17 +81,14 @@ struct DownloadTaskTests {
         let big = GeneratedContent(size: 20_000_000, seed: 2)
         let server = try LoopbackServer()
         let url = server.route("/file", tellsLength ? .generated(big) : .generated(big).chunked())
-        let sandbox = try Sandbox()
         let adder = Adder { #expect((try? big.matches(fileAt: $0)) == true) }
-        let session = sandbox.session(adder)
-        session.downloadTask(with: url).resume()
+        sandbox.session(adder).downloadTask(with: url).resume()
         await adder.completion()
         let sums = adder.sums.withLock { $0 }
         #expect(sums.written == 20_000_000)
         #expect(sums.last == 20_000_000)
         #expect(sums.isExact)
         #expect(adder.expected.withLock { $0 } == [tellsLength ? 20_000_000 : NSURLSessionTransferSizeUnknown])
-        session.invalidateAndCancel()
     }
 
     @Test("The counts of a resumed download start at its offset")
@@ -109,29 +103,24 @@ struct DownloadTaskTests {
         #expect(sums.written == 200_000)
         #expect(sums.last == 300_000)
         #expect(sums.isExact)
-        session.invalidateAndCancel()
     }
 
     @Test("A file that the delegate moves stays")
     func movedFile() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         let destination = sandbox.file("kept")
         let adder = Adder { try? FileManager.default.moveItem(at: $0, to: destination) }
-        let session = sandbox.session(adder)
-        session.downloadTask(with: url).resume()
+        sandbox.session(adder).downloadTask(with: url).resume()
         await adder.completion()
         #expect(try content.matches(fileAt: destination))
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("A file that the completion handler moves stays")
     func movedInHandler() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         for moves in [true, false] {
             let destination = sandbox.file("kept-\(moves)")
@@ -155,13 +144,10 @@ struct DownloadTaskTests {
     func async() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
-        let session = sandbox.session()
-        let (file, response) = try await session.download(from: url)
+        let (file, response) = try await sandbox.session().download(from: url)
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
         #expect(try content.matches(fileAt: file))
         #expect(sandbox.partialNames == [file.lastPathComponent])
-        session.invalidateAndCancel()
     }
 
     @Test("Files of every size are complete", arguments: [0, 1, 65_535, 1 << 20, 1 << 20 + 1])
@@ -169,44 +155,31 @@ struct DownloadTaskTests {
         let content = GeneratedContent(size: size, seed: 1)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: url).resumed()
         await witness.completion()
         #expect(witness.file(of: task) == content.data)
         #expect(witness.events.suffix(2) == [.file(size), .completed(nil)])
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("The body of an error response is delivered as a file")
     func errorPage() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("no such thing").status(404))
-        let witness = Witness()
-        let sandbox = try Sandbox()
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: url).resumed()
         await witness.completion()
         #expect(witness.file(of: task) == Data("no such thing".utf8))
         #expect(witness.events.last == .completed(nil))
         #expect((task.response as? HTTPURLResponse)?.statusCode == 404)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("A cancelled download leaves no file")
     func cancelled() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 100_000))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         #expect(sandbox.partialNames.count == 1)
         task.cancel()
@@ -221,8 +194,6 @@ struct DownloadTaskTests {
     func concurrent() async throws {
         let server = try LoopbackServer()
         for index in 0..<500 { server.route("/\(index)", .generated(size: 50_000, seed: UInt64(index))) }
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         let tasks = (0..<500).map { session.downloadTask(with: server.url("/\($0)")) }
         for task in tasks { task.resume() }
@@ -235,6 +206,5 @@ struct DownloadTaskTests {
         #expect(server.requests.count == 500)
         #expect(server.acceptedConnections <= 6)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 }

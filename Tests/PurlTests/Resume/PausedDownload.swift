@@ -50,8 +50,7 @@ struct PausedDownload {
         let url = server.route(path, reply(.generated(content)).stalled(afterBytes: received))
         let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.downloadTask(with: request(url))
-        task.resume()
+        let task = session.downloadTask(with: request(url)).resumed()
         await witness.wait { events in
             if case .wrote(Int64(received), _) = events.last { true } else { false }
         }

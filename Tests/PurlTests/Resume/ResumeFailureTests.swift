@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Failures of a download and of its resumption keep the resume data", .timeLimit(.minutes(5)))
 struct ResumeFailureTests {
+    private let sandbox = Sandbox()
+
     // MARK: The request for the rest fails
 
     @Test(
@@ -56,7 +58,6 @@ struct ResumeFailureTests {
 
     @Test("A download resumes after the server was restarted")
     func restartedServer() async throws {
-        let sandbox = try Sandbox()
         let path = sandbox.file("s").path
         let url = try #require(URL(string: "http+unix://\(path.replacingOccurrences(of: "/", with: "%2F"))/file"))
         let paused = try await PausedDownload(from: LoopbackServer(.unix(path: path)), in: sandbox) { reply in
@@ -131,11 +132,9 @@ struct ResumeFailureTests {
         let good = Reply.generated(content).entityTag("\"v1\"")
         let bad = good.stalled(afterBytes: 100_000, until: gate)
         let url = server.route("/file", fault == .cut ? bad.cut(afterBytes: 100_000) : bad.reset(afterBytes: 100_000))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness, fault.configure)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         if fault.code == .networkConnectionLost { gate.open() }
         await witness.completion()
@@ -151,14 +150,11 @@ struct ResumeFailureTests {
 
         server.route("/file", good)
         let next = Witness()
-        let another = sandbox.session(next)
-        let second = another.downloadTask(withResumeData: blob)
-        second.resume()
+        let second = sandbox.session(next).downloadTask(withResumeData: blob).resumed()
         await next.completion()
         #expect(next.file(of: second) == content.data)
         #expect(next.events.first == .resumed(at: 100_000, of: 300_000))
         #expect(sandbox.partialNames == [])
-        another.invalidateAndCancel()
     }
 
     @Test("Repeated cuts are resumed from the errors inside the completion")
@@ -166,7 +162,6 @@ struct ResumeFailureTests {
         let content = GeneratedContent(size: 300_000, seed: 3)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").cut(afterBytes: 30_000, times: 9))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let file = await withCheckedContinuation { continuation in
             ResumingLoader(session) { continuation.resume(returning: $0) }.start(url)
@@ -178,7 +173,6 @@ struct ResumeFailureTests {
             session.getAllTasks { _ in continuation.resume() }
         }
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     /// Resumes as long as the errors have resume data.
@@ -209,7 +203,6 @@ struct ResumeFailureTests {
         let content = GeneratedContent(size: 300_000, seed: 3)
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content).entityTag("\"v1\"").cut(afterBytes: 30_000, times: 9))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         var error = await #expect(throws: URLError.self) { try await session.download(from: url) }
         for _ in 1..<9 {
@@ -223,7 +216,6 @@ struct ResumeFailureTests {
         #expect((response as? HTTPURLResponse)?.statusCode == 206)
         #expect(server.requests.map { $0.fields["Range"] } == [nil] + (1...9).map { "bytes=\($0 * 30_000)-" })
         #expect(sandbox.partialNames == [file.lastPathComponent])
-        session.invalidateAndCancel()
     }
 
     @Test("A malformed chunk keeps the bytes before it")
@@ -233,7 +225,6 @@ struct ResumeFailureTests {
         var raw = Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"v1\"\r\n".utf8)
         raw += Data("Accept-Ranges: bytes\r\n\r\n186a0\r\n".utf8) + content.bytes(0..<100_000) + Data("\r\nzz\r\n".utf8)
         let url = server.route("/file", .raw([raw], then: .keepOpen))
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let error = await #expect(throws: URLError.self) { try await session.download(from: url) }
         expectError(error, .cannotDecodeRawData, about: url)
@@ -241,6 +232,5 @@ struct ResumeFailureTests {
         let blob = try #require(error?.downloadTaskResumeData)
         let (file, _) = try await session.download(resumeFrom: blob)
         #expect(try content.matches(fileAt: file))
-        session.invalidateAndCancel()
     }
 }

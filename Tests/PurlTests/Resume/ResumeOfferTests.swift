@@ -5,6 +5,8 @@ import Testing
 
 @Suite("When resume data is offered", .timeLimit(.minutes(5)))
 struct ResumeOfferTests {
+    private let sandbox = Sandbox()
+
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let reply: @Sendable (Reply) -> Reply
@@ -101,17 +103,13 @@ struct ResumeOfferTests {
     func noneInError(_ refusal: Case) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", refusal.reply(.generated(size: 300_000)).cut(afterBytes: 100_000))
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: refusal.request(url))
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: refusal.request(url)).resumed()
         await witness.completion()
         // A body without a length ends with the connection, wherever that is.
         expectError(witness.error(of: task), .networkConnectionLost, about: url)
         #expect(witness.error(of: task)?.downloadTaskResumeData == nil)
         #expect(sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("Without a body byte there is no resume data")
@@ -119,18 +117,14 @@ struct ResumeOfferTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         let url = server.route("/file", .generated(size: 1_000).entityTag("\"v1\"").stalled(afterBytes: 0, until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: url).resumed()
         await gate.reached()
         #expect(await task.cancelByProducingResumeData() == nil)
         await witness.completion()
         expectError(witness.error(of: task), .cancelled, about: url)
         #expect(sandbox.partialNames == [])
         gate.open()
-        session.invalidateAndCancel()
     }
 
     @Test("A strong Last-Modified is a validator for If-Range", arguments: [true, false])

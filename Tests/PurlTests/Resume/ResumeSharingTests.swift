@@ -26,7 +26,6 @@ struct ResumeSharingTests {
         // The file belongs to the first; the second starts over in one of its own.
         #expect(Set(paused.ranges) == ["bytes=100000-", nil])
         #expect(paused.sandbox.partialNames == [])
-        session.invalidateAndCancel()
     }
 
     @Test("Many concurrent tasks from the same resume data all have the right file")
@@ -42,7 +41,6 @@ struct ResumeSharingTests {
                 #expect(try paused.content.matches(fileAt: file))
             }
         }
-        session.invalidateAndCancel()
     }
 
     @Test("Resume data that is used after the download has completed starts over")
@@ -60,11 +58,10 @@ struct ResumeSharingTests {
     func otherFolder() async throws {
         let paused = try await PausedDownload()
         paused.answer(paused.sameResource)
-        let other = try Sandbox()
+        let other = Sandbox()
         let witness = Witness()
         let session = other.session(witness)
-        let task = session.downloadTask(withResumeData: paused.blob)
-        task.resume()
+        let task = session.downloadTask(withResumeData: paused.blob).resumed()
         await witness.completion()
         #expect(witness.file(of: task) == paused.content.data)
         #expect(witness.events.first == .resumed(at: 0, of: 300_000))

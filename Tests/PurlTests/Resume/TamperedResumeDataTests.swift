@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Resume data that Purl did not write", .timeLimit(.minutes(5)))
 struct TamperedResumeDataTests {
+    private let sandbox = Sandbox()
     private let secret = Data("do not touch".utf8)
 
     /// Expects that `blob` is refused before a request is sent or a file is touched.
@@ -53,7 +54,6 @@ struct TamperedResumeDataTests {
 
     @Test("A completion handler receives the refusal")
     func completionHandler() async throws {
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let error = await withCheckedContinuation { continuation in
             session.downloadTask(withResumeData: Data()) { location, response, error in
@@ -64,7 +64,6 @@ struct TamperedResumeDataTests {
         expectError(error, .cannotDecodeRawData, about: nil)
         let thrown = await #expect(throws: URLError.self) { try await session.download(resumeFrom: Data([1])) }
         expectError(thrown, .cannotDecodeRawData, about: nil)
-        session.invalidateAndCancel()
     }
 
     @Test("A binary property list is refused")
@@ -194,12 +193,12 @@ struct TamperedResumeDataTests {
 
 @Suite("Resume data that was cut or altered anywhere", .timeLimit(.minutes(5)))
 struct AlteredResumeDataTests {
+    private let sandbox = Sandbox()
     private let content = GeneratedContent(size: 80_000, seed: 6)
     private let received = 70_000
 
     /// On a Unix-domain socket, so that an altered host is never looked up or dialled.
     private func pausedDownload() async throws -> PausedDownload {
-        let sandbox = try Sandbox()
         let path = sandbox.file("s").path
         let server = try LoopbackServer(.unix(path: path))
         let host = path.replacingOccurrences(of: "/", with: "%2F")

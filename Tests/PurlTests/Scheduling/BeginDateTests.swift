@@ -5,11 +5,11 @@ import Testing
 
 @Suite("earliestBeginDate", .timeLimit(.minutes(5)))
 struct BeginDateTests {
-    private let sandbox: Sandbox
+    private let observer = TaskWitness()
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
 
     init() throws {
-        sandbox = try Sandbox()
         server = try LoopbackServer()
         server.fallback(.text("hello"))
     }
@@ -70,7 +70,6 @@ struct BeginDateTests {
 
     @Test("A task with a date in the past is offered to the delegate and begins at once")
     func past() async throws {
-        let observer = TaskWitness()
         _ = await run(observer, in: -10)
         #expect(observer.events.prefix(2) == [.created, .delayed(path: "/file")])
         #expect(observer.events.last == .completed(nil))
@@ -78,7 +77,6 @@ struct BeginDateTests {
 
     @Test("Without a date willBeginDelayedRequest is not called")
     func noDate() async throws {
-        let observer = TaskWitness()
         sandbox.session(observer).dataTask(with: server.url("/file")).resume()
         await observer.completion()
         #expect(!observer.events.contains(.delayed(path: "/file")))
@@ -98,7 +96,6 @@ struct BeginDateTests {
 
     @Test("A delayed task can be cancelled, suspended, or given another date")
     func changes() async throws {
-        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let tasks = (0..<3).map { session.dataTask(with: server.url("/\($0)")) }
         for task in tasks {
@@ -119,7 +116,6 @@ struct BeginDateTests {
 
     @Test("timeoutIntervalForResource begins with the transfer")
     func resourceTime() async throws {
-        let observer = TaskWitness()
         let session = sandbox.session(observer) { $0.timeoutIntervalForResource = 5 }
         let task = session.dataTask(with: server.url("/file"))
         task.earliestBeginDate = Date(timeIntervalSinceNow: 6)

@@ -1,3 +1,4 @@
+import Faults
 import Foundation
 import PurlIO
 import PurlTesting
@@ -7,7 +8,7 @@ import Testing
 
 @Suite("waitsForConnectivity", .timeLimit(.minutes(5)))
 struct ConnectivityTests {
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
     private let observer = TaskWitness()
 
     /// The server's port, which is closed at first.
@@ -15,7 +16,6 @@ struct ConnectivityTests {
     private var url: URL { port.url("/file") }
 
     init() throws {
-        sandbox = try Sandbox()
         port = try DeadPort()
     }
 
@@ -46,17 +46,19 @@ struct ConnectivityTests {
             observer.events == [
                 .created, .waiting, .response(200), .data(5), .metrics(transactions: 1), .completed(nil),
             ])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A waiting task fails after timeoutIntervalForResource, not after timeoutIntervalForRequest")
     func timeout() async throws {
+        let clock = ManualClock()
         let session = session {
+            $0.clock = clock
             $0.timeoutIntervalForRequest = 0.1
             $0.timeoutIntervalForResource = 1.5
         }
         session.dataTask(with: url).resume()
-        await observer.completion()
+        await observer.wait { $0.contains(.waiting) }
+        await clock.passTime { await observer.completion() }
         #expect(observer.events == [.created, .waiting, .metrics(transactions: 1), .completed(.timedOut)])
     }
 
@@ -72,8 +74,7 @@ struct ConnectivityTests {
     @Test("A waiting task that is cancelled ends at once")
     func cancel() async throws {
         let session = session()
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await observer.wait { $0.contains(.waiting) }
         task.cancel()
         await observer.completion()
@@ -83,8 +84,7 @@ struct ConnectivityTests {
     @Test("A suspended task does not try to connect, and tries at once when it is resumed")
     func suspend() async throws {
         let session = session()
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await observer.wait { $0.contains(.waiting) }
         task.suspend()
         let server = try LoopbackServer(port: port.number)

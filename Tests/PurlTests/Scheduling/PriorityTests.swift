@@ -11,13 +11,12 @@ struct PriorityTests {
     private let gate = ServerGate()
     private let witness = Witness()
     private let session: URLSession
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
 
     init() throws {
         server = try LoopbackServer()
         server.route("/first", .text("hello").delayed(until: gate))
         server.fallback(.text("hello"))
-        sandbox = try Sandbox()
         session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
     }
 

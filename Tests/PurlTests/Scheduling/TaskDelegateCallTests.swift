@@ -5,18 +5,17 @@ import Testing
 
 @Suite("Delegate calls about a task beside its response", .timeLimit(.minutes(5)))
 struct TaskDelegateCallTests {
-    private let sandbox: Sandbox
+    private let observer = TaskWitness()
+    private let sandbox = Sandbox()
     private let server: LoopbackServer
 
     init() throws {
-        sandbox = try Sandbox()
         server = try LoopbackServer()
         server.fallback(.text("hello"))
     }
 
     @Test("didCreateTask is called for every task, resumed or not")
     func created() async throws {
-        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let url = server.url("/file")
         let tasks: [URLSessionTask] = [
@@ -25,8 +24,7 @@ struct TaskDelegateCallTests {
         ]
         await observer.wait { $0.count == 5 }
         #expect(observer.events == Array(repeating: .created, count: 5))
-        #expect(observer.identifiers == tasks.map(\.taskIdentifier))
-        session.invalidateAndCancel()
+        #expect(observer.record.tasks == tasks.map(\.taskIdentifier))
     }
 
     @Test("didCreateTask of an async call goes to its own delegate, or to the session's without one")
@@ -36,45 +34,37 @@ struct TaskDelegateCallTests {
         _ = try await session.data(from: server.url("/1"), delegate: own)
         _ = try await session.data(from: server.url("/2"))
         #expect(own.events.first == .created)
-        #expect(own.identifiers.first == 1)
+        #expect(own.record.tasks.first == 1)
         await other.wait { $0.count == 2 }
         #expect(other.events == [.created, .metrics(transactions: 1)])
-        #expect(other.identifiers == [2, 2])
-        session.finishTasksAndInvalidate()
+        #expect(other.record.tasks == [2, 2])
     }
 
     @Test(
         "didReceiveInformationalResponse is called with its fields before the response",
         arguments: [100, 102, 103, 199])
     func interim(status: Int) async throws {
-        let observer = TaskWitness()
-        let session = sandbox.session(observer)
         let url = server.route("/hints", .text("hello").interim(status, fields: ["Link": "</style.css>"]))
-        session.dataTask(with: url).resume()
+        sandbox.session(observer).dataTask(with: url).resume()
         await observer.completion()
         #expect(observer.events.prefix(3) == [.created, .interim(status), .response(200)])
         let response = try #require(observer.informational.first)
         #expect(response.url == url)
         #expect(response.value(forHTTPHeaderField: "Link") == "</style.css>")
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Several informational responses are delivered in order")
     func severalInterim() async throws {
-        let observer = TaskWitness()
-        let session = sandbox.session(observer)
         let reply = Reply.text("hello").interim(102).interim(103).interim(103)
-        session.dataTask(with: server.route("/hints", reply)).resume()
+        sandbox.session(observer).dataTask(with: server.route("/hints", reply)).resume()
         await observer.completion()
         #expect(observer.events.dropFirst().prefix(3) == [.interim(102), .interim(103), .interim(103)])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Bytes are delivered as they arrive, or in one call with prefersIncrementalDelivery false")
     func wholeDelivery() async throws {
         let gate = ServerGate()
         let url = server.route("/file", .generated(size: 200_000).stalled(afterBytes: 100_000, until: gate))
-        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let (first, second) = (session.dataTask(with: url), session.dataTask(with: url))
         #expect(first.prefersIncrementalDelivery)
@@ -86,10 +76,9 @@ struct TaskDelegateCallTests {
         }
         gate.open()
         await observer.completion(of: 2)
-        let seen = zip(observer.identifiers, observer.events)
+        let seen = zip(observer.record.tasks, observer.events)
         #expect(seen.filter { $0.0 == second.taskIdentifier }.map(\.1).contains(.data(200_000)))
         #expect(!seen.filter { $0.0 == first.taskIdentifier }.map(\.1).contains(.data(200_000)))
-        session.finishTasksAndInvalidate()
     }
 
     @Test("prefersIncrementalDelivery is false for tasks with a handler and for downloads, until it is set")
@@ -111,12 +100,10 @@ struct TaskDelegateCallTests {
         #expect(whole.map(\.prefersIncrementalDelivery) == whole.map { _ in false })
         for task in whole { task.prefersIncrementalDelivery = true }
         #expect(whole.map(\.prefersIncrementalDelivery) == whole.map { _ in true })
-        session.invalidateAndCancel()
     }
 
     @Test("With prefersIncrementalDelivery false a long body is delivered a buffer at a time")
     func portions() async throws {
-        let observer = TaskWitness()
         let session = sandbox.session(observer) { $0.limits.bufferedBytesPerTask = 50_000 }
         let task = session.dataTask(with: server.route("/file", .generated(size: 1_000_000)))
         task.prefersIncrementalDelivery = false
@@ -125,12 +112,10 @@ struct TaskDelegateCallTests {
         let counts = observer.events.compactMap { if case .data(let count) = $0 { count } else { nil } }
         #expect(counts.reduce(0, +) == 1_000_000)
         #expect(counts.dropLast().allSatisfy { $0 >= 50_000 })
-        session.finishTasksAndInvalidate()
     }
 
     @Test("With prefersIncrementalDelivery false a lost connection delivers the received bytes")
     func brokenWhole() async throws {
-        let observer = TaskWitness()
         let session = sandbox.session(observer)
         let task = session.dataTask(with: server.route("/file", .generated(size: 5000).cut(afterBytes: 1000)))
         task.prefersIncrementalDelivery = false
@@ -138,7 +123,6 @@ struct TaskDelegateCallTests {
         await observer.completion()
         #expect(observer.events.contains(.data(1000)))
         #expect(observer.events.last == .completed(.networkConnectionLost))
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Hints of tasks, configurations and requests are kept")
@@ -162,6 +146,5 @@ struct TaskDelegateCallTests {
         var request = URLRequest(url: server.url("/file"))
         request.httpShouldUsePipelining = true
         #expect(request.httpShouldUsePipelining)
-        session.invalidateAndCancel()
     }
 }

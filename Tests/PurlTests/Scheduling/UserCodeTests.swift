@@ -8,6 +8,8 @@ import Testing
 /// User code that waits for a request would stop every transfer of the process if it ran on the network thread.
 @Suite("User code and the network thread", .timeLimit(.minutes(1)))
 struct UserCodeTests {
+    private let sandbox = Sandbox()
+
     /// Code of a user's that waits for a request of another session.
     private final class Waiting: Sendable {
         private let url: URL
@@ -43,9 +45,7 @@ struct UserCodeTests {
     @Test("An observer of a credential storage may wait for a request")
     func credentialObserver() async throws {
         let (server, waiting) = try server()
-        let sandbox = try Sandbox()
         let session = sandbox.session(ProtectedResource.witness())
-        defer { session.invalidateAndCancel() }
         let observer = NotificationCenter.default.addObserver(
             forName: .NSURLCredentialStorageChanged, object: session.configuration.urlCredentialStorage, queue: nil
         ) { _ in waiting.waitForResponse() }
@@ -59,9 +59,7 @@ struct UserCodeTests {
     @Test("An observer of a cookie storage may wait for a request")
     func cookieObserver() async throws {
         let (server, waiting) = try server()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let observer = NotificationCenter.default.addObserver(
             forName: .NSHTTPCookieManagerCookiesChanged, object: session.configuration.httpCookieStorage, queue: nil
         ) { _ in waiting.waitForResponse() }
@@ -98,10 +96,8 @@ struct UserCodeTests {
     )
     func cookieStorage() async throws {
         let (server, waiting) = try server()
-        let sandbox = try Sandbox()
         let cookies = SlowCookies(waiting)
         let session = sandbox.session { $0.httpCookieStorage = cookies }
-        defer { session.invalidateAndCancel() }
         let (data, _) = try await session.data(from: server.url("/moved"))
         #expect(data == Data("hello".utf8))
         #expect(waiting.waits == [true, true, true, true])
@@ -142,11 +138,9 @@ struct UserCodeTests {
     @Test("A credential storage of the user's own may wait for a request, and its credential is sent")
     func credentialStorage() async throws {
         let (server, waiting) = try server()
-        let sandbox = try Sandbox()
         let credentials = SlowCredentials(waiting)
         credentials.set(ProtectedResource.credential(), for: ProtectedResource.space(of: server))
         let session = sandbox.session { $0.urlCredentialStorage = credentials }
-        defer { session.invalidateAndCancel() }
         for _ in 0..<2 {
             let (data, _) = try await session.data(from: server.url("/private"))
             #expect(data == ProtectedResource.inside)
@@ -158,10 +152,8 @@ struct UserCodeTests {
     @Test("A credential storage of the user's own may wait for a request when it receives the delegate's credential")
     func delegatesCredential() async throws {
         let (server, waiting) = try server()
-        let sandbox = try Sandbox()
         let credentials = SlowCredentials(waiting)
         let session = sandbox.session(ProtectedResource.witness()) { $0.urlCredentialStorage = credentials }
-        defer { session.invalidateAndCancel() }
         let (data, _) = try await session.data(from: server.url("/private"))
         #expect(data == ProtectedResource.inside)
         await credentials.isChanged.wait()
@@ -174,12 +166,9 @@ struct UserCodeTests {
         let (server, waiting) = try server()
         let gate = ServerGate()
         server.route("/other", .text("other").delayed(until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness) { $0.httpCookieStorage = SlowCookies(waiting) }
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/cookie"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/cookie")).resumed()
         await gate.reached()
         task.cancel()
         await witness.completion()

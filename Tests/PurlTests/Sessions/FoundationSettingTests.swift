@@ -6,6 +6,8 @@ import Testing
 
 @Suite("What Foundation has on Apple's systems beyond FoundationNetworking", .timeLimit(.minutes(5)))
 struct FoundationSettingTests {
+    private let sandbox = Sandbox()
+
     @Test(
         "A configuration has Apple's defaults for the settings that have no effect on Linux, and keeps what is set"
     )
@@ -116,10 +118,8 @@ struct FoundationSettingTests {
     func multipath(type: URLSessionConfiguration.MultipathServiceType) async throws {
         let server = try LoopbackServer()
         let content = GeneratedContent(size: 3_000_000, seed: 71)
-        let sandbox = try Sandbox()
         try content.data.write(to: sandbox.file("upload"))
         let session = sandbox.session { $0.multipathServiceType = type }
-        defer { session.invalidateAndCancel() }
         let url = server.route("/file", .generated(content))
         let (data, _) = try await session.data(from: url)
         #expect(content.matches(data))
@@ -135,8 +135,7 @@ struct FoundationSettingTests {
     func resetAndFlush() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("x").field("Set-Cookie", "a=1"))
-        let session = try Sandbox().session()
-        defer { session.invalidateAndCancel() }
+        let session = sandbox.session()
         _ = try await session.data(from: url)
         await session.flush()
         _ = try await session.data(from: url)
@@ -153,8 +152,7 @@ struct FoundationSettingTests {
         let storage = URLCredentialStorage()
         let space = URLProtectionSpace(
             host: "a.example", port: 80, protocol: "http", realm: "r", authenticationMethod: nil)
-        let session = try Sandbox().session()
-        defer { session.invalidateAndCancel() }
+        let session = sandbox.session()
         let task = session.dataTask(with: try #require(URL(string: "http://a.example/")))
         #expect(await storage.credentials(for: space, task: task) == nil)
         #expect(await storage.defaultCredential(for: space, task: task) == nil)

@@ -6,6 +6,9 @@ import Testing
 
 @Suite("The invalidation of a session", .timeLimit(.minutes(5)))
 struct InvalidationTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))
@@ -44,8 +47,6 @@ struct InvalidationTests {
         let server = try makeServer()
         let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness, queue: queue.make())
         session.dataTask(with: server.url("/slow")).resume()
         await witness.wait { $0.contains(.data(100)) }
@@ -67,8 +68,6 @@ struct InvalidationTests {
 
     @Test("Without tasks didBecomeInvalid is called at once", arguments: Way.allCases)
     func noTasks(_ way: Way) async throws {
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         way.invalidate(session)
         await witness.wait { $0.contains(.invalid) }
@@ -80,7 +79,6 @@ struct InvalidationTests {
     @Test("An invalid session releases its delegate", arguments: Way.allCases)
     func delegate(_ way: Way) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         weak var weakDelegate: Witness?
         let session: URLSession
         do {
@@ -100,19 +98,15 @@ struct InvalidationTests {
     @Test("invalidateAndCancel cancels tasks in every stage")
     func cancelling() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 2 }
         let stalled = [
             session.dataTask(with: server.url("/stalled")), session.downloadTask(with: server.url("/stalled")),
         ]
         for task in stalled { task.resume() }
         await witness.wait { $0.contains(.data(100)) && $0.contains(.wrote(100, of: 10_000)) }
-        let waiting = session.downloadTask(with: server.url("/stalled"))
-        waiting.resume()
+        let waiting = session.downloadTask(with: server.url("/stalled")).resumed()
         let fresh = session.dataTask(with: server.url("/file"))
-        let suspended = session.dataTask(with: server.url("/file"))
-        suspended.resume()
+        let suspended = session.dataTask(with: server.url("/file")).resumed()
         suspended.suspend()
         session.invalidateAndCancel()
         await witness.wait { $0.contains(.invalid) }
@@ -130,8 +124,6 @@ struct InvalidationTests {
     @Test("invalidateAndCancel sends no request that waits for a connection")
     func cancellingManyThatWait() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 2 }
         let tasks = (0..<500).map { _ in session.dataTask(with: server.url("/stalled")) }
         for task in tasks { task.resume() }
@@ -146,8 +138,6 @@ struct InvalidationTests {
     @Test("finishTasksAndInvalidate waits for tasks that are not resumed yet")
     func finishing() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         let task = session.dataTask(with: server.url("/file"))
         session.finishTasksAndInvalidate()
@@ -163,7 +153,6 @@ struct InvalidationTests {
         let server = try makeServer()
         let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).delayed(until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
         let session = sandbox.session(witness)
         session.dataTask(with: server.url("/slow")).resume()
@@ -181,7 +170,6 @@ struct InvalidationTests {
     @Test("A session can be invalidated inside the last completion")
     func insideCompletion() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let invalidate = Mutex<(@Sendable () -> Void)?>(nil)
         let witness = Witness(hook: { _, event in
             if case .completed = event { invalidate.withLock { $0 }?() }
@@ -198,8 +186,6 @@ struct InvalidationTests {
     @Test("A task of an invalid session fails once", arguments: Way.allCases)
     func laterTask(_ way: Way) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         way.invalidate(session)
         let results = Mutex<[(isEmpty: Bool, error: URLError?)]>([])
@@ -216,7 +202,7 @@ struct InvalidationTests {
         }
         await #expect(throws: URLError.self) { try await session.data(from: server.url("/file")) }
         await #expect(throws: URLError.self) { try await session.download(from: server.url("/file")) }
-        while silent.state != .completed { _ = await SessionTasks.unfinished(of: session) }
+        while silent.state != .completed, !Task.isCancelled { _ = await SessionTasks.unfinished(of: session) }
         #expect(results.withLock { $0.map(\.isEmpty) } == [true, true])
         for result in results.withLock({ $0 }) {
             #expect(result.error?.failingURL == server.url("/file"))
@@ -232,14 +218,13 @@ struct InvalidationTests {
     @Test("A task of an invalid session that is cancelled before it is resumed fails once")
     func laterTaskCancelled() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         session.invalidateAndCancel()
         let calls = Mutex(0)
         let task = session.dataTask(with: server.url("/file")) { _, _, _ in calls.withLock { $0 += 1 } }
         task.cancel()
         task.resume()
-        while task.state != .completed { _ = await SessionTasks.unfinished(of: session) }
+        while task.state != .completed, !Task.isCancelled { _ = await SessionTasks.unfinished(of: session) }
         _ = await SessionTasks.unfinished(of: session)
         #expect(calls.withLock { $0 } == 1)
         #expect((task.error as? URLError)?.code == .cancelled)
@@ -248,7 +233,6 @@ struct InvalidationTests {
     @Test("A task made during the invalidation completes once, before the session or with its error")
     func concurrentTasks() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         for _ in 0..<20 {
             let witness = Witness()
             let session = sandbox.session(witness)

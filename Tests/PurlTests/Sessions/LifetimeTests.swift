@@ -5,6 +5,8 @@ import Testing
 
 @Suite("The lifetime of sessions and tasks", .timeLimit(.minutes(5)))
 struct LifetimeTests {
+    private let sandbox = Sandbox()
+
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))
@@ -29,7 +31,6 @@ struct LifetimeTests {
     @Test("Tasks and session are released after the invalidation", arguments: Story.allCases)
     func invalidated(_ story: Story) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let traces = Traces()
         do {
             let witness = Witness(disposition: story == .becomesDownload ? .becomeDownload : .allow)
@@ -41,6 +42,7 @@ struct LifetimeTests {
         }
         await server.waitUntilDisconnected()
         await NetworkThread.settle { traces.session == nil && traces.task == nil }
+        #expect(traces.session == nil && traces.task == nil)
         #expect(sandbox.partialNames == [])
     }
 
@@ -49,7 +51,6 @@ struct LifetimeTests {
         arguments: Story.allCases.filter { $0 != .neverResumed })
     func notInvalidated(_ story: Story) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let traces = Traces()
         do {
             let witness = Witness(disposition: story == .becomesDownload ? .becomeDownload : .allow)
@@ -60,6 +61,7 @@ struct LifetimeTests {
         // The idle connection is closed with the session.
         await server.waitUntilDisconnected()
         await NetworkThread.settle { traces.session == nil && traces.task == nil }
+        #expect(traces.session == nil && traces.task == nil)
     }
 
     @Test("A session without references finishes its tasks")
@@ -67,7 +69,6 @@ struct LifetimeTests {
         let server = try makeServer()
         let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let traces = Traces()
         do {
@@ -81,12 +82,12 @@ struct LifetimeTests {
         #expect(witness.events == [.wrote(10_000, of: 10_000), .file(10_000), .completed(nil)])
         await server.waitUntilDisconnected()
         await NetworkThread.settle { traces.session == nil }
+        #expect(traces.session == nil)
     }
 
     @Test("Many sessions can be made and released")
     func manySessions() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         for _ in 0..<50 {
             _ = try await sandbox.session().data(from: server.url("/moved"))
         }
@@ -142,7 +143,7 @@ struct DescriptorTests {
             server.route("/reset", .generated(size: 50_000).reset(afterBytes: 100))
             server.route("/closing", .generated(size: 50_000).closingConnection())
             server.route("/deaf", .status(200).delayed(until: ServerGate()))
-            let sandbox = try Sandbox()
+            let sandbox = Sandbox()
             try await DescriptorTests.transfer(30, server, sandbox)
             let before = DescriptorTests.openDescriptors
             try await DescriptorTests.transfer(300, server, sandbox)

@@ -6,11 +6,12 @@ import Testing
 
 @Suite("The settings of a session", .timeLimit(.minutes(5)))
 struct SessionSettingTests {
+    private let sandbox = Sandbox()
+
     @Test("A session copies its configuration")
     func copied() async throws {
         let server = try LoopbackServer()
         server.route("/file", .echo)
-        let sandbox = try Sandbox()
         let configuration = sandbox.configuration { $0.httpAdditionalHeaders = ["X-When": "before"] }
         let session = URLSession(configuration: configuration)
         defer { session.invalidateAndCancel() }
@@ -38,12 +39,10 @@ struct SessionSettingTests {
 
     @Test("delegateQueue is the queue that was passed, or a serial one")
     func queue() throws {
-        let sandbox = try Sandbox()
         let queue = OperationQueue()
         let given = sandbox.session(queue: queue)
         let own = sandbox.session()
         let other = sandbox.session()
-        defer { for session in [given, own, other] { session.invalidateAndCancel() } }
         #expect(given.delegateQueue === queue)
         #expect(own.delegateQueue.maxConcurrentOperationCount == 1)
         #expect(own.delegateQueue !== other.delegateQueue)
@@ -54,10 +53,8 @@ struct SessionSettingTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         server.fallback(.generated(size: 1_000).delayed(until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = limit }
-        defer { session.invalidateAndCancel() }
         for index in 0..<20 { session.dataTask(with: server.url("/\(index)")).resume() }
         await gate.reached(times: limit)
         #expect(server.openConnections == limit)
@@ -73,10 +70,8 @@ struct SessionSettingTests {
         let server = try LoopbackServer()
         let contents = (0..<8).map { GeneratedContent(size: 5_000 + $0, seed: UInt64($0)) }
         for (index, content) in contents.enumerated() { server.route("/\(index)", .generated(content)) }
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let tasks = Mutex<[(URLSessionTask, Int)]>([])
         DispatchQueue.concurrentPerform(iterations: 200) { index in
             let url = server.url("/\(index % 8)")

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("The task lists of a session, flush and reset", .timeLimit(.minutes(5)))
 struct TaskListTests {
+    private let sandbox = Sandbox()
+
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 10_000))
@@ -15,10 +17,8 @@ struct TaskListTests {
     @Test("allTasks has the tasks that have not completed, oldest first", arguments: CallQueue.allCases)
     func order(_ queue: CallQueue) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness, queue: queue.make())
-        defer { session.invalidateAndCancel() }
         #expect(await SessionTasks.unfinished(of: session) == [])
         let running = session.dataTask(with: server.url("/stalled"))
         let quick = session.dataTask(with: server.url("/file"))
@@ -37,9 +37,7 @@ struct TaskListTests {
     @Test("tasks has the data, upload and download tasks apart")
     func kinds() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let data = session.dataTask(with: server.url("/file"))
         let download = session.downloadTask(with: server.url("/file"))
         let handled = session.dataTask(with: server.url("/file")) { _, _, _ in }
@@ -54,7 +52,6 @@ struct TaskListTests {
     @Test("The lists are passed on the delegate queue after earlier calls")
     func queue() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let log = CallLog()
         let barrier = CallBarrier()
         let witness = Witness(hook: { _, event in
@@ -62,7 +59,6 @@ struct TaskListTests {
             if case .completed = event { barrier.pass() }
         })
         let session = sandbox.session(witness, queue: CallQueue.concurrent.make())
-        defer { session.invalidateAndCancel() }
         session.dataTask(with: server.url("/file")).resume()
         await barrier.reached()
         async let list = withCheckedContinuation { continuation in
@@ -82,9 +78,7 @@ struct TaskListTests {
     @Test("Inside its completion a task is not listed any more")
     func completion() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let tasks = await withCheckedContinuation { continuation in
             session.dataTask(with: server.url("/file")) { _, _, _ in
                 session.getAllTasks { continuation.resume(returning: $0) }
@@ -96,7 +90,6 @@ struct TaskListTests {
     @Test("After invalidateAndCancel no task is listed, also when one is resumed late")
     func cancelled() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let barrier = CallBarrier()
         session.delegateQueue.addOperation { barrier.pass() }
@@ -121,9 +114,7 @@ struct TaskListTests {
         arguments: ["reset", "flush"])
     func renewal(_ name: String) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session(queue: CallQueue.concurrent.make())
-        defer { session.invalidateAndCancel() }
         _ = try await session.data(from: server.url("/file"))
         _ = try await session.data(from: server.url("/file"))
         let isOnQueue = await withCheckedContinuation { continuation in
@@ -147,12 +138,9 @@ struct TaskListTests {
         let server = try makeServer()
         let gate = ServerGate()
         server.route("/slow", .generated(size: 10_000).stalled(afterBytes: 100, until: gate))
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/slow"))
-        task.resume()
+        session.dataTask(with: server.url("/slow")).resume()
         await witness.wait { $0.contains(.data(100)) }
         await withCheckedContinuation { continuation in
             session.flush { continuation.resume() }

@@ -19,8 +19,7 @@ struct KilledSinkTests {
         let (file, record) = (bench.sandbox.file("left"), bench.sandbox.file("left.resume"))
         let session = bench.sandbox.session(Witness())
         bench.answer(bench.good.stalled(afterBytes: count))
-        let task = session.dataTask(with: bench.url, writingTo: bench.kind.sink(at: bench.file))
-        task.resume()
+        session.dataTask(with: bench.url, writingTo: bench.kind.sink(at: bench.file)).resume()
         try await FolderChanges.wait(in: bench.sandbox.folder) {
             bench.bytes?.count == count
                 && (recorded == .beginning || bench.recorded?["bytesReceived"] as? Int == count)

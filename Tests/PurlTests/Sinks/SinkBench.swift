@@ -26,7 +26,7 @@ struct SinkBench {
     init(_ kind: SinkKind) throws {
         self.kind = kind
         server = try LoopbackServer()
-        sandbox = try Sandbox()
+        sandbox = Sandbox()
     }
 
     var url: URL { server.url("/file") }

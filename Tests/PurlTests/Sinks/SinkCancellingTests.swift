@@ -5,15 +5,15 @@ import Testing
 
 @Suite("Cancelling a task that writes to a sink, and one writer at a time", .timeLimit(.minutes(5)))
 struct SinkCancellingTests {
+    private let witness = Witness()
+
     @Test("Cancelling writes the received bytes and the record", arguments: SinkKind.allCases)
     func cancelled(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
         let gate = ServerGate()
         bench.answer(bench.good.stalled(afterBytes: 100_000, until: gate))
-        let witness = Witness()
         let session = bench.sandbox.session(witness)
-        let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
-        task.resume()
+        let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file)).resumed()
         await gate.reached()
         task.cancel()
         await witness.completion()
@@ -36,12 +36,10 @@ struct SinkCancellingTests {
         let content = GeneratedContent(size: 6_000_000, seed: 5)
         let gates = (0..<10).map { _ in ServerGate() }
         let stalls = gates.map { Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 400_000, until: $0) }
-        let witness = Witness()
         let session = bench.sandbox.session(witness)
         bench.answer(.sequence(stalls + [.generated(content).entityTag("\"v1\"")]))
         for (index, gate) in gates.enumerated() {
-            let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
-            task.resume()
+            let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file)).resumed()
             await gate.reached()
             task.cancel()
             await witness.completion(of: index + 1)
@@ -60,7 +58,6 @@ struct SinkCancellingTests {
         let bench = try SinkBench(kind)
         await bench.writeTheBeginning()
         let before = try Data(contentsOf: bench.record)
-        let witness = Witness()
         let session = bench.sandbox.session(witness)
         let task = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
         task.cancel()
@@ -68,7 +65,6 @@ struct SinkCancellingTests {
         #expect(witness.events == [.completed(.cancelled)])
         #expect(bench.bytes == bench.content.bytes(0..<100_000))
         #expect(try Data(contentsOf: bench.record) == before)
-        session.invalidateAndCancel()
     }
 
     @Test("A response that the delegate cancels leaves the file", arguments: SinkKind.allCases)
@@ -123,17 +119,14 @@ struct SinkCancellingTests {
         await bench.writeTheBeginning()
         let gate = ServerGate()
         bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
-        let witness = Witness()
         let session = bench.sandbox.session(witness)
-        let first = session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file))
-        first.resume()
+        session.dataTask(with: bench.url, writingTo: kind.sink(at: bench.file)).resume()
         // The file was opened and locked before the request was sent.
         await gate.reached()
 
         let rival = Witness()
         let rivals = bench.sandbox.session(rival)
-        let task = rivals.dataTask(with: bench.url, writingTo: second.sink(at: bench.file))
-        task.resume()
+        let task = rivals.dataTask(with: bench.url, writingTo: second.sink(at: bench.file)).resumed()
         await rival.wait { !$0.isEmpty }
         gate.open()
         await rival.completion()
@@ -143,8 +136,6 @@ struct SinkCancellingTests {
         #expect(witness.events == [.response(206), .completed(nil)])
         #expect(bench.bytes == bench.content.data)
         #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
-        session.invalidateAndCancel()
-        rivals.invalidateAndCancel()
     }
 
     @Test("Of two tasks on a new file the first to write has it", arguments: SinkKind.allCases, SinkKind.allCases)
@@ -152,7 +143,6 @@ struct SinkCancellingTests {
         let bench = try SinkBench(kind)
         let (start, end) = (ServerGate(), ServerGate())
         bench.answer(bench.good.delayed(until: start).stalled(afterBytes: 100_000, until: end))
-        let witness = Witness()
         let session = bench.sandbox.session(witness)
         let tasks = [kind, second].map { session.dataTask(with: bench.url, writingTo: $0.sink(at: bench.file)) }
         for task in tasks { task.resume() }
@@ -166,7 +156,6 @@ struct SinkCancellingTests {
         expectError(errors.first, .cannotOpenFile, about: bench.url)
         #expect(bench.bytes == bench.content.data)
         #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
-        session.invalidateAndCancel()
     }
 
     @Test("A file is free as soon as its task has completed", arguments: SinkKind.allCases, [200, 404])

@@ -94,8 +94,7 @@ struct StreamSinkTests {
         let witness = Witness()
         let session = bench.sandbox.session(witness)
         let stream = try #require(OutputStream(toFileAtPath: pipe.path, append: true))
-        let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream))
-        blocked.resume()
+        let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream)).resumed()
         await witness.wait { $0 == [.response(200)] }
 
         // While the pipe is not read, other tasks complete: data, downloads and other sinks.
@@ -119,7 +118,6 @@ struct StreamSinkTests {
         #expect(read == content.data)
         await witness.completion(of: 21)
         #expect(witness.events.last == .completed(nil))
-        session.invalidateAndCancel()
     }
 
     @Test("A task with a blocked pipe can be cancelled")
@@ -130,8 +128,7 @@ struct StreamSinkTests {
         let witness = Witness()
         let session = bench.sandbox.session(witness)
         let stream = try #require(OutputStream(toFileAtPath: pipe.path, append: true))
-        let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream))
-        blocked.resume()
+        let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream)).resumed()
         await bench.server.wait { $0.requests.last?.bytesSent ?? 0 > 1_000_000 }
         blocked.cancel()
         // The connection is closed at once.
@@ -140,7 +137,6 @@ struct StreamSinkTests {
         _ = await readToEnd(reader)
         await witness.completion()
         expectError(witness.error(of: blocked), .cancelled, about: bench.url)
-        session.invalidateAndCancel()
     }
 
     @Test("A closed reader fails the task and does not end the program")

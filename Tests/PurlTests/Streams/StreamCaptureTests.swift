@@ -6,6 +6,8 @@ import Testing
 
 @Suite("captureStreams", .timeLimit(.minutes(5)))
 struct StreamCaptureTests {
+    private let sandbox = Sandbox()
+
     private func capture(_ stage: StreamStage, _ prepare: (URLSessionStreamTask) -> Void = { _ in }) async throws
         -> (input: InputStream, output: OutputStream)
     {
@@ -115,12 +117,8 @@ struct StreamCaptureTests {
     @Test("For a delegate without stream methods the task completes, and the connection is closed")
     func plainDelegate() async throws {
         let server = try await LoopbackServer.started(.ipv4, stream: .echo)
-        let sandbox = try Sandbox()
         let witness = PlainWitness()
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(server.port))
-        task.resume()
+        let task = sandbox.session(witness).streamTask(withHostName: "127.0.0.1", port: Int(server.port)).resumed()
         task.captureStreams()
         await witness.log.wait { !$0.isEmpty }
         #expect(witness.log.events == ["completed"])
@@ -217,8 +215,7 @@ struct StreamCaptureTests {
     func released() async throws {
         let stage = try await StreamStage()
         let session = stage.sandbox.session()
-        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(stage.server.port))
-        task.resume()
+        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(stage.server.port)).resumed()
         try await task.write("x")
         #expect(try await task.text(1) == "x")
         task.captureStreams()

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("The two directions of a stream task end separately", .timeLimit(.minutes(5)))
 struct StreamEndTests {
+    private let gate = ServerGate()
+
     @Test("closeWrite lets the task read on, and the server's end completes it")
     func halfClosed() async throws {
         let stage = try await StreamStage(.listening.waitForEnd().send("good bye"))
@@ -95,7 +97,6 @@ struct StreamEndTests {
 
     @Test("closeRead lets earlier reads receive their bytes")
     func closeReadWaits() async throws {
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("abc"))
         let (task, witness) = (stage.open(), stage.witness)
         await gate.reached()
@@ -106,12 +107,10 @@ struct StreamEndTests {
         gate.open()
         await witness.wait(for: .readClosed)
         #expect(witness.events == [.handler("read abc"), .readClosed])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("After closeRead the server's bytes are discarded, and the server can send on")
     func thrownAway() async throws {
-        let gate = ServerGate()
         let content = GeneratedContent(size: SocketRoom.overflowingSize)
         let stage = try await StreamStage(.listening.send(content).wait(at: gate))
         let task = stage.open()
@@ -119,12 +118,10 @@ struct StreamEndTests {
         await gate.reached()
         #expect(task.countOfBytesReceived < 4 << 20)
         gate.open()
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A reset fails waiting calls and the task, and received bytes can still be read")
     func reset() async throws {
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.send("abc").wait(at: gate).reset())
         let task = stage.open()
         #expect(try await task.text(1) == "a")
@@ -141,7 +138,6 @@ struct StreamEndTests {
 
     @Test("A cancelled task fails its waiting calls, then completes")
     func cancelled() async throws {
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.notReading(until: gate))
         let task = stage.open()
         let witness = stage.witness

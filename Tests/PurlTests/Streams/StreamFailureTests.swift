@@ -13,73 +13,61 @@ struct StreamFailureTests {
     @Test("An invalid host fails the task, its reads and writes with badURL", arguments: names)
     func badHost(host: String) async throws {
         let stage = try await StreamStage()
-        let task = stage.session.streamTask(withHostName: host, port: 80)
-        task.resume()
+        let task = stage.session.streamTask(withHostName: host, port: 80).resumed()
         await #expect(errorCode { _ = try await task.text(1) } == .badURL)
         await stage.witness.completion()
         #expect(stage.witness.events.last == .completed(.badURL))
         #expect(stage.witness.error?.failureSentence.isEmpty == false)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("An invalid port fails with badURL", arguments: [0, -1, 65_536, .max, .min])
     func badPort(port: Int) async throws {
         let stage = try await StreamStage()
-        let task = stage.session.streamTask(withHostName: "127.0.0.1", port: port)
-        task.resume()
+        stage.session.streamTask(withHostName: "127.0.0.1", port: port).resume()
         await stage.witness.completion()
         #expect(stage.witness.events.last == .completed(.badURL))
         #expect(stage.witness.error?.failureSentence.contains("\(port)") == true)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("An unknown host fails with cannotFindHost or dnsLookupFailed")
     func unknownHost() async throws {
         let stage = try await StreamStage()
-        let task = stage.session.streamTask(withHostName: "nobody.invalid", port: 80)
-        task.resume()
+        stage.session.streamTask(withHostName: "nobody.invalid", port: 80).resume()
         await stage.witness.completion()
         let codes: [URLError.Code] = [.cannotFindHost, .dnsLookupFailed]
         #expect(codes.contains(try #require(stage.witness.error).code))
         #expect(stage.witness.error?.failingURL?.absoluteString == "tcp://nobody.invalid:80")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A stream to a closed port fails with cannotConnectToHost")
     func refused() async throws {
         let port = try DeadPort()
         let stage = try await StreamStage()
-        let task = stage.session.streamTask(withHostName: "127.0.0.1", port: Int(port.number))
-        task.resume()
+        let task = stage.session.streamTask(withHostName: "127.0.0.1", port: Int(port.number)).resumed()
         await #expect(errorCode { try await task.write("x") } == .cannotConnectToHost)
         await stage.witness.completion()
         #expect(stage.witness.events == [.metrics(transactions: 1), .completed(.cannotConnectToHost)])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("With waitsForConnectivity the task waits for the port")
     func connectivity() async throws {
         let port = try DeadPort()
         let stage = try await StreamStage { $0.waitsForConnectivity = true }
-        let task = stage.session.streamTask(withHostName: "127.0.0.1", port: Int(port.number))
-        task.resume()
+        let task = stage.session.streamTask(withHostName: "127.0.0.1", port: Int(port.number)).resumed()
         await stage.witness.wait(for: .waiting)
         let server = try await LoopbackServer.started(port: port.number, stream: .echo)
         defer { server.stop() }
         try await task.write("at last")
         #expect(try await task.text(7) == "at last")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Connecting times out after timeoutIntervalForRequest")
     func connectTimeout() async throws {
         let backlog = try #require(FullBacklog())
         let stage = try await StreamStage { $0.timeoutIntervalForRequest = 0.3 }
-        let task = stage.session.streamTask(withHostName: "127.0.0.1", port: Int(backlog.port))
-        task.resume()
+        stage.session.streamTask(withHostName: "127.0.0.1", port: Int(backlog.port)).resume()
         await stage.witness.completion()
         #expect(stage.witness.error?.code == .timedOut)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A silent stream fails after timeoutIntervalForResource, not after timeoutIntervalForRequest")
@@ -138,6 +126,5 @@ struct StreamFailureTests {
         let url = try #require(URL(string: "tcp://127.0.0.1:\(stage.server.port)/"))
         await #expect(errorCode { _ = try await stage.session.data(from: url) } == .unsupportedURL)
         #expect(stage.server.acceptedConnections == 0)
-        stage.session.invalidateAndCancel()
     }
 }

@@ -16,15 +16,13 @@ struct StreamProxyTests {
     func tunnel() async throws {
         let (stage, proxy) = try await stage(
             .stream(.echo, after: "HTTP/1.1 200 Connection established\r\n\r\n220 ready\r\n"))
-        let task = stage.session.streamTask(withHostName: "mail.example", port: 25)
-        task.resume()
+        let task = stage.session.streamTask(withHostName: "mail.example", port: 25).resumed()
         #expect(try await task.text(11) == "220 ready\r\n")
         try await task.write("through")
         #expect(try await task.text(7) == "through")
         #expect(proxy.requests.map(\.target) == ["mail.example:25"])
         #expect(proxy.requests.first?.fields["Host"] == "mail.example:25")
         #expect(stage.server.acceptedConnections == 0)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A 407 to CONNECT is answered")
@@ -35,34 +33,28 @@ struct StreamProxyTests {
         }
         let (stage, proxy) = try await stage(
             door, user: ["HTTPProxyUsername": "me", "HTTPProxyPassword": "secret"])
-        let task = stage.session.streamTask(withHostName: "mail.example", port: 25)
-        task.resume()
+        let task = stage.session.streamTask(withHostName: "mail.example", port: 25).resumed()
         try await task.write("hello")
         #expect(try await task.text(5) == "hello")
         #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT"])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A 101 to CONNECT is an error")
     func switching() async throws {
         let (stage, proxy) = try await stage(
             .stream(.echo, after: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: raw\r\nConnection: upgrade\r\n\r\n"))
-        let task = stage.session.streamTask(withHostName: "mail.example", port: 25)
-        task.resume()
+        let task = stage.session.streamTask(withHostName: "mail.example", port: 25).resumed()
         await #expect(errorCode { try await task.write("through") } == .badServerResponse)
         #expect(proxy.requests.map(\.method) == ["CONNECT"])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A refused CONNECT is an error", arguments: [403, 502])
     func refusal(status: Int) async throws {
         let (stage, proxy) = try await stage(.status(status))
-        let task = stage.session.streamTask(withHostName: "mail.example", port: 25)
-        task.resume()
+        let task = stage.session.streamTask(withHostName: "mail.example", port: 25).resumed()
         await #expect(errorCode { _ = try await task.text(1) } == .cannotConnectToHost)
         await stage.witness.completion()
         #expect(stage.witness.error?.failureSentence.contains("\(status)") == true)
         #expect(proxy.requests.map(\.method) == ["CONNECT"])
-        stage.session.invalidateAndCancel()
     }
 }

@@ -13,7 +13,6 @@ struct StreamTaskTests {
         #expect(try await task.text(5) == "hello")
         #expect(task.countOfBytesSent == 5)
         #expect(task.countOfBytesReceived == 5)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A new task is suspended and has neither request nor response")
@@ -29,7 +28,6 @@ struct StreamTaskTests {
         #expect(task.taskDescription == "a stream")
         #expect(await stage.session.allTasks.count == 1)
         #expect(stage.server.acceptedConnections == 0)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Reads and writes before resume wait for the connection")
@@ -44,7 +42,6 @@ struct StreamTaskTests {
         task.resume()
         await witness.wait(for: .handler("read early"))
         #expect(witness.events == [.handler("wrote true"), .handler("read early")])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Reads are served in order, each with no more than its maximum")
@@ -55,7 +52,6 @@ struct StreamTaskTests {
         let (some, _) = try await task.readData(ofMinLength: 1, maxLength: 2, timeout: 0)
         #expect(some == Data("de".utf8))
         #expect(try await task.text(5) == "fghij")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("The handlers of many reads and writes are called in order")
@@ -73,7 +69,6 @@ struct StreamTaskTests {
             #expect(bytes == Data(repeating: UInt8(number & 0xFF), count: 10))
         }
         #expect(witness.events.isEmpty)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A minimum of zero waits for a byte, a maximum of zero for none")
@@ -86,7 +81,6 @@ struct StreamTaskTests {
         async let read = task.readData(ofMinLength: 0, maxLength: 100, timeout: 0)
         try await task.write("x")
         #expect(try await read == (Data("x".utf8), false))
-        stage.session.invalidateAndCancel()
     }
 
     @Test("The maximum takes precedence over the minimum")
@@ -95,7 +89,6 @@ struct StreamTaskTests {
         let task = stage.open()
         let (bytes, _) = try await task.readData(ofMinLength: 100, maxLength: 4, timeout: 0)
         #expect(bytes == Data("abcd".utf8))
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Large content is transferred whole in both directions", arguments: [1 << 20, 20 << 20])
@@ -112,27 +105,22 @@ struct StreamTaskTests {
         let stream = await stage.stream { $0.hasEnded }
         #expect(stream?.byteCount == size)
         #expect(content.matches(stream?.bytes ?? Data()))
-        stage.session.invalidateAndCancel()
     }
 
     @Test("IPv6 addresses may have brackets", arguments: ["::1", "[::1]"])
     func ipv6(host: String) async throws {
         let stage = try await StreamStage(on: .ipv6)
-        let task = stage.session.streamTask(withHostName: host, port: Int(stage.server.port))
-        task.resume()
+        let task = stage.session.streamTask(withHostName: host, port: Int(stage.server.port)).resumed()
         try await task.write("six")
         #expect(try await task.text(3) == "six")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A host name is looked up")
     func name() async throws {
         let stage = try await StreamStage()
-        let task = stage.session.streamTask(withHostName: "localhost", port: Int(stage.server.port))
-        task.resume()
+        let task = stage.session.streamTask(withHostName: "localhost", port: Int(stage.server.port)).resumed()
         try await task.write("name")
         #expect(try await task.text(4) == "name")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("The connection limit does not apply to streams")
@@ -146,6 +134,5 @@ struct StreamTaskTests {
             #expect(try await task.readData(ofMinLength: 1, maxLength: 1, timeout: 0).0 == Data([UInt8(number)]))
         }
         #expect(stage.server.openConnections == 20)
-        stage.session.invalidateAndCancel()
     }
 }

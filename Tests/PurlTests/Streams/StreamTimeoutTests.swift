@@ -5,9 +5,11 @@ import Testing
 
 @Suite("The time-outs of reads and writes of stream tasks", .timeLimit(.minutes(5)))
 struct StreamTimeoutTests {
+    private let gate = ServerGate()
+    private let clock = ManualClock()
+
     @Test("A read that times out fails, and its bytes are for the next read")
     func read() async throws {
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.send("abc").wait(at: gate).send("def"))
         let task = stage.open()
         await #expect(
@@ -16,13 +18,10 @@ struct StreamTimeoutTests {
         gate.open()
         #expect(try await task.text(4) == "cdef")
         #expect(task.state == .running)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A time-out of zero, below it, or out of range is none", arguments: [0, -1, .infinity, .nan, 1e300])
     func unlimited(timeout: TimeInterval) async throws {
-        let clock = ManualClock()
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("a")) { $0.clock = clock }
         let task = stage.open()
         async let read = task.readData(ofMinLength: 1, maxLength: 1, timeout: timeout)
@@ -30,7 +29,6 @@ struct StreamTimeoutTests {
         clock.advance(by: .seconds(10_000))
         gate.open()
         #expect(try await read == (Data("a".utf8), false))
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Reads after one that timed out are served")
@@ -47,13 +45,11 @@ struct StreamTimeoutTests {
         task.resume()
         await witness.wait(for: .handler("abc"))
         #expect(witness.events == [.handler("true"), .handler("abc")])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A write that times out in the middle fails with all later writes, and reading continues")
     func write() async throws {
         let deaf = ServerGate()
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.notReading(until: deaf).wait(at: gate).send("bye").finish())
         let task = stage.open()
         // The connection is open, so that only writing takes time.
@@ -88,13 +84,10 @@ struct StreamTimeoutTests {
         let stream = await stage.stream { $0.hasEnded }
         #expect(stream?.byteCount == size + 3)
         await witness.wait(for: .handler("first true"))
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Time-outs do not elapse before resume or while suspended")
     func suspended() async throws {
-        let clock = ManualClock()
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("a")) { $0.clock = clock }
         let task = stage.make()
         let witness = stage.witness
@@ -127,12 +120,10 @@ struct StreamTimeoutTests {
         clock.advance(by: .seconds(6))
         await witness.wait(for: .handler("true"))
         #expect(witness.events == [.handler("read 1"), .handler("true")])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Cancelling the Swift task of a read leaves the bytes for the next read", arguments: [true, false])
     func givenUp(beforehand: Bool) async throws {
-        let gate = ServerGate()
         let stage = try await StreamStage(.listening.wait(at: gate).send("abc"))
         let task = stage.open()
         await gate.reached()
@@ -147,6 +138,5 @@ struct StreamTimeoutTests {
         await #expect(errorCode { _ = try await waiting.value } == .cancelled)
         gate.open()
         #expect(try await task.text(3) == "abc")
-        stage.session.invalidateAndCancel()
     }
 }

@@ -11,8 +11,7 @@ struct StreamUpgradeTests {
         var request = URLRequest(url: stage.server.url("/stream"))
         if let upgrade { request.setValue(upgrade, forHTTPHeaderField: "Upgrade") }
         change(&request)
-        let task = stage.session.dataTask(with: request)
-        task.resume()
+        let task = stage.session.dataTask(with: request).resumed()
         return task
     }
 
@@ -54,7 +53,6 @@ struct StreamUpgradeTests {
         #expect(try await task.text(5) == "2\r\nab")
         try await task.write("\r\n0\r\n\r\n")
         #expect(try await task.text(7) == "\r\n0\r\n\r\n")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A response on a persistent connection gives the connection to the stream")
@@ -70,7 +68,6 @@ struct StreamUpgradeTests {
         #expect(try await task.text(15) == "HTTP/1.1 200 OK")
         _ = try await stage.session.data(from: stage.server.url("/stream"))
         #expect(stage.server.acceptedConnections == 2)
-        stage.session.invalidateAndCancel()
     }
 
     @Test(
@@ -107,7 +104,6 @@ struct StreamUpgradeTests {
         let session = stage.sandbox.session()
         _ = try await session.data(for: request)
         #expect(stage.server.requests.first?.fields["Upgrade"] == nil)
-        session.invalidateAndCancel()
     }
 
     @Test("A response that declines the upgrade is an ordinary one")

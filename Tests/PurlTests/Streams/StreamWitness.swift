@@ -4,8 +4,8 @@ import PurlTesting
 import Synchronization
 
 /// A delegate that records the calls about stream tasks, in order.
-final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDelegate, Sendable {
-    enum Event: Hashable, Sendable {
+final class StreamWitness: NSObject, RecordingDelegate, URLSessionStreamDelegate, URLSessionDataDelegate, Sendable {
+    enum Event: DelegateCall {
         case readClosed
         case writeClosed
         case captured
@@ -17,6 +17,8 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
         case invalid
         /// An event in a handler of the test.
         case handler(String)
+
+        var isCompletion: Bool { if case .completed = self { true } else { false } }
     }
 
     /// The streams that the delegate received.
@@ -26,9 +28,7 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
         var output: OutputStream?
     }
 
-    private let log = EventLog<Event>()
-    private let lastError = Mutex<URLError?>(nil)
-    private let lastMetrics = Mutex<URLSessionTaskMetrics?>(nil)
+    let record = CallRecord<Event>()
     private let streams = Mutex(CapturedStreams())
     private let successor = Mutex<URLSessionStreamTask?>(nil)
     private let disposition: URLSession.ResponseDisposition
@@ -37,9 +37,6 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
         self.disposition = disposition
     }
 
-    var events: [Event] { log.events }
-    var error: URLError? { lastError.withLock { $0 } }
-    var metrics: URLSessionTaskMetrics? { lastMetrics.withLock { $0 } }
     /// The streams that were captured.
     var captured: CapturedStreams { streams.withLock { $0 } }
     /// The streams that were captured, which the witness then releases.
@@ -52,20 +49,20 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
     /// The stream task that a data task became.
     var streamTask: URLSessionStreamTask? { successor.withLock { $0 } }
 
-    func append(_ text: String) { log.append(.handler(text)) }
+    func append(_ text: String) { record.append(.handler(text)) }
 
-    func wait(for event: Event) async { await log.wait { $0.contains(event) } }
+    func wait(for event: Event) async { await wait { $0.contains(event) } }
 
     /// Returns when the streams were captured.
     func capture() async { await wait(for: .captured) }
 
-    func completion() async {
-        await log.wait { events in events.contains { if case .completed = $0 { true } else { false } } }
+    func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask) {
+        record.append(.readClosed)
     }
 
-    func urlSession(_ session: URLSession, readClosedFor streamTask: URLSessionStreamTask) { log.append(.readClosed) }
-
-    func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask) { log.append(.writeClosed) }
+    func urlSession(_ session: URLSession, writeClosedFor streamTask: URLSessionStreamTask) {
+        record.append(.writeClosed)
+    }
 
     func urlSession(
         _ session: URLSession, streamTask: URLSessionStreamTask, didBecome inputStream: InputStream,
@@ -73,34 +70,35 @@ final class StreamWitness: NSObject, URLSessionStreamDelegate, URLSessionDataDel
     ) {
         let both = CapturedStreams(input: inputStream, output: outputStream)
         streams.withLock { $0 = both }
-        log.append(streamTask.state == .completed ? .captured : .handler("captured in the state \(streamTask.state)"))
+        record.append(
+            streamTask.state == .completed ? .captured : .handler("captured in the state \(streamTask.state)"))
     }
 
-    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { log.append(.waiting) }
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+        record.append(.waiting)
+    }
 
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        log.append(.response((response as? HTTPURLResponse)?.statusCode ?? 0))
+        record.append(.response((response as? HTTPURLResponse)?.statusCode ?? 0))
         completionHandler(disposition)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didBecome streamTask: URLSessionStreamTask) {
         successor.withLock { $0 = streamTask }
-        log.append(.becameStream)
+        record.append(.becameStream)
     }
 
-    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { log.append(.invalid) }
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { record.append(.invalid) }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-        lastMetrics.withLock { $0 = metrics }
-        log.append(.metrics(transactions: metrics.transactionMetrics.count))
+        record.append(.metrics(transactions: metrics.transactionMetrics.count), of: task, metrics)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        lastError.withLock { $0 = error as? URLError }
-        log.append(.completed((error as? URLError)?.code))
+        record.complete(task, error)
     }
 }
 
@@ -117,7 +115,7 @@ struct StreamStage {
         _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) async throws {
         server = try await LoopbackServer.started(transport, stream: script)
-        sandbox = try Sandbox()
+        sandbox = Sandbox()
         witness = StreamWitness(disposition)
         session = sandbox.session(witness, queue: queue, change)
     }

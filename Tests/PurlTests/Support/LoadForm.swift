@@ -35,13 +35,13 @@ extension LoadForm {
     func load(
         _ request: URLRequest, witness: Witness = Witness(), _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) async throws -> Outcome {
-        let sandbox = try Sandbox()
+        let sandbox = Sandbox()
         let session = sandbox.session(witness, change)
         var outcome = await load(request, in: session, witness)
         session.finishTasksAndInvalidate()
         await witness.wait { $0.last == .invalid }
         outcome.events = witness.events
-        outcome.completions += witness.events.count { if case .completed = $0 { true } else { false } }
+        outcome.completions += witness.completions
         outcome.partialNames = sandbox.partialNames
         return outcome
     }
@@ -53,15 +53,13 @@ extension LoadForm {
     private func load(_ request: URLRequest, in session: URLSession, _ witness: Witness) async -> Outcome {
         switch self {
         case .dataDelegate:
-            let task = session.dataTask(with: request)
-            task.resume()
+            let task = session.dataTask(with: request).resumed()
             await witness.completion()
             return Outcome(
                 error: Self.urlError(task.error), body: witness.data(of: task),
                 response: task.response as? HTTPURLResponse)
         case .downloadDelegate:
-            let task = session.downloadTask(with: request)
-            task.resume()
+            let task = session.downloadTask(with: request).resumed()
             await witness.completion()
             return Outcome(
                 error: Self.urlError(task.error), body: witness.file(of: task),

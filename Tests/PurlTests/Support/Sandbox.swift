@@ -1,9 +1,18 @@
 import Foundation
 import Purl
+import Synchronization
+import Testing
 
-/// A temporary folder of one test, for partial downloads and sinks, which is removed with this object.
+/// A temporary folder of one test, for partial downloads and sinks, and the sessions of that test.
+///
+/// With this object the sessions that still have tasks are invalidated, and the folder is removed.
 final class Sandbox: Sendable {
+    private struct MadeSession {
+        weak var session: URLSession?
+    }
+
     let folder: URL
+    private let sessions = Mutex<[MadeSession]>([])
 
     /// The folder of all sandboxes of this process, which is removed at its exit: a transfer that is still being
     /// cancelled when its sandbox is removed may make its folder again.
@@ -13,12 +22,17 @@ final class Sandbox: Sendable {
             .appendingPathComponent("purl-tests-\(ProcessInfo.processInfo.processIdentifier)")
     }()
 
-    init() throws {
+    init() {
         folder = Self.root.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            Issue.record(error)
+        }
     }
 
     deinit {
+        for made in sessions.withLock({ $0 }) { made.session?.invalidateAndCancel() }
         try? FileManager.default.removeItem(at: folder)
     }
 
@@ -47,6 +61,16 @@ final class Sandbox: Sendable {
         _ delegate: (any URLSessionDelegate)? = nil, queue: OperationQueue? = nil,
         _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) -> URLSession {
-        URLSession(configuration: configuration(change), delegate: delegate, delegateQueue: queue)
+        session(of: configuration(change), delegate, queue: queue)
+    }
+
+    /// A session that is invalidated with this object.
+    func session(
+        of configuration: URLSessionConfiguration, _ delegate: (any URLSessionDelegate)? = nil,
+        queue: OperationQueue? = nil
+    ) -> URLSession {
+        let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+        sessions.withLock { $0.append(MadeSession(session: session)) }
+        return session
     }
 }

@@ -16,3 +16,11 @@ enum SessionTasks {
         while await !unfinished(of: session).isEmpty, !Task.isCancelled { await NetworkThread.settle() }
     }
 }
+
+extension URLSessionTask {
+    /// Resumes the task, and returns it.
+    func resumed() -> Self {
+        resume()
+        return self
+    }
+}

@@ -3,8 +3,8 @@ import Purl
 import Synchronization
 
 /// A delegate that records the calls about a task's course, in order.
-final class TaskWitness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
-    enum Event: Hashable, Sendable {
+final class TaskWitness: NSObject, RecordingDelegate, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+    enum Event: DelegateCall {
         case created
         case delayed(path: String)
         case waiting
@@ -14,20 +14,16 @@ final class TaskWitness: NSObject, URLSessionDataDelegate, URLSessionDownloadDel
         case file
         case metrics(transactions: Int)
         case completed(URLError.Code?)
+
+        var isCompletion: Bool { if case .completed = self { true } else { false } }
     }
 
     typealias Beginning = @Sendable (URLRequest) -> (URLSession.DelayedRequestDisposition, URLRequest?)
     typealias Challenge =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
-    private struct State {
-        var tasks: [Int] = []
-        var metrics: [URLSessionTaskMetrics] = []
-        var informational: [HTTPURLResponse] = []
-    }
-
-    private let log = EventLog<Event>()
-    private let state = Mutex(State())
+    let record = CallRecord<Event>()
+    private let responses = Mutex<[HTTPURLResponse]>([])
     private let beginning: Beginning
     private let challenge: Challenge
     private let redirect: @Sendable (URLRequest) -> URLRequest?
@@ -42,49 +38,30 @@ final class TaskWitness: NSObject, URLSessionDataDelegate, URLSessionDownloadDel
         self.redirect = redirect
     }
 
-    var events: [Event] { log.events }
-    /// The identifier of each event's task.
-    var identifiers: [Int] { state.withLock { $0.tasks } }
-    var metrics: [URLSessionTaskMetrics] { state.withLock { $0.metrics } }
-    var informational: [HTTPURLResponse] { state.withLock { $0.informational } }
-
-    func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
-        await log.wait(until: condition)
-    }
-
-    func completion(of count: Int = 1) async {
-        await wait { events in events.count { if case .completed = $0 { true } else { false } } >= count }
-    }
-
-    private func append(_ event: Event, _ task: URLSessionTask, _ keep: (inout State) -> Void = { _ in }) {
-        state.withLock { state in
-            keep(&state)
-            state.tasks.append(task.taskIdentifier)
-        }
-        log.append(event)
-    }
+    var informational: [HTTPURLResponse] { responses.withLock { $0 } }
 
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
-        append(.created, task)
+        record.append(.created, of: task)
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     ) {
-        append(.delayed(path: request.url?.path ?? ""), task)
+        record.append(.delayed(path: request.url?.path ?? ""), of: task)
         let (disposition, new) = beginning(request)
         completionHandler(disposition, new)
     }
 
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
-        append(.waiting, task)
+        record.append(.waiting, of: task)
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse
     ) {
-        append(.interim(response.statusCode), task) { $0.informational.append(response) }
+        responses.withLock { $0.append(response) }
+        record.append(.interim(response.statusCode), of: task)
     }
 
     func urlSession(
@@ -106,23 +83,23 @@ final class TaskWitness: NSObject, URLSessionDataDelegate, URLSessionDownloadDel
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        append(.response((response as? HTTPURLResponse)?.statusCode ?? 0), dataTask)
+        record.append(.response((response as? HTTPURLResponse)?.statusCode ?? 0), of: dataTask)
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        append(.data(data.count), dataTask)
+        record.append(.data(data.count), of: dataTask)
     }
 
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
-        append(.file, downloadTask)
+        record.append(.file, of: downloadTask)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-        append(.metrics(transactions: metrics.transactionMetrics.count), task) { $0.metrics.append(metrics) }
+        record.append(.metrics(transactions: metrics.transactionMetrics.count), of: task, metrics)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        append(.completed((error as? URLError)?.code), task)
+        record.complete(task, error)
     }
 }

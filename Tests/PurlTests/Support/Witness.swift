@@ -3,9 +3,9 @@ import Purl
 import Synchronization
 
 /// A delegate that records its calls in order, and answers as the test wants.
-final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+final class Witness: NSObject, RecordingDelegate, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     /// One call, with the arguments that tests compare.
-    enum Event: Hashable, Sendable {
+    enum Event: DelegateCall {
         case redirect(Int, to: String)
         /// The challenge's method and realm.
         case challenge(String, String?, failures: Int)
@@ -22,6 +22,8 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
         case completed(URLError.Code?)
         case invalid
         case eventsFinished
+
+        var isCompletion: Bool { if case .completed = self { true } else { false } }
     }
 
     typealias RedirectAnswer = @Sendable (URLRequest) -> URLRequest?
@@ -33,10 +35,9 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     private struct State {
         var data: [Int: Data] = [:]
         var files: [Int: Data] = [:]
-        var errors: [Int: URLError] = [:]
     }
 
-    private let log = EventLog<Event>()
+    let record = CallRecord<Event>()
     private let state = Mutex(State())
     private let disposition: URLSession.ResponseDisposition
     private let redirect: RedirectAnswer
@@ -66,27 +67,14 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
 
     // MARK: Recorded calls
 
-    var events: [Event] { log.events }
     func data(of task: URLSessionTask) -> Data { state.withLock { $0.data[task.taskIdentifier] ?? Data() } }
     func file(of task: URLSessionTask) -> Data? { state.withLock { $0.files[task.taskIdentifier] } }
-    func error(of task: URLSessionTask) -> URLError? { state.withLock { $0.errors[task.taskIdentifier] } }
-
-    /// Returns when the events fulfil the condition, or when the test is cancelled, as by its time limit.
-    func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
-        await log.wait(until: condition)
-    }
-
-    /// Returns when `count` tasks have completed.
-    func completion(of count: Int = 1) async {
-        await wait { events in
-            events.count { if case .completed = $0 { true } else { false } } >= count
-        }
-    }
+    func error(of task: URLSessionTask) -> URLError? { record.error(of: task) }
 
     private func append(_ event: Event, _ task: URLSessionTask?, keep: (inout State) -> Void = { _ in }) {
         if let task { hook(task, event) }
         state.withLock { keep(&$0) }
-        log.append(event) { last in
+        record.append(event, of: task) { last in
             switch (last, event) {
             case (.data(let before), .data(let more)): .data(before + more)
             case (.wrote, .wrote), (.sent, .sent): event
@@ -140,7 +128,8 @@ final class Witness: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegat
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        append(.completed((error as? URLError)?.code), task) { $0.errors[task.taskIdentifier] = error as? URLError }
+        hook(task, .completed((error as? URLError)?.code))
+        record.complete(task, error)
     }
 
     func urlSession(

@@ -142,7 +142,6 @@ struct SecureFailureTests {
         await stage.gate.wait { $0.open == 0 }
         #expect(try await session.data(from: url).0 == Data("hello".utf8))
         #expect(stage.gate.seen.hellos.count == 2)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("An alert in place of a response has its code, also where the certificate is asked for after the handshake")
@@ -173,8 +172,7 @@ struct SecureFailureTests {
             $0.clock = clock
             $0.timeoutIntervalForRequest = 60
         }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await stage.gate.wait { !$0.hellos.isEmpty }
         await NetworkThread.settle()
         clock.advance(by: .seconds(59))
@@ -184,7 +182,6 @@ struct SecureFailureTests {
         await witness.completion()
         #expect(witness.error(of: task)?.code == .timedOut)
         await stage.gate.wait { $0.open == 0 }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A task that is cancelled in its handshake closes the connection")
@@ -207,6 +204,5 @@ struct SecureFailureTests {
             task.cancel()
         }
         #expect(stage.gate.seen.hellos.count == 3)
-        session.invalidateAndCancel()
     }
 }

@@ -39,7 +39,6 @@ struct SecureFlowTests {
             #expect(body.isSame(as: content))
         }
         #expect(stage.gate.seen.hellos.count == 1)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("What the session has to send by itself goes out while the owner only reads")
@@ -49,7 +48,6 @@ struct SecureFlowTests {
         let session = stage.session()
         _ = try await session.data(from: url)
         await stage.gate.wait { $0.newKeys > 0 }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A server that does not read stops the upload; little is held in memory", arguments: [1, 16_384])
@@ -62,8 +60,7 @@ struct SecureFlowTests {
         let session = stage.session(Witness())
         var request = URLRequest(url: url)
         request.httpMethod = "PUT"
-        let task = session.uploadTask(with: request, fromFile: file)
-        task.resume()
+        let task = session.uploadTask(with: request, fromFile: file).resumed()
         await stage.gate.wait { !$0.hellos.isEmpty }
         // It stops when the system's buffers are full, which is long before the end.
         var before: Int64 = -1
@@ -73,7 +70,6 @@ struct SecureFlowTests {
         }
         #expect(task.countOfBytesSent < 24 << 20)
         #expect(task.state == .running)
-        session.invalidateAndCancel()
     }
 
     @Test("A delegate that is slow makes the server wait", arguments: [1024, 16_384])
@@ -83,15 +79,13 @@ struct SecureFlowTests {
         let gate = DispatchSemaphore(value: 0)
         let witness = Witness(hook: { _, event in if case .data = event { gate.wait() } })
         let session = stage.session(witness) { $0.limits.bufferedBytesPerTask = 65_536 }
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await stage.server.wait { ($0.requests.first?.bytesSent ?? 0) > 0 }
         for _ in 0..<500 { await NetworkThread.settle() }
         #expect((stage.server.requests.first?.bytesSent ?? 0) < 16 << 20)
         task.cancel()
         for _ in 0..<4000 { gate.signal() }
         await witness.completion()
-        session.invalidateAndCancel()
     }
 
     @Test("A task that is suspended receives nothing more, and continues")
@@ -100,15 +94,13 @@ struct SecureFlowTests {
         let url = stage.route("/file", .generated(size: 3_000_000))
         let witness = Witness()
         let session = stage.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await witness.wait { $0.contains { if case .data = $0 { true } else { false } } }
         task.suspend()
         await NetworkThread.settle()
         task.resume()
         await witness.completion()
         #expect(witness.data(of: task).count == 3_000_000)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The session's limits of bytes a second go for secure connections, too")
@@ -117,6 +109,5 @@ struct SecureFlowTests {
         let url = stage.route("/file", .generated(size: 100_000))
         let session = stage.session { $0.limits.bytesReceivedPerSecond = 400_000 }
         #expect(try await session.data(from: url).0.count == 100_000)
-        session.finishTasksAndInvalidate()
     }
 }

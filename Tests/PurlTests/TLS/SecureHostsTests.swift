@@ -117,6 +117,5 @@ struct SecureHostsTests {
         let later = stage.gate.url("/file", host: "site.test", scheme: "http")
         let url = try? await session.data(from: later).1.url
         #expect(url == (isLearned ? stage.gate.url("/file", host: "site.test") : nil))
-        session.finishTasksAndInvalidate()
     }
 }

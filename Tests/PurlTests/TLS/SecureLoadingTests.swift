@@ -33,7 +33,6 @@ struct SecureLoadingTests {
         _ = try await session.data(from: url)
         #expect(stage.provider.requests.map(\.minimumVersion) == [.TLSv13])
         #expect(stage.provider.requests.map(\.maximumVersion) == [.TLSv13])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Connections are reused, also after records without content that came while they were idle")
@@ -48,7 +47,6 @@ struct SecureLoadingTests {
         for _ in 0..<5 { #expect(try await session.data(from: url).0 == Data("hello".utf8)) }
         #expect(stage.gate.seen.hellos.count == 1)
         #expect(stage.server.requests.map(\.connection) == [1, 1, 1, 1, 1])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A connection is not used again after content that no request asked for")
@@ -61,7 +59,6 @@ struct SecureLoadingTests {
         let session = stage.session()
         for _ in 0..<3 { #expect(try await session.data(from: url).0 == Data("hello".utf8)) }
         #expect(stage.gate.seen.hellos.count == 3)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Plain and secure connections to one host and port are kept apart")
@@ -73,7 +70,6 @@ struct SecureLoadingTests {
         _ = try await session.data(from: url)
         _ = try await session.data(from: stage.server.url("/file"))
         #expect(stage.server.requests.map(\.connection) == [1, 2, 1])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("64 tasks at once share no more connections than the configuration allows")
@@ -86,7 +82,6 @@ struct SecureLoadingTests {
             for try await count in group { #expect(count == 20_000) }
         }
         #expect(stage.gate.seen.hellos.count <= 6)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("An upload arrives, from memory and from a file")
@@ -103,7 +98,6 @@ struct SecureLoadingTests {
         _ = try await session.upload(for: request, fromFile: file)
         let bodies = await stage.server.waitForRequests(2).map(\.body)
         #expect(bodies.allSatisfy { $0.isSame(as: content) })
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A download that is cut off resumes")
@@ -119,7 +113,6 @@ struct SecureLoadingTests {
         #expect((response as? HTTPURLResponse)?.statusCode == 206)
         #expect(try Data(contentsOf: file).count == 1 << 20)
         #expect(stage.server.requests.last?.fields["Range"] != nil)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("An upload that is cut off is resumed")
@@ -137,7 +130,6 @@ struct SecureLoadingTests {
         #expect(stage.server.requests.map(\.method) == ["PUT", "HEAD", "PATCH"])
         #expect(target.uploads.map { content.matches($0.content) } == [true])
         #expect(target.acceptedBytes == content.size)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A data task's file is continued after a cut")
@@ -150,8 +142,7 @@ struct SecureLoadingTests {
         for code in [URLError.Code.networkConnectionLost, nil] {
             let witness = Witness()
             let session = stage.session(witness)
-            let task = session.dataTask(with: URLRequest(url: url), writingTo: FileHandleSink(fileAt: file))
-            task.resume()
+            let task = session.dataTask(with: URLRequest(url: url), writingTo: FileHandleSink(fileAt: file)).resumed()
             await witness.completion()
             #expect(witness.error(of: task)?.code == code)
             session.finishTasksAndInvalidate()
@@ -176,7 +167,6 @@ struct SecureLoadingTests {
         #expect(stage.server.requests.map(\.path) == ["/start", "/secure", "/plain"])
         #expect(stage.server.requests.map { $0.fields["Authorization"] } == ["Basic xyz", nil, nil])
         #expect(stage.server.requests.map { $0.fields["Referer"] != nil } == [true, true, false])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Secure cookies are set, and sent over secure connections alone")
@@ -188,7 +178,6 @@ struct SecureLoadingTests {
         _ = try await session.data(from: url)
         _ = try await session.data(from: stage.server.url("/set"))
         #expect(stage.server.requests.map { $0.fields["Cookie"] } == [nil, "a=1", nil])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A stored response is used for the same https URL, and not for http")
@@ -199,7 +188,6 @@ struct SecureLoadingTests {
         for _ in 0..<2 { _ = try await session.data(from: url) }
         _ = try await session.data(from: stage.server.url("/kept"))
         #expect(stage.server.requests.count == 2)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A password is asked for in a protection space of https")
@@ -218,14 +206,12 @@ struct SecureLoadingTests {
             return (.useCredential, URLCredential(user: "me", password: "secret", persistence: .forSession))
         })
         let session = stage.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await witness.completion()
         #expect(witness.data(of: task) == Data("in".utf8))
         let space = try #require(spaces.withLock { $0.first })
         #expect(space.protocol == NSURLProtectionSpaceHTTPS)
         #expect(space.receivesCredentialSecurely)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A WebSocket's messages go both ways over wss")
@@ -234,8 +220,7 @@ struct SecureLoadingTests {
         stage.server.route("/ws", .webSocket())
         let session = stage.session()
         for scheme in ["wss", "https"] {
-            let task = session.webSocketTask(with: stage.gate.url("/ws", scheme: scheme))
-            task.resume()
+            let task = session.webSocketTask(with: stage.gate.url("/ws", scheme: scheme)).resumed()
             try await task.send(.string("hello"))
             #expect(try await task.receive().text == "hello")
             let large = String(repeating: "x", count: 300_000)
@@ -244,7 +229,6 @@ struct SecureLoadingTests {
             task.cancel(with: .normalClosure, reason: nil)
         }
         await stage.gate.wait { $0.closeNotifies == 2 }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Background sessions download over https")
@@ -257,8 +241,7 @@ struct SecureLoadingTests {
         configuration.proxyVariables = [:]
         let witness = Witness()
         let session = URLSession(configuration: configuration, delegate: witness, delegateQueue: nil)
-        let task = session.downloadTask(with: url)
-        task.resume()
+        let task = session.downloadTask(with: url).resumed()
         await witness.completion()
         #expect(witness.file(of: task)?.count == 200_000)
         session.finishTasksAndInvalidate()
@@ -291,6 +274,5 @@ struct SecureLoadingTests {
         #expect(transactions.map(\.isReusedConnection) == [false, true])
         #expect(transactions.last?.secureConnectionStartDate == nil)
         #expect(transactions.last?.secureConnectionEndDate == nil)
-        session.finishTasksAndInvalidate()
     }
 }

@@ -21,7 +21,7 @@ struct SecureStage {
         server = try await LoopbackServer.started(stream: stream)
         self.gate = try await FakeGate.started(before: server.port, gate)
         self.provider = provider
-        sandbox = try Sandbox()
+        sandbox = Sandbox()
     }
 
     func session(
@@ -35,8 +35,7 @@ struct SecureStage {
 
     /// Cancels a task in its handshake, which the gate stalls: the connection has to be closed.
     func expectCancelling(_ url: URL, in session: URLSession, _ witness: Witness) async {
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await gate.wait { !$0.hellos.isEmpty }
         task.cancel()
         await witness.completion()

@@ -7,8 +7,7 @@ import Testing
 @Suite("Streams that become secure", .timeLimit(.minutes(5)))
 struct SecureStreamTests {
     private func task(_ stage: SecureStage, in session: URLSession) -> URLSessionStreamTask {
-        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(stage.gate.port))
-        task.resume()
+        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(stage.gate.port)).resumed()
         return task
     }
 
@@ -39,10 +38,9 @@ struct SecureStreamTests {
         task.closeRead()
         await witness.completion()
         #expect(witness.error == nil)
-        let transaction = try #require(witness.metrics?.transactionMetrics.first)
+        let transaction = try #require(witness.metrics.last?.transactionMetrics.first)
         #expect(transaction.negotiatedTLSProtocolVersion == .TLSv13)
         #expect(transaction.secureConnectionStartDate != nil)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("What the server has sent in the open and no read has taken does not pass for secure content")
@@ -57,7 +55,6 @@ struct SecureStreamTests {
         let code = await errorCode { _ = try await task.text(1) }
         #expect(code == .secureConnectionFailed)
         await witness.completion()
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A stream whose server is not trusted ends, and nothing is written")
@@ -72,7 +69,6 @@ struct SecureStreamTests {
         await witness.completion()
         #expect(witness.error?.code == .serverCertificateHasBadDate)
         #expect(stage.gate.seen.contentBytes == 0)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The delegate is asked about a stream's server")
@@ -85,7 +81,6 @@ struct SecureStreamTests {
         try await task.write("hello")
         #expect(try await task.text(5) == "hello")
         #expect(delegate.answers.calls == ["session"])
-        session.invalidateAndCancel()
     }
 
     @Test("A stream that is cancelled in its handshake closes the connection")
@@ -100,7 +95,6 @@ struct SecureStreamTests {
         await witness.completion()
         #expect(witness.error?.code == .cancelled)
         await stage.gate.wait { $0.open == 0 }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("The end of a secure stream without close_notify is an error, and with it the end", arguments: [false, true])
@@ -125,7 +119,6 @@ struct SecureStreamTests {
             #expect(witness.error == nil)
             await stage.gate.wait { $0.closeNotifies == 1 }
         }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A secure stream cannot be captured")
@@ -138,6 +131,5 @@ struct SecureStreamTests {
         task.captureStreams()
         await witness.completion()
         #expect(witness.error?.code == .resourceUnavailable)
-        session.finishTasksAndInvalidate()
     }
 }

@@ -31,7 +31,6 @@ struct SecureTunnelTests {
         #expect(stage.gate.seen.hellos == ["server.test"])
         #expect(stage.server.requests.map(\.target) == ["/file", "/file", "/file", "/file"])
         #expect(stage.server.requests.map { $0.fields["Host"] }.allSatisfy { $0 == "server.test:8443" })
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Many tasks at once open no more tunnels than the configuration allows connections")
@@ -46,7 +45,6 @@ struct SecureTunnelTests {
             for try await count in group { #expect(count == 5000) }
         }
         #expect(proxy.heads.count <= 6)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Credentials for the proxy go to the proxy alone, and the server's fields to the server alone")
@@ -66,7 +64,6 @@ struct SecureTunnelTests {
         #expect(stage.server.requests.count == 2)
         #expect(stage.server.requests.allSatisfy { $0.fields["Proxy-Authorization"] == nil })
         #expect(stage.server.requests.allSatisfy { $0.fields["Authorization"] == "Bearer token" })
-        session.finishTasksAndInvalidate()
     }
 
     @Test(
@@ -123,13 +120,11 @@ struct SecureTunnelTests {
         stage.server.route("/ws", .webSocket())
         let proxy = try await TunnelProxy.started(target: stage.gate.port)
         let session = stage.session { $0.connectionProxyDictionary = Self.dictionary(proxy) }
-        let task = session.webSocketTask(with: try url(stage, "/ws", scheme: "wss"))
-        task.resume()
+        let task = session.webSocketTask(with: try url(stage, "/ws", scheme: "wss")).resumed()
         try await task.send(.string("hello"))
         #expect(try await task.receive().text == "hello")
         #expect(proxy.lines == ["CONNECT server.test:8443 HTTP/1.1"])
         task.cancel(with: .normalClosure, reason: nil)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("An upload goes through a tunnel after the proxy has asked for credentials")
@@ -145,7 +140,6 @@ struct SecureTunnelTests {
         request.httpBodyStream = InputStream(data: content)
         #expect(try await session.data(for: request).0 == Data("taken".utf8))
         #expect(stage.server.requests.first?.body.isSame(as: content) == true)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Metrics count the tunnel and the request, both over a proxy")
@@ -161,6 +155,5 @@ struct SecureTunnelTests {
         #expect(transactions.map(\.isProxyConnection) == [true, true])
         #expect(transactions.map { $0.secureConnectionStartDate != nil } == [false, true])
         #expect(transactions.map(\.negotiatedTLSProtocolVersion) == [nil, .TLSv13])
-        session.finishTasksAndInvalidate()
     }
 }

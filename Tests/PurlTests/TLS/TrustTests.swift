@@ -107,7 +107,6 @@ struct TrustTests {
         await stage.gate.wait { $0.open == 0 }
         _ = try await session.data(from: url)
         #expect(delegate.answers.calls == ["session", "session"])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A task's own delegate is asked before a connection carries its request that another delegate has accepted")
@@ -128,7 +127,6 @@ struct TrustTests {
         #expect(strict.answers.calls == ["task"])
         #expect(stage.gate.seen.hellos.count == 1)
         #expect(stage.server.requests.count == 3)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("What the session's delegate accepts with its method about the session goes for all tasks")
@@ -142,7 +140,6 @@ struct TrustTests {
         _ = try await session.data(from: url, delegate: own)
         #expect(delegate.answers.calls == ["session"])
         #expect(own.answers.calls == [])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A connection that the server closes while another task's delegate thinks is replaced")
@@ -162,7 +159,6 @@ struct TrustTests {
         _ = try? await session.data(from: url, delegate: second)
         // The place of neither is lost, and none is counted twice.
         for _ in 0..<3 { #expect(try await session.data(from: url, delegate: first).0 == Data("hello".utf8)) }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A task that is cancelled while its delegate thinks closes the connection, and the answer has no effect")
@@ -185,7 +181,6 @@ struct TrustTests {
         #expect(code == .cancelled)
         #expect(stage.server.requests == [])
         await stage.gate.wait { $0.open == 0 }
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A task's delegate is asked before it learns of the end, also when the queue was behind")
@@ -202,8 +197,7 @@ struct TrustTests {
         let witness = Witness()
         let session = stage.session(witness)
         session.delegateQueue.isSuspended = true
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = session.dataTask(with: url).resumed()
         await hasShaken.wait { $0 }
         await NetworkThread.settle()
         task.cancel()
@@ -214,7 +208,6 @@ struct TrustTests {
             witness.events == [
                 .challenge(NSURLAuthenticationMethodServerTrust, nil, failures: 0), .completed(.cancelled),
             ])
-        session.finishTasksAndInvalidate()
     }
 
     @Test("A credential that accepts a server has no user, and is equal to one for the same certificates")

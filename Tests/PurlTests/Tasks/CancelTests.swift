@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Cancelling a task", .timeLimit(.minutes(5)))
 struct CancelTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
     private let content = GeneratedContent(size: 300_000, seed: 9)
 
     private func makeServer() throws -> LoopbackServer {
@@ -28,10 +30,7 @@ struct CancelTests {
     @Test("A task that is cancelled before resume sends no request")
     func beforeResume() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/file"))
         task.cancel()
         task.resume()
@@ -47,12 +46,8 @@ struct CancelTests {
     @Test("Cancelling twice completes the task once")
     func twice() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.downloadTask(with: server.url("/stalled"))
-        task.resume()
+        let task = session.downloadTask(with: server.url("/stalled")).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         for _ in 0..<5 { task.cancel() }
         #expect(await task.cancelByProducingResumeData() == nil)
@@ -67,12 +62,7 @@ struct CancelTests {
     @Test("Cancelling before the response closes the connection")
     func beforeResponse() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/deaf"))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: server.url("/deaf")).resumed()
         await server.waitForRequests(1)
         task.cancel()
         await witness.completion()
@@ -87,10 +77,7 @@ struct CancelTests {
         let server = try makeServer()
         let gate = ServerGate()
         server.route("/first", .generated(content).delayed(until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
-        defer { session.invalidateAndCancel() }
         let first = session.dataTask(with: server.url("/first"))
         let waiting = session.dataTask(with: server.url("/moved"))
         let last = session.dataTask(with: server.url("/file"))
@@ -108,12 +95,7 @@ struct CancelTests {
     @Test("Cancelling a download removes its file")
     func download() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.downloadTask(with: server.url("/stalled"))
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: server.url("/stalled")).resumed()
         await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
         #expect(sandbox.partialNames.count == 1)
         task.cancel()
@@ -142,12 +124,10 @@ struct CancelTests {
     @Test("A task can be cancelled inside any delegate call", arguments: Call.allCases, CallQueue.allCases)
     func insideCall(_ call: Call, _ queue: CallQueue) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let witness = Witness(
             disposition: call == .becameDownload ? .becomeDownload : .allow,
             hook: { task, event in if call.matches(event) { task.cancel() } })
         let session = sandbox.session(witness, queue: queue.make())
-        defer { session.invalidateAndCancel() }
         let stories: (URLSessionTask, [Witness.Event])
         switch call {
         case .redirect:
@@ -238,10 +218,8 @@ struct CancelTests {
     @Test("A download that a data task became can be cancelled inside didBecome", arguments: ["/file", "/stalled"])
     func becameDownload(_ path: String) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = CancelsItsDownload()
         let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
         session.dataTask(with: server.url(path)).resume()
         await delegate.witness.completion()
         #expect(await SessionTasks.unfinished(of: session).isEmpty)
@@ -254,17 +232,10 @@ struct CancelTests {
     @Test("Cancelling a complete download before its delivery removes the file")
     func undeliveredDownload() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let barrier = CallBarrier()
         let witness = Witness(hook: { _, event in if case .wrote = event { barrier.pass() } })
-        let session = sandbox.session(witness)
         let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
-        let task = session.downloadTask(with: server.url("/file"))
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: server.url("/file")).resumed()
         await barrier.reached()
         await server.wait { $0.requests.first?.ending == .complete }
         while task.countOfBytesReceived < 300_000 { _ = try await others.data(from: server.url("/moved")) }
@@ -280,17 +251,10 @@ struct CancelTests {
     @Test("Cancelling a complete body before its delivery ends with cancelled")
     func undeliveredBody() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let barrier = CallBarrier()
         let witness = Witness(hook: { _, event in if case .data = event { barrier.pass() } })
-        let session = sandbox.session(witness)
         let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: server.url("/file")).resumed()
         await barrier.reached()
         while task.countOfBytesReceived < 300_000 { _ = try await others.data(from: server.url("/moved")) }
         task.cancel()
@@ -304,15 +268,10 @@ struct CancelTests {
     @Test("A completion handler that was not called yet receives cancelled")
     func handlers() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let queue = try #require(CallQueue.serial.make())
         queue.isSuspended = true
         let session = sandbox.session(queue: queue)
         let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
         let results = Mutex<[(isNil: Bool, code: URLError.Code?)]>([])
         let data = session.dataTask(with: server.url("/file")) { data, _, error in
             results.withLock { $0.append((data == nil, (error as? URLError)?.code)) }

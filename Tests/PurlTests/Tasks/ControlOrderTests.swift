@@ -7,6 +7,8 @@ import Testing
 /// The state that a thread reads must be the one that the task follows, whichever thread has set it.
 @Suite("suspend and resume from two threads", .timeLimit(.minutes(1)))
 struct ControlOrderTests {
+    private let sandbox = Sandbox()
+
     enum Kind: CaseIterable, Sendable {
         case data, backgroundDownload
     }
@@ -26,7 +28,7 @@ struct ControlOrderTests {
             let server = try LoopbackServer()
             server.route("/file", .generated(size: 1_000).delayed(until: gate))
             self.server = server
-            home = try BackgroundHome()
+            home = BackgroundHome()
             let url = server.url("/file")
             switch kind {
             case .data:
@@ -110,7 +112,6 @@ struct ControlOrderTests {
         #expect(stage.tasks.allSatisfy { $0.state == .suspended })
         for task in stage.tasks { task.resume() }
         await stage.expectCompletions()
-        others.invalidateAndCancel()
     }
 
     @Test("A data task that is suspended while it becomes a download leaves a suspended download")
@@ -118,7 +119,6 @@ struct ControlOrderTests {
         let server = try LoopbackServer()
         let gate = ServerGate()
         server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
-        let sandbox = try Sandbox()
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         let witness = Witness(
@@ -134,19 +134,16 @@ struct ControlOrderTests {
                 queue.addOperation { isSuspended.wait() }
             })
         let session = sandbox.session(witness, queue: queue) { $0.httpMaximumConnectionsPerHost = Self.count }
-        let others = sandbox.session()
         for _ in 0..<Self.count { session.dataTask(with: server.url("/file")).resume() }
         await witness.wait { events in events.count { $0 == .becameDownload } == Self.count }
         gate.open()
         await server.waitUntilIdle()
-        _ = try await others.data(from: server.url("/nothing"))
+        _ = try await sandbox.session().data(from: server.url("/nothing"))
         let downloads = await session.allTasks
         #expect(downloads.count == Self.count)
         #expect(downloads.allSatisfy { $0 is URLSessionDownloadTask && $0.state == .suspended })
         for task in downloads { task.resume() }
         await witness.completion(of: Self.count)
         #expect(witness.events.count { $0 == .completed(nil) } == Self.count)
-        session.invalidateAndCancel()
-        others.invalidateAndCancel()
     }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("The delegate's answers to responses and redirects", .timeLimit(.minutes(5)))
 struct DispositionTests {
+    private let sandbox = Sandbox()
+
     typealias Answer = @Sendable (URLSession.ResponseDisposition) -> Void
     typealias RedirectAnswer = @Sendable (URLRequest?) -> Void
 
@@ -83,12 +85,9 @@ struct DispositionTests {
     @Test("The body is not delivered before the delegate answers", arguments: ["/file", "/empty"])
     func late(_ path: String) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url(path))
-        task.resume()
+        let task = session.dataTask(with: server.url(path)).resumed()
         let answer = try #require(await delegate.response())
         await server.waitUntilIdle()
         _ = try await session.data(from: server.url("/elsewhere"))
@@ -105,12 +104,8 @@ struct DispositionTests {
     @Test("A response may be answered on another thread")
     func otherThread() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
-        let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = sandbox.session(delegate).dataTask(with: server.url("/file")).resumed()
         let answer = try #require(await delegate.response())
         Thread.detachNewThread { answer(.allow) }
         await delegate.witness.completion()
@@ -126,12 +121,9 @@ struct DispositionTests {
         ])
     func firstAnswer(_ answers: [URLSession.ResponseDisposition]) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        session.dataTask(with: server.url("/file")).resume()
         let answer = try #require(await delegate.response())
         for disposition in answers { answer(disposition) }
         await delegate.witness.completion()
@@ -151,11 +143,8 @@ struct DispositionTests {
     @Test("Of concurrent answers only one counts")
     func manyThreads() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
-        let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        session.dataTask(with: server.url("/file")).resume()
+        sandbox.session(delegate).dataTask(with: server.url("/file")).resume()
         let answer = try #require(await delegate.response())
         await withTaskGroup { group in
             for _ in 0..<50 { group.addTask { answer(.becomeDownload) } }
@@ -168,12 +157,8 @@ struct DispositionTests {
     func cancel() async throws {
         let server = try makeServer()
         server.route("/stalled", .generated(content).stalled(afterBytes: 10))
-        let sandbox = try Sandbox()
         let witness = Witness(disposition: .cancel)
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/stalled"))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: server.url("/stalled")).resumed()
         await witness.completion()
         await server.waitUntilDisconnected()
         #expect(witness.events == [.response(200), .completed(.cancelled)])
@@ -186,12 +171,9 @@ struct DispositionTests {
         arguments: [URLSession.ResponseDisposition.allow, .cancel, .becomeDownload])
     func afterCancel(_ disposition: URLSession.ResponseDisposition) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/file")).resumed()
         let answer = try #require(await delegate.response())
         task.cancel()
         await delegate.witness.completion()
@@ -205,7 +187,6 @@ struct DispositionTests {
     @Test("A task whose delegate does not answer can be cancelled")
     func unanswered() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)
         session.dataTask(with: server.url("/file")).resume()
@@ -221,12 +202,9 @@ struct DispositionTests {
     @Test("A suspended task stays suspended when its delegate answers")
     func suspended() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/file")).resumed()
         let answer = try #require(await delegate.response())
         task.suspend()
         answer(.allow)
@@ -240,12 +218,9 @@ struct DispositionTests {
     @Test("A redirect waits for an answer from any thread")
     func redirect() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.downloadTask(with: server.url("/moved"))
-        task.resume()
+        let task = session.downloadTask(with: server.url("/moved")).resumed()
         let (request, answer) = try #require(await delegate.redirect())
         _ = try await session.data(from: server.url("/elsewhere"))
         #expect(server.requests.map(\.path) == ["/moved", "/elsewhere"])
@@ -259,12 +234,9 @@ struct DispositionTests {
     @Test("Only the first answer to a redirect counts")
     func firstRedirectAnswer() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
         let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        let task = session.downloadTask(with: server.url("/moved"))
-        task.resume()
+        let task = session.downloadTask(with: server.url("/moved")).resumed()
         let (request, answer) = try #require(await delegate.redirect())
         answer(URLRequest(url: server.url("/elsewhere")))
         answer(request)
@@ -277,22 +249,15 @@ struct DispositionTests {
         #expect(delegate.witness.events == [.redirect(302, to: "/file"), .file(9), .completed(nil)])
     }
 
-    /// Another task's time-out, which is longer, shows that the time has passed.
     @Test("A task does not time out until its delegate answers")
     func timeout() async throws {
         let server = try makeServer()
-        server.route("/clock", .status(200).delayed(until: ServerGate()))
-        let sandbox = try Sandbox()
         let delegate = DeferringDelegate()
-        let session = sandbox.session(delegate)
-        defer { session.invalidateAndCancel() }
-        var request = URLRequest(url: server.url("/file"))
-        request.timeoutInterval = 2
-        session.dataTask(with: request).resume()
+        let clock = ManualClock()
+        let session = sandbox.session(delegate) { $0.clock = clock }
+        session.dataTask(with: URLRequest(url: server.url("/file"), timeoutInterval: 2)).resume()
         let answer = try #require(await delegate.response())
-        var clock = URLRequest(url: server.url("/clock"))
-        clock.timeoutInterval = 3
-        await #expect(throws: URLError.self) { try await session.data(for: clock) }
+        try await clock.pass(3)
         answer(.allow)
         await delegate.witness.completion()
         #expect(delegate.witness.events == [.response(200), .data(200_000), .completed(nil)])

@@ -83,7 +83,6 @@ struct SubclassTests {
     func task() throws {
         let url = try #require(URL(string: "http://stub.test/file"))
         let session: URLSession = StubSession()
-        defer { session.invalidateAndCancel() }
         let body = Mutex(Data())
         let task = session.dataTask(with: URLRequest(url: url)) { data, _, _ in body.withLock { $0 = data ?? Data() } }
         #expect(task.taskIdentifier == 42)

@@ -5,17 +5,16 @@ import Testing
 
 @Suite("Suspending a task", .timeLimit(.minutes(5)))
 struct SuspensionTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+    private let gate = ServerGate()
     private let content = GeneratedContent(size: 400_000, seed: 6)
 
     @Test("A task suspended before the response receives nothing until it is resumed", arguments: [true, false])
     func beforeResponse(_ isDownload: Bool) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route("/file", .generated(content).delayed(until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task =
             isDownload ? session.downloadTask(with: server.url("/file")) : session.dataTask(with: server.url("/file"))
         task.resume()
@@ -43,10 +42,7 @@ struct SuspensionTests {
     func beforeConnection() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         for _ in 0..<50 {
             task.resume()
@@ -62,17 +58,11 @@ struct SuspensionTests {
     func inBody(_ isDownload: Bool) async throws {
         let server = try LoopbackServer()
         let content = GeneratedContent(size: SocketRoom.overflowingSize, seed: 8)
-        let gate = ServerGate()
         server.route("/big", .generated(content).stalled(afterBytes: 500_000, until: gate))
         server.route("/other", .generated(size: 3 << 20))
-        let sandbox = try Sandbox()
         let check = BodyCheck(content)
         let session = sandbox.session(check)
         let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
         let task =
             isDownload ? session.downloadTask(with: server.url("/big")) : session.dataTask(with: server.url("/big"))
         task.resume()
@@ -96,13 +86,9 @@ struct SuspensionTests {
     @Test("A task suspended while it waits for a connection yields its place")
     func waiting() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         server.route("/first", .generated(content).delayed(until: gate))
         server.fallback(.generated(content))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness) { $0.httpMaximumConnectionsPerHost = 1 }
-        defer { session.invalidateAndCancel() }
         let tasks = ["/first", "/second", "/third"].map { session.dataTask(with: server.url($0)) }
         for task in tasks { task.resume() }
         await gate.reached()
@@ -121,22 +107,13 @@ struct SuspensionTests {
     @Test("A task suspended while it sends sends no more until it is resumed")
     func sending() async throws {
         let server = try LoopbackServer(maximumRecordedBody: 0)
-        let gate = ServerGate()
         server.route("/upload", .text("thanks").takingBody(after: gate))
         server.route("/other", .generated(size: 3 << 20))
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
         let others = sandbox.session()
-        defer {
-            session.invalidateAndCancel()
-            others.invalidateAndCancel()
-        }
         var request = URLRequest(url: server.url("/upload"))
         request.httpMethod = "PUT"
         request.httpBody = Data(count: SocketRoom.overflowingSize)
-        let task = session.dataTask(with: request)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: request).resumed()
         await gate.reached()
         task.suspend()
         _ = try await others.data(from: server.url("/other"))
@@ -157,7 +134,6 @@ struct SuspensionTests {
     func insideCall() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).chunked(size: 1_000))
-        let sandbox = try Sandbox()
         let (suspensions, toSuspensions) = AsyncStream<Void>.makeStream()
         let witness = Witness(hook: { task, event in
             switch event {
@@ -168,10 +144,7 @@ struct SuspensionTests {
             default: break
             }
         })
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: server.url("/file")).resumed()
         for await _ in suspensions { task.resume() }
         await witness.completion()
         #expect(witness.events == [.response(200), .data(400_000), .completed(nil)])
@@ -182,12 +155,7 @@ struct SuspensionTests {
     func cancelled() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content).entityTag("\"v1\"").stalled(afterBytes: 1_000))
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.downloadTask(with: server.url("/file"))
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: server.url("/file")).resumed()
         await witness.wait { $0.contains(.wrote(1_000, of: 400_000)) }
         task.suspend()
         task.cancel()
@@ -197,24 +165,16 @@ struct SuspensionTests {
         #expect(sandbox.partialNames == [])
     }
 
-    /// Another task's time-out, which is longer, shows that the time has passed.
     @Test("A suspended task does not time out")
     func timeout() async throws {
         let server = try LoopbackServer()
         server.route("/file", .generated(content))
-        server.route("/clock", .status(200).delayed(until: ServerGate()))
-        let sandbox = try Sandbox()
         let witness = Witness(hook: { task, event in if case .response = event { task.suspend() } })
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        var request = URLRequest(url: server.url("/file"))
-        request.timeoutInterval = 2
-        let task = session.dataTask(with: request)
-        task.resume()
+        let clock = ManualClock()
+        let session = sandbox.session(witness) { $0.clock = clock }
+        let task = session.dataTask(with: URLRequest(url: server.url("/file"), timeoutInterval: 2)).resumed()
         await witness.wait { $0.contains(.response(200)) }
-        var clock = URLRequest(url: server.url("/clock"))
-        clock.timeoutInterval = 3
-        await #expect(throws: URLError.self) { try await session.data(for: clock) }
+        try await clock.pass(3)
         #expect(task.state == .suspended)
         #expect(witness.events == [.response(200)])
         task.resume()

@@ -5,6 +5,10 @@ import Testing
 
 @Suite("The progress of a task", .timeLimit(.minutes(5)))
 struct TaskProgressTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+    private let gate = ServerGate()
+
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000, seed: 1))
@@ -17,9 +21,7 @@ struct TaskProgressTests {
     @Test("Progress is indeterminate before the response")
     func indeterminate() throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         #expect(task.progress.isIndeterminate)
         #expect(task.progress.completedUnitCount == 0)
@@ -31,12 +33,8 @@ struct TaskProgressTests {
     @Test("Progress counts the bytes of a known length", arguments: [true, false])
     func knownLength(_ isAskedEarly: Bool) async throws {
         let server = try makeServer()
-        let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/slow"))
         if isAskedEarly { #expect(task.progress.isIndeterminate) }
         task.resume()
@@ -54,12 +52,8 @@ struct TaskProgressTests {
     @Test("Progress stays indeterminate without a length")
     func unknownLength() async throws {
         let server = try makeServer()
-        let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).untilClose().stalled(afterBytes: 25_000, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/slow"))
         let progress = task.progress
         task.resume()
@@ -74,10 +68,7 @@ struct TaskProgressTests {
     @Test("Progress is finished when the task has succeeded", arguments: ["/file", "/chunked", "/empty", "/nothing"])
     func finished(_ path: String) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         for task in [session.dataTask(with: server.url(path)), session.downloadTask(with: server.url(path))] {
             let before = witness.events.count
             let progress = task.progress
@@ -91,10 +82,7 @@ struct TaskProgressTests {
     @Test("Progress counts in a parent progress", arguments: ["/file", "/chunked"])
     func parent(_ path: String) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let parent = Progress(totalUnitCount: 4)
         let first = session.downloadTask(with: server.url(path))
         let second = session.downloadTask(with: server.url(path))
@@ -112,10 +100,7 @@ struct TaskProgressTests {
     @Test("Cancelling the progress cancels the task")
     func cancelling() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: server.url("/stalled"))
         let parent = Progress(totalUnitCount: 1)
         parent.addChild(task.progress, withPendingUnitCount: 1)
@@ -131,12 +116,8 @@ struct TaskProgressTests {
     @Test("Pausing the progress suspends the task, and resuming it resumes the task")
     func pausing() async throws {
         let server = try makeServer()
-        let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/slow"))
         let progress = task.progress
         task.resume()
@@ -163,10 +144,7 @@ struct TaskProgressTests {
     @Test("A progress that outlives its task has no effect and keeps no object alive")
     func outliving() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         weak var weakTask: URLSessionTask?
         let progress: Progress
         do {
@@ -188,10 +166,8 @@ struct TaskProgressTests {
     @Test("A data task's progress continues with the download it becomes")
     func becomesDownload() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         let progress = task.progress
         task.resume()

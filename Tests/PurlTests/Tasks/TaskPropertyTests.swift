@@ -5,6 +5,9 @@ import Testing
 
 @Suite("The properties of a task", .timeLimit(.minutes(5)))
 struct TaskPropertyTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+
     private func makeServer() throws -> LoopbackServer {
         let server = try LoopbackServer()
         server.route("/file", .generated(size: 100_000, seed: 1))
@@ -23,9 +26,7 @@ struct TaskPropertyTests {
     @Test("A new task has its request and no response")
     func new() throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         for task in [session.dataTask(with: server.url("/file")), session.downloadTask(with: server.url("/file"))] {
             #expect(task.originalRequest?.url == server.url("/file"))
             #expect(task.currentRequest == task.originalRequest)
@@ -43,10 +44,7 @@ struct TaskPropertyTests {
     @Test("Redirects change currentRequest and not originalRequest")
     func redirects() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         var request = URLRequest(url: server.url("/moved"))
         request.setValue("yes", forHTTPHeaderField: "X-Mine")
         let task = session.dataTask(with: request)
@@ -64,10 +62,7 @@ struct TaskPropertyTests {
         arguments: [("/file", 100_000), ("/chunked", NSURLSessionTransferSizeUnknown)] as [(String, Int64)])
     func received(_ path: String, _ expected: Int64) async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let tasks = [session.dataTask(with: server.url(path)), session.downloadTask(with: server.url(path))]
         for task in tasks { task.resume() }
         await witness.completion(of: 2)
@@ -82,10 +77,7 @@ struct TaskPropertyTests {
     @Test("The counts of sent bytes are those of the request's body")
     func sent() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         var request = URLRequest(url: server.url("/upload"))
         request.httpMethod = "POST"
         request.httpBody = Data(count: 3_000_000)
@@ -101,10 +93,7 @@ struct TaskPropertyTests {
     @Test("A failed task has its response, counts and error")
     func failed() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/cut"))
         await run(task, witness)
         let error = try #require(task.error as? URLError)
@@ -120,10 +109,8 @@ struct TaskPropertyTests {
     @Test("A download has the request, response and counts of the data task it was")
     func becameDownload() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let witness = Witness(disposition: .becomeDownload)
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let gate = ServerGate()
         server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 10_000, until: gate))
         let task = session.dataTask(with: server.url("/slow"))
@@ -153,9 +140,7 @@ struct TaskPropertyTests {
             (-1, 0), (0, 0), (0.3, 0.3), (1, 1), (7, 1), (.infinity, 1), (-.infinity, 0),
         ] as [(Float, Float)])
     func priority(_ given: Float, _ kept: Float) throws {
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: URL(string: "http://127.0.0.1:1/")!)
         task.priority = given
         #expect(task.priority == kept)
@@ -163,9 +148,7 @@ struct TaskPropertyTests {
 
     @Test("Task identifiers are unique in a session")
     func identifiers() async throws {
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let url = URL(string: "http://127.0.0.1:1/")!
         let identifiers = await withTaskGroup(of: Int.self) { group in
             for index in 0..<200 {
@@ -181,9 +164,7 @@ struct TaskPropertyTests {
 
     @Test("taskDescription is what the caller sets")
     func taskDescription() throws {
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let task = session.downloadTask(with: URL(string: "http://127.0.0.1:1/")!)
         task.taskDescription = "chapter one"
         #expect(task.taskDescription == "chapter one")
@@ -195,9 +176,7 @@ struct TaskPropertyTests {
 
     @Test("A copy is the task itself")
     func copy() throws {
-        let sandbox = try Sandbox()
         let session = sandbox.session()
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: URL(string: "http://127.0.0.1:1/")!)
         #expect(task.copy() as? URLSessionTask === task)
         #expect(Set([task, task.copy() as? URLSessionDataTask]).count == 1)

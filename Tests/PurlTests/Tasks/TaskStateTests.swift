@@ -6,6 +6,8 @@ import Testing
 
 @Suite("The state of a task", .timeLimit(.minutes(5)))
 struct TaskStateTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
     private let content = GeneratedContent(size: 100_000, seed: 5)
 
     private func makeServer() throws -> LoopbackServer {
@@ -18,11 +20,9 @@ struct TaskStateTests {
     @Test("A task is suspended, then running, then completed")
     func states() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let states = Mutex<[(Witness.Event, URLSessionTask.State)]>([])
         let witness = Witness(hook: { task, event in states.withLock { $0.append((event, task.state)) } })
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         for task in [session.dataTask(with: server.url("/moved")), session.downloadTask(with: server.url("/moved"))] {
             #expect(task.state == .suspended)
             task.resume()
@@ -40,10 +40,7 @@ struct TaskStateTests {
     @Test("A task that is not resumed sends no request")
     func notResumed() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         _ = try await session.data(from: server.url("/moved"))
         #expect(task.state == .suspended)
@@ -55,15 +52,11 @@ struct TaskStateTests {
     @Test("A cancelled task is canceling at once, and completed inside the completion")
     func canceling() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
         let last = Mutex<URLSessionTask.State?>(nil)
         let witness = Witness(hook: { task, _ in last.withLock { $0 = task.state } })
         let queue = try #require(CallQueue.serial.make())
-        let session = sandbox.session(witness, queue: queue)
-        defer { session.invalidateAndCancel() }
         queue.isSuspended = true
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = sandbox.session(witness, queue: queue).dataTask(with: server.url("/file")).resumed()
         #expect(task.state == .running)
         task.cancel()
         #expect(task.state == .canceling)
@@ -81,12 +74,8 @@ struct TaskStateTests {
     @Test("A completed task stays completed")
     func completed() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/file")).resumed()
         await witness.completion()
         task.suspend()
         task.resume()
@@ -103,12 +92,7 @@ struct TaskStateTests {
     @Test("cancelByProducingResumeData has no effect on a completed download")
     func completedDownload() async throws {
         let server = try makeServer()
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.downloadTask(with: server.url("/file"))
-        task.resume()
+        let task = sandbox.session(witness).downloadTask(with: server.url("/file")).resumed()
         await witness.completion()
         #expect(await task.cancelByProducingResumeData() == nil)
         #expect(task.state == .completed)
@@ -121,10 +105,7 @@ struct TaskStateTests {
         let server = try makeServer()
         let gate = ServerGate()
         server.route("/file", .generated(content).delayed(until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/file"))
         task.suspend()
         task.suspend()
@@ -148,12 +129,8 @@ struct TaskStateTests {
         server.route(
             "/slow",
             .generated(content).stalled(afterBytes: 10_000, until: gate).stalled(afterBytes: 60_000, until: end))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: server.url("/slow"))
-        task.resume()
+        let task = session.dataTask(with: server.url("/slow")).resumed()
         await witness.wait { $0.contains(.data(10_000)) }
         task.suspend()
         task.suspend()
@@ -175,10 +152,7 @@ struct TaskStateTests {
         let server = try makeServer()
         let gate = ServerGate()
         server.route("/slow", .generated(content).delayed(until: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
-        defer { session.invalidateAndCancel() }
         let task = session.dataTask(with: server.url("/slow"))
         for _ in 0..<5 { task.resume() }
         await gate.reached()

@@ -6,15 +6,15 @@ import Testing
 
 @Suite("Uploads of a background session", .timeLimit(.minutes(5)))
 struct BackgroundUploadTests {
+    private let witness = Witness()
     private let content = GeneratedContent(size: Upload.blockedSize, seed: 61)
     private let server: LoopbackServer
     private let gate = ServerGate()
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
     private let file: URL
 
     init() throws {
         server = try LoopbackServer()
-        home = try BackgroundHome()
         file = home.sandbox.file("upload")
         try content.data.write(to: file)
         server.route("/file", .text("done").takingBody(after: gate))
@@ -22,7 +22,6 @@ struct BackgroundUploadTests {
 
     /// The home of a program that was killed in the middle of its upload.
     private func killed(finally: (URLSessionTask) -> Void = { _ in }) async throws -> BackgroundHome {
-        let witness = Witness()
         let session = home.makeSession(witness)
         var request = Upload.request(server.url("/file"), "PUT")
         request.setValue("text/x", forHTTPHeaderField: "Content-Type")
@@ -51,7 +50,6 @@ struct BackgroundUploadTests {
         #expect(error.backgroundTaskCancelledReason == .userForceQuitApplication)
         #expect(error.downloadTaskResumeData == nil)
         #expect(server.requests.isEmpty)
-        await launch.end()
     }
 
     @Test("With continuesDownloadsAfterRelaunch a file upload starts over")
@@ -81,7 +79,6 @@ struct BackgroundUploadTests {
         await launch.witness.completion()
         #expect(launch.witness.events.last == .completed(nil))
         #expect(server.requests.map { $0.body.isSame(as: content.data) } == [true])
-        await launch.end()
     }
 
     @Test("An upload that was cancelled before the kill ends with cancelled")
@@ -92,8 +89,7 @@ struct BackgroundUploadTests {
             if event == .completed(.cancelled) { _ = try? home.afterCrash() }
         })
         let session = home.makeSession(witness)
-        let cancelled = session.uploadTask(with: Upload.request(server.url("/file")), fromFile: file)
-        cancelled.resume()
+        let cancelled = session.uploadTask(with: Upload.request(server.url("/file")), fromFile: file).resumed()
         await gate.reached()
         cancelled.cancel()
         await witness.completion()
@@ -106,7 +102,6 @@ struct BackgroundUploadTests {
         #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
         #expect(launch.witness.error(of: task)?.backgroundTaskCancelledReason == nil)
         #expect(server.requests.isEmpty)
-        await launch.end()
     }
 
     @Test("An upload whose file is missing fails")
@@ -115,7 +110,6 @@ struct BackgroundUploadTests {
         try FileManager.default.removeItem(at: file)
         let launch = await Launch(after, continuing: true)
         #expect(await launch.events() == [.completed(.fileDoesNotExist), .eventsFinished])
-        await launch.end()
     }
 
     @Test(
@@ -128,13 +122,11 @@ struct BackgroundUploadTests {
         try JournalText.line(try JournalEntry.task(record).encoded()).write(to: after.journal)
         let launch = await Launch(after, continuing: true)
         #expect(launch.tasks == [])
-        await launch.end()
     }
 
     @Test("A finished upload is not kept")
     func finished() async throws {
         gate.open()
-        let witness = Witness()
         let session = home.makeSession(witness)
         session.uploadTask(with: Upload.request(server.url("/file")), fromFile: file).resume()
         await witness.completion()
@@ -142,15 +134,13 @@ struct BackgroundUploadTests {
         await witness.wait { $0.last == .invalid }
         let launch = await Launch(home)
         #expect(launch.tasks == [])
-        await launch.end()
     }
 
     @Test("Uploads from data and streams are not kept", arguments: [UploadForm.body, .stream, .data, .streamed])
     func otherForms(form: UploadForm) async throws {
         let upload = try Upload(form, content)
         let session = home.makeSession(upload.witness)
-        let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: session))
-        task.resume()
+        let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: session)).resumed()
         await gate.reached()
         let after = try home.afterCrash()
         gate.open()
@@ -160,12 +150,10 @@ struct BackgroundUploadTests {
         await upload.witness.wait { $0.last == .invalid }
         let launch = await Launch(after, continuing: true)
         #expect(launch.tasks == [])
-        await launch.end()
     }
 
     @Test("A download with a body stream is not kept")
     func downloadWithStream() async throws {
-        let witness = Witness()
         let session = home.makeSession(witness)
         var request = Upload.request(server.url("/file"))
         request.httpBodyStream = InputStream(data: Data("body".utf8))

@@ -5,6 +5,7 @@ import Testing
 
 @Suite("A success that comes before the body was sent", .timeLimit(.minutes(5)))
 struct EarlySuccessTests {
+    private let sandbox = Sandbox()
     static let success = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -44,8 +45,7 @@ struct EarlySuccessTests {
         let session = upload.sandbox.session(witness) { configuration in
             if row.isInMemory { configuration.connector = server.connector }
         }
-        let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: session))
-        task.resume()
+        let task = try #require(upload.makeTask(Upload.request(server.url("/file")), in: session)).resumed()
         await witness.completion()
         #expect(task.error == nil && witness.data(of: task) == Data("ok".utf8))
         #expect(task.countOfBytesSent == Int64(upload.content.size))
@@ -78,14 +78,12 @@ struct EarlySuccessTests {
         let upload = try Upload(.file, content)
         let witness = Witness(hook: { _, event in if case .data = event { received.set() } })
         let session = upload.sandbox.session(witness)
-        let task = try #require(upload.makeTask(Upload.request(try listener.url("/file")), in: session))
-        task.resume()
+        let task = try #require(upload.makeTask(Upload.request(try listener.url("/file")), in: session)).resumed()
         await witness.completion()
         #expect(task.error == nil)
         #expect(try await session.data(from: listener.url("/next")).0 == Data("yes".utf8))
         #expect(listener.acceptedConnections == 1)
         #expect(seen.withLock { $0 } == [true, true])
-        session.invalidateAndCancel()
     }
 
     @Test(
@@ -101,13 +99,11 @@ struct EarlySuccessTests {
         let upload = try Upload(.file, GeneratedContent(size: Upload.blockedSize, seed: 9))
         let witness = Witness(hook: { _, event in if case .data = event { received.set() } })
         let session = upload.sandbox.session(witness)
-        let task = try #require(upload.makeTask(Upload.request(try listener.url("/file")), in: session))
-        task.resume()
+        let task = try #require(upload.makeTask(Upload.request(try listener.url("/file")), in: session)).resumed()
         await witness.completion()
         #expect(task.error == nil && witness.data(of: task) == Data("ok".utf8))
         // What is counted is what was sent.
         #expect(task.countOfBytesSent < Int64(upload.content.size))
-        session.invalidateAndCancel()
     }
 
     @Test("A connection that closes before the success is complete fails the task")
@@ -121,29 +117,23 @@ struct EarlySuccessTests {
         let upload = try Upload(.file, GeneratedContent(size: Upload.blockedSize, seed: 9))
         let witness = Witness(hook: { _, event in if case .data = event { received.set() } })
         let session = upload.sandbox.session(witness)
-        let task = try #require(upload.makeTask(Upload.request(try listener.url("/file")), in: session))
-        task.resume()
+        let task = try #require(upload.makeTask(Upload.request(try listener.url("/file")), in: session)).resumed()
         await witness.completion()
         #expect((task.error as? URLError)?.code == .networkConnectionLost)
-        session.invalidateAndCancel()
     }
 
     @Test("A body that cannot be read to its end fails the task after a success, too")
     func failingStream() async throws {
         let server = try LoopbackServer()
         server.stream(.listening.receive(1).send(Self.success))
-        let sandbox = try Sandbox()
         let barrier = CallBarrier()
         let witness = Witness(hook: { _, event in if case .data = event { barrier.open() } })
-        let session = sandbox.session(witness)
         var request = Upload.request(server.url("/file"))
         request.httpBodyStream = ScriptedStream(
             GeneratedContent(size: 600_000), then: .failure, waitingAt: (300_000, barrier))
-        let task = session.dataTask(with: request)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: request).resumed()
         await witness.completion()
         #expect((task.error as? URLError)?.code == .requestBodyStreamExhausted)
-        session.invalidateAndCancel()
     }
 
     @Test("A response with an enormous length leaves an upload's progress readable")
@@ -167,6 +157,5 @@ struct EarlySuccessTests {
         await witness.completion()
         #expect((task.error as? URLError)?.code == .networkConnectionLost)
         #expect(totals.withLock { $0 } == [.max] && progress.totalUnitCount == .max)
-        session.invalidateAndCancel()
     }
 }

@@ -7,12 +7,11 @@ import Testing
 @Suite("Uploads of a background session that resume", .timeLimit(.minutes(5)))
 struct ResumableBackgroundUploadTests {
     private let site: ResumableSite
-    private let home: BackgroundHome
+    private let home = BackgroundHome()
     private let gate = ServerGate()
 
     init() throws {
         site = try ResumableSite()
-        home = try BackgroundHome()
     }
 
     private func start(_ witness: Witness) -> URLSession {
@@ -59,7 +58,6 @@ struct ResumableBackgroundUploadTests {
         #expect(launch.witness.error(of: task) == nil)
         #expect(site.methods == ["PUT", "HEAD", "PATCH"])
         site.expectWhole()
-        await launch.end()
     }
 
     @Test("Without continuesDownloadsAfterRelaunch the error has resume data")
@@ -74,7 +72,6 @@ struct ResumableBackgroundUploadTests {
         #expect(body == Data("done".utf8))
         site.expectWhole()
         session.invalidateAndCancel()
-        await launch.end()
     }
 
     @Test("A file that changed meanwhile is uploaded anew")
@@ -86,7 +83,6 @@ struct ResumableBackgroundUploadTests {
         await launch.witness.completion()
         #expect(site.target.uploads.map(\.state) == [.incomplete, .complete])
         #expect(site.target.uploads.last.map { other.matches($0.content) } == true)
-        await launch.end()
     }
 
     @Test("An entry that names another file than the task's is not resumed from")

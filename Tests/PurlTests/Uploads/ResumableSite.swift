@@ -18,7 +18,7 @@ struct ResumableSite: Sendable {
         content = GeneratedContent(size: size, seed: 18)
         server = try LoopbackServer()
         self.target = target
-        sandbox = try Sandbox()
+        sandbox = Sandbox()
         file = sandbox.file("upload")
         try content.data.write(to: file)
         server.route(Self.path, .upload(to: target))
@@ -77,17 +77,19 @@ struct ResumableSite: Sendable {
 }
 
 /// A delegate that supplies the streams of an upload, and records what is asked of it.
-final class UploadWitness: NSObject, URLSessionDataDelegate, Sendable {
-    enum Event: Hashable, Sendable {
+final class UploadWitness: NSObject, RecordingDelegate, URLSessionDataDelegate, Sendable {
+    enum Event: DelegateCall {
         case neededStream
         case neededStreamFrom(Int64)
         case restarted(String?)
         case sent(Int64, of: Int64)
         case interim(Int)
         case completed(URLError.Code?)
+
+        var isCompletion: Bool { if case .completed = self { true } else { false } }
     }
 
-    private let log = EventLog<Event>()
+    let record = CallRecord<Event>()
     private let whole: @Sendable () -> InputStream?
     private let rest: @Sendable (Int64) -> InputStream?
     private let sent: @Sendable (URLSessionTask, Int64) -> Void
@@ -102,28 +104,14 @@ final class UploadWitness: NSObject, URLSessionDataDelegate, Sendable {
         self.sent = sent
     }
 
-    var events: [Event] { log.events }
-
     /// The events but the counts of bytes.
     var questions: [Event] { events.filter { if case .sent = $0 { false } else { true } } }
-
-    func completion() async {
-        await log.wait { $0.contains { if case .completed = $0 { true } else { false } } }
-    }
-
-    func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async { await log.wait(until: condition) }
-
-    private func append(_ event: Event) {
-        log.append(event) { last in
-            if case (.sent, .sent) = (last, event) { event } else { nil }
-        }
-    }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        append(.neededStream)
+        record.append(.neededStream)
         completionHandler(whole())
     }
 
@@ -131,30 +119,32 @@ final class UploadWitness: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, task: URLSessionTask, needNewBodyStreamFrom offset: Int64,
         completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        append(.neededStreamFrom(offset))
+        record.append(.neededStreamFrom(offset))
         completionHandler(rest(offset))
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, willRestartUploadBecause reason: any Error) {
-        append(.restarted((reason as? URLError)?.localizedFailureReasonText))
+        record.append(.restarted((reason as? URLError)?.localizedFailureReasonText))
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse
     ) {
-        append(.interim(response.statusCode))
+        record.append(.interim(response.statusCode))
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        append(.sent(totalBytesSent, of: totalBytesExpectedToSend))
+        record.append(.sent(totalBytesSent, of: totalBytesExpectedToSend)) { last in
+            if case .sent = last { .sent(totalBytesSent, of: totalBytesExpectedToSend) } else { nil }
+        }
         sent(task, totalBytesSent)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        append(.completed((error as? URLError)?.code))
+        record.complete(task, error)
     }
 }
 

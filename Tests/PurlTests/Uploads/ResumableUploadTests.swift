@@ -52,7 +52,6 @@ struct ResumableUploadTests {
                 for: site.request(["Upload-Complete": "?1", "Upload-Draft-Interop-Version": "8"]), fromFile: site.file)
         }
         #expect(site.methods == ["PUT"])
-        session.invalidateAndCancel()
     }
 
     @Test("A data task is no upload task")
@@ -63,7 +62,6 @@ struct ResumableUploadTests {
         request.httpBody = Data("body".utf8)
         _ = try await session.data(for: request)
         #expect(site.server.requests.first?.fields["Upload-Complete"] == nil)
-        session.invalidateAndCancel()
     }
 
     // MARK: Cuts
@@ -100,7 +98,6 @@ struct ResumableUploadTests {
         #expect((response as? HTTPURLResponse)?.statusCode == 201)
         #expect(site.target.uploads.first?.version == 6)
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("The rest is sent with its offset, its type and the fields of the program, without those of the content")
@@ -129,15 +126,13 @@ struct ResumableUploadTests {
         site.target.fault(.connection(.cut), at: .offset(400_000))
         let witness = UploadWitness()
         let session = site.session(witness)
-        let task = session.uploadTask(with: site.request(), fromFile: site.file)
-        task.resume()
+        let task = session.uploadTask(with: site.request(), fromFile: site.file).resumed()
         await witness.completion()
         #expect(task.error == nil)
         let size = Int64(site.content.size)
         #expect(task.countOfBytesSent == size && task.countOfBytesExpectedToSend == size)
         #expect(witness.events.contains(.sent(size, of: size)))
         #expect(witness.events.contains(.interim(104)))
-        session.invalidateAndCancel()
     }
 
     @Test(
@@ -412,7 +407,6 @@ struct ResumableUploadTests {
         let (body, _) = try await session.upload(for: request, fromFile: site.file)
         #expect(body == Data("done".utf8))
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     // MARK: Patience
@@ -430,7 +424,6 @@ struct ResumableUploadTests {
         let (body, _) = try await session.upload(resumeFrom: try #require(error?.uploadTaskResumeData))
         #expect(body == Data("done".utf8))
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     // MARK: Streams
@@ -444,14 +437,12 @@ struct ResumableUploadTests {
             whole: { ScriptedStream(content) },
             rest: { InputStream(data: content.bytes(Int($0)..<content.size)) })
         let session = site.session(witness)
-        let task = session.uploadTask(withStreamedRequest: site.request())
-        task.resume()
+        session.uploadTask(withStreamedRequest: site.request()).resume()
         await witness.completion()
         #expect(witness.questions == [.neededStream, .interim(104), .neededStreamFrom(400_000), .completed(nil)])
         #expect(site.server.requests.first?.fields["Upload-Length"] == nil)
         #expect(site.server.requests.last?.fields["Transfer-Encoding"] == "chunked")
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("Of a delegate that gives whole streams alone, the beginning is skipped")
@@ -470,7 +461,6 @@ struct ResumableUploadTests {
             ])
         #expect(site.server.requests.last?.fields["Content-Length"] == "\(content.size - 400_000)")
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("A sequence without a delegate fails as it would without resumption, and leaves resume data")
@@ -490,7 +480,6 @@ struct ResumableUploadTests {
             #expect(error.code == .networkConnectionLost && error.uploadTaskResumeData != nil)
         }
         #expect(site.methods == ["PUT"])
-        session.invalidateAndCancel()
     }
 
     // MARK: Files that change
@@ -504,8 +493,7 @@ struct ResumableUploadTests {
         site.target.fault(.connection(.stall(until: gate)), at: .offsetRetrieval)
         let witness = UploadWitness()
         let session = site.session(witness)
-        let task = session.uploadTask(with: site.request(), fromFile: site.file)
-        task.resume()
+        let task = session.uploadTask(with: site.request(), fromFile: site.file).resumed()
         await gate.reached()
         try other.data.write(to: site.file)
         gate.open()
@@ -520,6 +508,5 @@ struct ResumableUploadTests {
             ])
         #expect(site.target.uploads.map(\.state) == [.incomplete, .complete])
         #expect(site.target.uploads.last.map { other.matches($0.content) } == true)
-        session.invalidateAndCancel()
     }
 }

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Uploads from an asynchronous sequence", .timeLimit(.minutes(5)))
 struct SequenceUploadTests {
+    private let sandbox = Sandbox()
+
     private struct Refusal: Error, CustomStringConvertible {
         let description = "the disk is on fire"
     }
@@ -49,12 +51,11 @@ struct SequenceUploadTests {
         _ source: Source, _ request: URLRequest, _ form: Form = .async,
         _ witness: Witness = Witness()
     ) async throws -> Outcome {
-        let session = try Sandbox().session(witness)
+        let session = sandbox.session(witness)
         defer { session.invalidateAndCancel() }
         switch form {
         case .delegate:
-            let task = session.uploadTask(with: request, from: source.sequence)
-            task.resume()
+            let task = session.uploadTask(with: request, from: source.sequence).resumed()
             await witness.completion()
             return Outcome(
                 error: task.error as? URLError, body: witness.data(of: task),
@@ -114,8 +115,7 @@ struct SequenceUploadTests {
         let request = Upload.request(server.route("/file", .text("done").takingBody(after: gate)))
         let source = Source(content: GeneratedContent(size: 64 << 20), size: 65_536)
         let witness = Witness()
-        let session = try Sandbox().session(witness)
-        defer { session.invalidateAndCancel() }
+        let session = sandbox.session(witness)
         session.uploadTask(with: request, from: source.sequence).resume()
         await gate.reached()
         var asked = -1
@@ -191,12 +191,11 @@ struct SequenceUploadTests {
         let request = Upload.request(server.route("/file", .text("done").takingBody(after: gate)))
         for count in [1, 1000] {
             let witness = Witness()
-            let session = try Sandbox().session(witness)
+            let session = sandbox.session(witness)
             let (sequence, continuation) = AsyncStream<Data>.makeStream()
             let hasEnded = Signal()
             for _ in 0..<count { continuation.yield(Data(count: 100_000)) }
-            let task = session.uploadTask(with: request, from: Watched(base: sequence, hasEnded: hasEnded))
-            task.resume()
+            let task = session.uploadTask(with: request, from: Watched(base: sequence, hasEnded: hasEnded)).resumed()
             await witness.wait { !$0.isEmpty }
             task.cancel()
             await witness.completion()
@@ -214,12 +213,11 @@ struct SequenceUploadTests {
         let (sequence, continuation) = AsyncStream<Data>.makeStream()
         let isTerminated = Signal()
         continuation.onTermination = { _ in isTerminated.set() }
-        let session = try Sandbox().session()
+        let session = sandbox.session()
         let (body, response) = try await session.upload(for: request, from: sequence)
         #expect((response as? HTTPURLResponse)?.statusCode == 413)
         #expect(body == Data("too large".utf8))
         await isTerminated.wait()
-        session.invalidateAndCancel()
     }
 
     @Test(
@@ -276,8 +274,7 @@ struct SequenceUploadTests {
             stub.send(content.matches(received) ? "whole" : "broken")
             stub.finish()
         }
-        let session = try Sandbox().session { $0.protocolClasses = [Stub.self] }
-        defer { session.invalidateAndCancel() }
+        let session = sandbox.session { $0.protocolClasses = [Stub.self] }
         let source = Source(content: content, failure: failure)
         let result = await Result { try await session.upload(for: Upload.request(url), from: source.sequence).0 }
         switch result {

@@ -4,6 +4,8 @@ import Testing
 
 @Suite("The bytes of an upload", .timeLimit(.minutes(5)))
 struct UploadBytesTests {
+    private let sandbox = Sandbox()
+
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// The fields between the client's default ones and the empty line.
@@ -89,7 +91,6 @@ struct UploadBytesTests {
             let rest = await peer.rest()
             seen.withLock { $0.body.append(rest) }
         }
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
         var request = Upload.request(try listener.url("/file"), method)

@@ -35,7 +35,6 @@ struct UploadCredentialTests {
         #expect(site.methods == methods)
         #expect(site.server.requests.last?.fields["Authorization"] == Self.basic)
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     static let refusals: [(UploadTarget.Phase, Reply, Int)] = [UploadTarget.Phase.offsetRetrieval, .append].flatMap {
@@ -66,7 +65,6 @@ struct UploadCredentialTests {
         #expect(later.map(\.method) == ["HEAD", "PATCH"])
         #expect(later.allSatisfy { $0.fields["Authorization"] == "Bearer new" })
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("A redirect of the question that the delegate does not follow fails the task, which can be resumed")
@@ -76,15 +74,13 @@ struct UploadCredentialTests {
         site.target.fault(.reply(.redirect(307, to: "/elsewhere")), at: .offsetRetrieval)
         let witness = Witness(redirect: { _ in nil })
         let session = site.session(witness)
-        let task = session.uploadTask(with: site.request(), fromFile: site.file)
-        task.resume()
+        let task = session.uploadTask(with: site.request(), fromFile: site.file).resumed()
         await witness.completion()
         let error = try #require(task.error as? URLError)
         #expect(error.code == .badServerResponse && task.response == nil)
         let (body, _) = try await session.upload(resumeFrom: try #require(error.uploadTaskResumeData))
         #expect(body == Data("done".utf8))
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 }
 
@@ -108,8 +104,7 @@ struct AbandonedUploadTests {
         let witness = UploadWitness()
         let session = site.session(witness)
         let fields = ["Authorization": "Basic eA==", "Content-Type": "video/mp4"]
-        let task = session.uploadTask(with: site.request(fields), fromFile: site.file)
-        task.resume()
+        let task = session.uploadTask(with: site.request(fields), fromFile: site.file).resumed()
         await gate.reached()
         task.cancel()
         await witness.completion()
@@ -118,7 +113,6 @@ struct AbandonedUploadTests {
         #expect(request.method == "DELETE" && request.path == "/files/upload-0")
         #expect(request.fields["Upload-Draft-Interop-Version"] == "8")
         #expect(request.fields["Authorization"] == "Basic eA==" && request.fields["Content-Type"] == nil)
-        session.finishTasksAndInvalidate()
     }
 
     @Test("Neither the task nor its session waits for the server")

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Uploads whose body cannot be read", .timeLimit(.minutes(5)))
 struct UploadFailureTests {
+    private let sandbox = Sandbox()
+
     enum Obstacle: CaseIterable, Sendable {
         case missing, missingFolder, folder, pipe, noFileURL
 
@@ -33,12 +35,10 @@ struct UploadFailureTests {
     func file(obstacle: Obstacle) async throws {
         let server = try LoopbackServer()
         let url = server.url("/file")
-        let sandbox = try Sandbox()
         let file = try obstacle.put(in: sandbox)
         let witness = Witness()
         let session = sandbox.session(witness)
-        let task = session.uploadTask(with: Upload.request(url), fromFile: file)
-        task.resume()
+        let task = session.uploadTask(with: Upload.request(url), fromFile: file).resumed()
         await witness.completion()
         let awaited = await #expect(throws: URLError.self) {
             try await session.upload(for: Upload.request(url), fromFile: file)
@@ -65,8 +65,7 @@ struct UploadFailureTests {
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(.file, GeneratedContent(size: Upload.blockedSize))
         let session = upload.sandbox.session(upload.witness)
-        let task = session.uploadTask(with: Upload.request(url), fromFile: upload.file)
-        task.resume()
+        let task = session.uploadTask(with: Upload.request(url), fromFile: upload.file).resumed()
         await gate.reached()
         truncate(upload.file.path, 1000)
         gate.open()
@@ -75,7 +74,6 @@ struct UploadFailureTests {
         #expect((task.error as? URLError)?.failingURL == url)
         await server.waitUntilDisconnected()
         #expect(server.requests.map(\.isComplete) == [false])
-        session.invalidateAndCancel()
     }
 
     @Test("An upload from a file that grows sends the original length")
@@ -85,8 +83,7 @@ struct UploadFailureTests {
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(.file, GeneratedContent(size: 16 << 20, seed: 4))
         let session = upload.sandbox.session(upload.witness)
-        let task = session.uploadTask(with: Upload.request(url), fromFile: upload.file)
-        task.resume()
+        let task = session.uploadTask(with: Upload.request(url), fromFile: upload.file).resumed()
         await gate.reached()
         await upload.witness.wait { !$0.isEmpty }
         let handle = try FileHandle(forWritingTo: upload.file)
@@ -96,7 +93,6 @@ struct UploadFailureTests {
         await upload.witness.completion()
         #expect(task.error == nil)
         #expect(server.requests.map { $0.body.isSame(as: upload.content.data) } == [true])
-        session.invalidateAndCancel()
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -152,14 +148,11 @@ struct UploadFailureTests {
     func noStream() async throws {
         let server = try LoopbackServer()
         let witness = Witness()
-        let sandbox = try Sandbox()
         let session = sandbox.session(witness)
-        let task = session.uploadTask(withStreamedRequest: Upload.request(server.url("/file")))
-        task.resume()
+        session.uploadTask(withStreamedRequest: Upload.request(server.url("/file"))).resume()
         await witness.completion()
         #expect(witness.events == [.neededStream, .completed(.requestBodyStreamExhausted)])
         #expect(server.acceptedConnections == 0)
-        session.invalidateAndCancel()
     }
 
     @Test("A stream that another task has read fails with requestBodyStreamExhausted")

@@ -5,13 +5,16 @@ import Testing
 
 @Suite("The flow control of uploads", .timeLimit(.minutes(5)))
 struct UploadFlowTests {
+    private let sandbox = Sandbox()
+    private let gate = ServerGate()
+
     @Test("An upload to a slow server needs a bounded memory")
     func memory() async {
         await #expect(processExitsWith: .success) {
             let server = try LoopbackServer(maximumRecordedBody: 0)
             let gate = ServerGate()
             let content = GeneratedContent(size: 64 << 20, seed: 41)
-            let sandbox = try Sandbox()
+            let sandbox = Sandbox()
             try content.data.write(to: sandbox.file("upload"))
             let session = sandbox.session()
             _ = try await session.data(from: server.route("/small", .text("")))
@@ -42,13 +45,11 @@ struct UploadFlowTests {
     @Test("A suspended upload sends nothing", arguments: UploadForm.allCases.filter(\.hasDelegate))
     func suspended(form: UploadForm) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(form, GeneratedContent(size: Upload.blockedSize, seed: 42))
         let session = upload.sandbox.session(upload.witness)
         let others = upload.sandbox.session()
-        let task = try #require(upload.makeTask(Upload.request(url), in: session))
-        task.resume()
+        let task = try #require(upload.makeTask(Upload.request(url), in: session)).resumed()
         await gate.reached()
         task.suspend()
         // By the end of a later request the suspension has taken effect.
@@ -62,8 +63,6 @@ struct UploadFlowTests {
         await upload.witness.completion()
         #expect(task.error == nil)
         #expect(server.requests.first?.body.isSame(as: upload.content.data) == true)
-        session.invalidateAndCancel()
-        others.invalidateAndCancel()
     }
 
     @Test("An upload that is suspended before its request sends nothing")
@@ -89,11 +88,9 @@ struct UploadFlowTests {
     @Test("Cancelling an upload closes its stream", arguments: [UploadForm.stream, .measuredStream, .streamed])
     func cancelled(form: UploadForm) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let content = GeneratedContent(size: Upload.blockedSize)
         let history = StreamHistory()
-        let sandbox = try Sandbox()
         let witness = Witness(stream: { ScriptedStream(content, history: history) })
         let session = sandbox.session(witness)
         var request = Upload.request(url)
@@ -116,13 +113,11 @@ struct UploadFlowTests {
         gate.open()
         await server.waitUntilDisconnected()
         #expect(server.requests.map(\.isComplete) == [false])
-        session.invalidateAndCancel()
     }
 
     @Test("Cancelling the Swift task cancels the upload")
     func cancelledSwiftTask() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(.fileAsync, GeneratedContent(size: Upload.blockedSize))
         async let outcome = Task { await upload.load(Upload.request(url)) }.value
@@ -135,13 +130,11 @@ struct UploadFlowTests {
         #expect(error?.code == .cancelled)
         gate.open()
         await outcome.expectSuccess(Data("done".utf8))
-        session.invalidateAndCancel()
     }
 
     @Test("A server that does not read makes the upload time out", arguments: UploadForm.allCases)
     func timeout(form: UploadForm) async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let upload = try Upload(form, GeneratedContent(size: Upload.blockedSize))
         await upload.load(Upload.request(url)) { $0.timeoutIntervalForRequest = 0.3 }.expectFailure(.timedOut, at: url)
@@ -153,13 +146,11 @@ struct UploadFlowTests {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
         let barrier = CallBarrier()
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness) { $0.timeoutIntervalForRequest = 0.2 }
         var request = Upload.request(url)
         request.httpBodyStream = ScriptedStream(GeneratedContent(size: 10), waitingAt: (5, barrier))
-        let task = session.dataTask(with: request)
-        task.resume()
+        let task = session.dataTask(with: request).resumed()
         await barrier.reached()
         // A request that times out shows that the time has passed.
         server.route("/silent", .text("").stalled(at: .beforeHead))
@@ -170,7 +161,6 @@ struct UploadFlowTests {
         await witness.completion()
         #expect(task.error == nil)
         #expect(server.requests.first?.body == GeneratedContent(size: 10).data)
-        session.invalidateAndCancel()
     }
 
     @Test("Waiting file uploads keep no file open")
@@ -183,6 +173,5 @@ struct UploadFlowTests {
         await upload.witness.completion(of: 200)
         #expect(upload.witness.events.count { $0 == .completed(nil) } == 200)
         #expect(server.requests.count { $0.body == upload.content.data } == 200)
-        session.invalidateAndCancel()
     }
 }

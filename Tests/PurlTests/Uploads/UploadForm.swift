@@ -45,7 +45,7 @@ struct Upload: Sendable {
     init(_ form: UploadForm, _ content: GeneratedContent, redirect: @escaping Witness.RedirectAnswer = { $0 }) throws {
         self.form = form
         self.content = content
-        sandbox = try Sandbox()
+        sandbox = Sandbox()
         file = sandbox.file("upload")
         try content.data.write(to: file)
         witness = Witness(redirect: redirect, stream: { ScriptedStream(content) })
@@ -82,7 +82,7 @@ struct Upload: Sendable {
         session.finishTasksAndInvalidate()
         await witness.wait { $0.last == .invalid }
         outcome.events = witness.events
-        outcome.completions += witness.events.count { if case .completed = $0 { true } else { false } }
+        outcome.completions += witness.completions
         return outcome
     }
 

@@ -26,7 +26,6 @@ struct UploadObserverTests {
         #expect(body == Data("done".utf8))
         #expect(site.methods == ["PUT", "HEAD", "PATCH"])
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("Another call follows when the upload continues, and none follows the completion")
@@ -69,6 +68,5 @@ struct UploadObserverTests {
         task.resume()
         await witness.completion()
         #expect(task.error == nil && log.events.isEmpty)
-        session.invalidateAndCancel()
     }
 }

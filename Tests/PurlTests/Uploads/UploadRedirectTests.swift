@@ -143,6 +143,5 @@ struct UploadRetryTests {
         #expect(error?.code == (isLost ? .networkConnectionLost : nil))
         #expect(server.requests.map(\.connection) == (isLost ? [1, 1] : [1, 1, 2]))
         #expect(server.requests.last?.body == upload.content.data)
-        session.invalidateAndCancel()
     }
 }

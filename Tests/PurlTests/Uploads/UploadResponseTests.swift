@@ -5,6 +5,8 @@ import Testing
 
 @Suite("A response that comes before the body was sent", .timeLimit(.minutes(5)))
 struct UploadResponseTests {
+    private let sandbox = Sandbox()
+
     @Test(
         "An error response is the result, and the rest of the body is not sent", arguments: UploadForm.allCases,
         [401, 413, 500])
@@ -30,7 +32,6 @@ struct UploadResponseTests {
                 peer.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nyes")
             }
         }
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         var request = Upload.request(try listener.url("/file"))
         let stream = ScriptedStream(GeneratedContent(size: 10), waitingAt: (5, barrier))
@@ -42,7 +43,6 @@ struct UploadResponseTests {
         #expect(listener.acceptedConnections == 2)
         barrier.open()
         await stream.history.waitUntilClosed()
-        session.invalidateAndCancel()
     }
 
     @Test("A successful response may arrive while the body is sent")
@@ -59,17 +59,13 @@ struct UploadResponseTests {
         let barrier = CallBarrier()
         // The second half is available only after the first was received.
         let witness = Witness(hook: { _, event in if event == .data(5) { barrier.open() } })
-        let sandbox = try Sandbox()
-        let session = sandbox.session(witness)
         var request = Upload.request(try listener.url("/file"))
         request.httpBodyStream = ScriptedStream(GeneratedContent(size: 10), waitingAt: (5, barrier))
         request.setValue("10", forHTTPHeaderField: "Content-Length")
-        let task = session.dataTask(with: request)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: request).resumed()
         await witness.completion()
         #expect(task.error == nil)
         #expect(task.countOfBytesSent == 10 && task.countOfBytesReceived == 10)
-        session.invalidateAndCancel()
     }
 }
 

@@ -56,7 +56,6 @@ struct UploadResumeDataTests {
         #expect(site.methods == ["PUT", "HEAD", "PATCH"])
         #expect(witness.questions.contains(.neededStreamFrom(400_000)) == (form == .stream))
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("The handler and the async form resume as well")
@@ -71,7 +70,6 @@ struct UploadResumeDataTests {
         let (_, response) = try await session.upload(resumeFrom: data)
         #expect((response as? HTTPURLResponse)?.statusCode == 204)
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("A task that resumes can be cancelled before it begins, and resumed again")
@@ -81,19 +79,16 @@ struct UploadResumeDataTests {
         let again = await session.uploadTask(withResumeData: data).cancelByProducingResumeData()
         let (body, _) = try await session.upload(resumeFrom: try #require(again))
         #expect(body == Data("done".utf8))
-        session.invalidateAndCancel()
     }
 
     @Test("Without an offer there is no resume data")
     func withoutOffer() async throws {
         site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
         let session = site.session { $0.resumableUploads = .never }
-        let task = session.uploadTask(with: site.request(), fromFile: site.file)
-        task.resume()
+        let task = session.uploadTask(with: site.request(), fromFile: site.file).resumed()
         await gate.reached()
         #expect(await task.cancelByProducingResumeData() == nil)
         #expect(await task.cancelByProducingResumeData() == nil)
-        session.invalidateAndCancel()
     }
 
     @Test("cancel() leaves no resume data")
@@ -101,14 +96,12 @@ struct UploadResumeDataTests {
         site.target.fault(.connection(.stall(until: gate)), at: .offset(400_000))
         let witness = UploadWitness()
         let session = site.session(witness)
-        let task = session.uploadTask(with: site.request(), fromFile: site.file)
-        task.resume()
+        let task = session.uploadTask(with: site.request(), fromFile: site.file).resumed()
         await gate.reached()
         task.cancel()
         await witness.completion()
         #expect((task.error as? URLError)?.code == .cancelled)
         #expect((task.error as? URLError)?.uploadTaskResumeData == nil)
-        session.invalidateAndCancel()
     }
 
     // MARK: Files that changed
@@ -145,15 +138,13 @@ struct UploadResumeDataTests {
         }
         let witness = UploadWitness()
         let session = site.session(witness)
-        let task = session.uploadTask(withResumeData: blob)
-        task.resume()
+        let task = session.uploadTask(withResumeData: blob).resumed()
         await witness.completion()
         #expect(task.error == nil)
         let restarts = witness.questions.compactMap { if case .restarted(let text) = $0 { text } else { nil } }
         #expect(restarts == ["The file \(site.file.path) has changed since its beginning was sent: \(reason)."])
         #expect(site.target.uploads.map(\.state) == [.incomplete, .complete])
         #expect(site.target.uploads.last?.content == bytes)
-        session.invalidateAndCancel()
     }
 
     @Test("A file that another one of the same length and time replaces while it is sent is uploaded anew")
@@ -211,7 +202,6 @@ struct UploadResumeDataTests {
         let (body, _) = try await session.upload(resumeFrom: try #require(again))
         #expect(body == Data("done".utf8))
         site.expectWhole()
-        session.invalidateAndCancel()
     }
 
     @Test("An upload resource that has expired fails the task")
@@ -221,7 +211,6 @@ struct UploadResumeDataTests {
         let session = site.session()
         let error = await #expect(throws: URLError.self) { try await session.upload(resumeFrom: data) }
         #expect(error?.code == .badServerResponse && error?.uploadTaskResumeData == nil)
-        session.invalidateAndCancel()
     }
 
     // MARK: Untrusted data
@@ -274,6 +263,5 @@ struct UploadResumeDataTests {
             #expect(error?.code == .cannotDecodeRawData)
         }
         #expect(site.methods == ["PUT"])
-        session.invalidateAndCancel()
     }
 }

@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Uploads in every form", .timeLimit(.minutes(5)))
 struct UploadTests {
+    private let sandbox = Sandbox()
     static let sizes = [0, 1, 262_143, 262_144, 262_145, 3_000_000]
 
     @Test("An upload of any size is received whole by the server", arguments: UploadForm.allCases, sizes)
@@ -34,7 +35,6 @@ struct UploadTests {
         #expect(upload.witness.events == asked + sent + [.response(200), .data(4), .completed(nil)])
         #expect(task.countOfBytesSent == Int64(size))
         #expect(task.countOfBytesExpectedToSend == expected)
-        session.invalidateAndCancel()
     }
 
     @Test("The task's progress counts the bytes sent and received", arguments: [UploadForm.data, .file, .streamed])
@@ -54,7 +54,6 @@ struct UploadTests {
         gate.open()
         await upload.witness.completion()
         #expect(progress.completedUnitCount == 1004 && progress.totalUnitCount == 1004)
-        session.invalidateAndCancel()
     }
 
     @Test("An upload leaves a reusable connection", arguments: UploadForm.allCases)
@@ -71,12 +70,10 @@ struct UploadTests {
         }
         _ = try await session.data(from: url)
         #expect(server.requests.map(\.connection) == [1, 1])
-        session.invalidateAndCancel()
     }
 
     @Test("An upload task is listed among the upload tasks")
     func lists() async throws {
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         let url = try #require(URL(string: "http://127.0.0.1:1/"))
         let tasks = [
@@ -89,7 +86,6 @@ struct UploadTests {
         let (data, uploads, downloads) = await session.tasks
         #expect(data == [] && uploads == tasks && downloads == [])
         #expect(tasks.allSatisfy { $0.state == .suspended })
-        session.invalidateAndCancel()
     }
 
     @Test("An upload's body replaces that of the request", arguments: [true, false])
@@ -101,12 +97,10 @@ struct UploadTests {
         } else {
             request.httpBody = Data("not this".utf8)
         }
-        let sandbox = try Sandbox()
         let session = sandbox.session()
         _ = try await session.upload(for: request, from: Data("this".utf8))
         #expect(server.requests.map(\.body) == [Data("this".utf8)])
         #expect(server.requests.map { $0.fields["Content-Type"] } == [nil])
-        session.invalidateAndCancel()
     }
 
     @Test("The delegate of an async upload receives its redirects")
@@ -114,24 +108,20 @@ struct UploadTests {
         let server = try LoopbackServer()
         server.route("/end", .text("end"))
         let url = server.route("/start", .redirect(307, to: "/end"))
-        let sandbox = try Sandbox()
-        let session = sandbox.session()
         let witness = Witness()
-        let (body, _) = try await session.upload(
+        let (body, _) = try await sandbox.session().upload(
             for: Upload.request(url), from: Data("this".utf8), delegate: witness)
         #expect(body == Data("end".utf8))
         #expect(
             witness.events == [
                 .sent(4, of: 4), .redirect(307, to: "/end"), .sent(4, of: 4), .response(200), .data(3),
             ])
-        session.invalidateAndCancel()
     }
 
     @Test("A stream of Foundation's can be sent")
     func systemStream() async throws {
         let server = try LoopbackServer()
         let content = GeneratedContent(size: 1_000_000, seed: 3)
-        let sandbox = try Sandbox()
         try content.data.write(to: sandbox.file("upload"))
         let streams = [InputStream(data: content.data), try #require(InputStream(url: sandbox.file("upload")))]
         for stream in streams {
@@ -164,6 +154,5 @@ struct UploadTests {
         let session = upload.sandbox.session()
         _ = try await session.upload(for: Upload.request(server.route("/file", .text(""))), fromFile: link)
         #expect(server.requests.map(\.body) == [upload.content.data])
-        session.invalidateAndCancel()
     }
 }

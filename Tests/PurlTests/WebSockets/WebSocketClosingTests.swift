@@ -204,8 +204,7 @@ struct WebSocketClosingTests {
         task.cancel(with: .normalClosure, reason: nil)
         await stage.witness.completion()
         #expect(stage.witness.events.last == .completed(nil))
-        let late = stage.session.webSocketTask(with: try stage.url())
-        late.resume()
+        let late = stage.session.webSocketTask(with: try stage.url()).resumed()
         await #expect(errorCode { _ = try await late.receive() } == .cancelled)
     }
 }

@@ -35,7 +35,6 @@ struct WebSocketFlowTests {
             #expect(data?.count == 256 << 10 && data?.first == UInt8(number & 0xFF))
         }
         #expect(try await task.receive().text == "end")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A suspended WebSocket task reads and writes nothing")
@@ -53,7 +52,6 @@ struct WebSocketFlowTests {
         #expect(stage.server.webSockets.first?.messageCount == 0)
         task.resume()
         #expect(try await task.receive().text == "later")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Sends wait for a server that does not read, and arrive in order")
@@ -77,7 +75,6 @@ struct WebSocketFlowTests {
         #expect(log.events == Array(0..<count))
         let seen = await stage.server.waitForWebSocket { $0.messageCount == count }
         #expect(seen?.byteCount == count * piece)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Messages that are not received need a bounded memory")
@@ -85,10 +82,10 @@ struct WebSocketFlowTests {
         await #expect(processExitsWith: .success) {
             let server = try LoopbackServer(recordsRequests: false)
             server.route("/ws", .webSocket())
-            let session = try Sandbox().session()
+            let sandbox = Sandbox()
+            let session = sandbox.session()
             let url = try server.webSocketURL("/ws")
-            let task = session.webSocketTask(with: url)
-            task.resume()
+            let task = session.webSocketTask(with: url).resumed()
             let message = Data(count: 64 << 10)
             let warmth = Data(count: 1 << 20)
             // The first messages allocate what is needed once.
@@ -105,8 +102,7 @@ struct WebSocketFlowTests {
             var settled = -1
             while settled != log.events.count {
                 settled = log.events.count
-                let other = session.webSocketTask(with: url)
-                other.resume()
+                let other = session.webSocketTask(with: url).resumed()
                 for _ in 0..<50 {
                     try await other.send(.data(message))
                     _ = try await other.receive()
@@ -134,7 +130,6 @@ struct WebSocketFlowTests {
         #expect(try await task.receive().data == message)
         // All bytes beyond the full bucket take this time at least.
         #expect(clock.now - start >= .seconds(0.6))
-        stage.session.invalidateAndCancel()
     }
 
     @Test("receive() in a Swift task that is already cancelled throws at once")
@@ -148,6 +143,5 @@ struct WebSocketFlowTests {
         await #expect(errorCode { _ = try await waiting.value } == .cancelled)
         try await task.send(.string("next"))
         #expect(try await task.receive().text == "next")
-        stage.session.invalidateAndCancel()
     }
 }

@@ -90,11 +90,10 @@ struct WebSocketLastMessagesTests {
     private static let lost = URLError.networkConnectionLost.rawValue
 
     private let server: LoopbackServer
-    private let sandbox: Sandbox
+    private let sandbox = Sandbox()
 
     init() async throws {
         server = try await LoopbackServer.started()
-        sandbox = try Sandbox()
         server.route("/closing", .webSocket(.listening.bytes(Self.messages + Self.close)))
         server.route("/lost", .webSocket(.listening.bytes(Self.messages).cut()))
     }
@@ -131,8 +130,7 @@ struct WebSocketLastMessagesTests {
         for _ in 0..<100 {
             let delegate = Delegate(EventLog(), receiver.beginsWhenOpen ? receiver : nil)
             let session = session(delegate, ManualClock())
-            let task = session.webSocketTask(with: try server.webSocketURL(path))
-            task.resume()
+            let task = session.webSocketTask(with: try server.webSocketURL(path)).resumed()
             if !receiver.beginsWhenOpen { receiver.receive(from: task, delegate.log) }
             await delegate.completion()
             let error = "failed \(Self.lost)"
@@ -148,8 +146,7 @@ struct WebSocketLastMessagesTests {
         let clock = ManualClock()
         let delegate = Delegate(EventLog())
         let session = session(delegate, clock)
-        let task = session.webSocketTask(with: try server.webSocketURL("/closing"))
-        task.resume()
+        let task = session.webSocketTask(with: try server.webSocketURL("/closing")).resumed()
         await NetworkThread.settle {
             clock.advance(by: .seconds(5))
             return task.state == .completed
@@ -158,7 +155,6 @@ struct WebSocketLastMessagesTests {
         for number in 1...5 { #expect(try await task.receive().text == "\(number)") }
         await #expect(errorCode { _ = try await task.receive() } == .networkConnectionLost)
         #expect(delegate.log.events == ["open", "closed 1000", "completed"])
-        session.invalidateAndCancel()
     }
 
     @Test("A program that has received all messages is not waited for")
@@ -170,7 +166,6 @@ struct WebSocketLastMessagesTests {
         task.resume()
         await delegate.completion()
         #expect(delegate.log.events == ["open", "1", "2", "3", "4", "5", "closed 1000", "completed"])
-        session.invalidateAndCancel()
     }
 
     /// What a program may do instead of receiving the messages that are there.
@@ -189,8 +184,7 @@ struct WebSocketLastMessagesTests {
     func farewell(_ farewell: Farewell) async throws {
         let delegate = Delegate(EventLog())
         let session = session(delegate, ManualClock())
-        let task = session.webSocketTask(with: try server.webSocketURL("/closing"))
-        task.resume()
+        let task = session.webSocketTask(with: try server.webSocketURL("/closing")).resumed()
         _ = await server.waitForWebSocket { $0.hasReceivedClose }
         switch farewell {
         case .closing: task.cancel(with: .goingAway, reason: nil)
@@ -198,15 +192,13 @@ struct WebSocketLastMessagesTests {
         }
         await delegate.completion()
         #expect(delegate.log.events == ["open"] + farewell.completion)
-        session.invalidateAndCancel()
     }
 
     @Test("Sends and pings that wait when the connection ends fail at once")
     func sends() async throws {
         let delegate = Delegate(EventLog())
         let session = session(delegate, ManualClock())
-        let task = session.webSocketTask(with: try server.webSocketURL("/closing"))
-        task.resume()
+        let task = session.webSocketTask(with: try server.webSocketURL("/closing")).resumed()
         _ = await server.waitForWebSocket { $0.hasReceivedClose }
         await #expect(errorCode { try await task.send(.string("late")) } == .networkConnectionLost)
         await #expect(errorCode { try await task.sendPing() } == .networkConnectionLost)
@@ -214,6 +206,5 @@ struct WebSocketLastMessagesTests {
         // The results of `async` calls do not wait for the delegate queue.
         await delegate.log.wait { !$0.isEmpty }
         #expect(delegate.log.events == ["open"])
-        session.invalidateAndCancel()
     }
 }

@@ -50,7 +50,6 @@ struct WebSocketMessageTests {
         await log.wait { $0.count == 10 }
         #expect(log.events.filter { $0.hasPrefix("sent") } == [String](repeating: "sent true true", count: 5))
         #expect(log.events.filter { $0.hasPrefix("got") } == (0..<5).map { "got \($0) true" })
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Calls before resume wait for the connection")
@@ -64,7 +63,6 @@ struct WebSocketMessageTests {
         #expect(try await answer.text == "early")
         await log.wait { $0.count == 1 }
         #expect(log.events == [true])
-        stage.session.invalidateAndCancel()
     }
 
     static let compressions: [WebSocketCompression?] = [
@@ -90,7 +88,6 @@ struct WebSocketMessageTests {
             try await sentText
         }
         #expect(stage.server.webSockets.first?.isCompressed == (compression != nil))
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A message of 4 MiB is echoed")
@@ -104,7 +101,6 @@ struct WebSocketMessageTests {
         try await sent
         #expect(task.countOfBytesSent == 4 << 20)
         #expect(task.countOfBytesReceived == 4 << 20)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Fragments are joined, with pings in between")
@@ -117,7 +113,6 @@ struct WebSocketMessageTests {
         #expect(try await task.receive().text == "and on it goes")
         let seen = await stage.server.waitForWebSocket { !$0.pongs.isEmpty }
         #expect(seen?.pongs == [Data("p".utf8)])
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Frames right behind the handshake's response are received")
@@ -126,7 +121,6 @@ struct WebSocketMessageTests {
         let task = try stage.open()
         #expect(try await task.receive().text == "first")
         #expect(try await task.receive().text == "second")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Cancelling receive() loses no message and does not close the connection")
@@ -141,7 +135,6 @@ struct WebSocketMessageTests {
         gate.open()
         #expect(try await task.receive().text == "late")
         #expect(task.state == .running)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A ping is answered, and one pong answers all pings before it")
@@ -165,7 +158,6 @@ struct WebSocketMessageTests {
         other.cancel()
         await log.wait { $0.count == 4 }
         #expect(log.events.last == "fourth false")
-        stage.session.invalidateAndCancel()
     }
 
     @Test("Every ping of the server is answered")
@@ -175,7 +167,6 @@ struct WebSocketMessageTests {
         _ = try stage.open()
         let seen = await stage.server.waitForWebSocket { $0.pongs.count == 10 }
         #expect(seen?.pongs == contents)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A thousand WebSockets work at the same time")
@@ -199,6 +190,5 @@ struct WebSocketMessageTests {
         for task in tasks { task.cancel(with: .goingAway, reason: nil) }
         await stage.server.waitUntilDisconnected()
         #expect(stage.server.webSockets.allSatisfy { $0.closeCode == 1001 && $0.messageCount == 3 })
-        stage.session.finishTasksAndInvalidate()
     }
 }

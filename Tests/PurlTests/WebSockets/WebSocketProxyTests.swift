@@ -18,8 +18,7 @@ struct WebSocketProxyTests {
     }
 
     func open(_ stage: WebSocketStage) throws -> URLSessionWebSocketTask {
-        let task = stage.session.webSocketTask(with: try #require(URL(string: "ws://chat.example/ws")))
-        task.resume()
+        let task = stage.session.webSocketTask(with: try #require(URL(string: "ws://chat.example/ws"))).resumed()
         return task
     }
 
@@ -36,7 +35,6 @@ struct WebSocketProxyTests {
         #expect(requests.map { $0.fields["Host"] } == ["chat.example:80", "chat.example"])
         #expect(requests[0].fields["Upgrade"] == nil)
         #expect(requests[0].fields["Sec-WebSocket-Key"] == nil)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A 407 to CONNECT is answered, and the server does not receive Proxy-Authorization")
@@ -52,7 +50,6 @@ struct WebSocketProxyTests {
         let requests = stage.server.requests
         #expect(requests.map(\.method) == ["CONNECT", "CONNECT", "GET"])
         #expect(requests[2].fields["Proxy-Authorization"] == nil)
-        stage.session.invalidateAndCancel()
     }
 
     @Test("A refused CONNECT fails the handshake", arguments: [403, 502])
@@ -60,6 +57,5 @@ struct WebSocketProxyTests {
         let stage = try await stage(.status(status))
         let task = try open(stage)
         await #expect(errorCode { _ = try await task.receive() } == .cannotConnectToHost)
-        stage.session.invalidateAndCancel()
     }
 }

@@ -1,34 +1,25 @@
 import Foundation
 import Purl
 import PurlTesting
-import Synchronization
 
 /// A delegate that records the calls about WebSocket tasks, in order.
-final class WebSocketWitness: NSObject, URLSessionWebSocketDelegate, Sendable {
-    enum Event: Hashable, Sendable {
+final class WebSocketWitness: NSObject, RecordingDelegate, URLSessionWebSocketDelegate, Sendable {
+    enum Event: DelegateCall {
         case opened(String?)
         case closed(Int, String?)
         case challenge(String)
         case redirect(Int, to: String)
         case metrics(transactions: Int)
         case completed(URLError.Code?)
+
+        var isCompletion: Bool { if case .completed = self { true } else { false } }
     }
 
-    private let log = EventLog<Event>()
-    private let lastError = Mutex<URLError?>(nil)
-    private let lastMetrics = Mutex<URLSessionTaskMetrics?>(nil)
+    let record = CallRecord<Event>()
     private let credential: URLCredential?
 
     init(credential: URLCredential? = nil) {
         self.credential = credential
-    }
-
-    var events: [Event] { log.events }
-    var error: URLError? { lastError.withLock { $0 } }
-    var metrics: URLSessionTaskMetrics? { lastMetrics.withLock { $0 } }
-
-    func wait(until condition: @escaping @Sendable ([Event]) -> Bool) async {
-        await log.wait(until: condition)
     }
 
     /// Returns when the connection is open, or has failed.
@@ -43,28 +34,24 @@ final class WebSocketWitness: NSObject, URLSessionWebSocketDelegate, Sendable {
         }
     }
 
-    func completion() async {
-        await wait { events in events.contains { if case .completed = $0 { true } else { false } } }
-    }
-
     func urlSession(
         _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?
     ) {
-        log.append(.opened(`protocol`))
+        record.append(.opened(`protocol`))
     }
 
     func urlSession(
         _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
         didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
     ) {
-        log.append(.closed(closeCode.rawValue, reason.map { String(decoding: $0, as: UTF8.self) }))
+        record.append(.closed(closeCode.rawValue, reason.map { String(decoding: $0, as: UTF8.self) }))
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        log.append(.challenge(challenge.protectionSpace.realm ?? ""))
+        record.append(.challenge(challenge.protectionSpace.realm ?? ""))
         completionHandler(credential == nil ? .performDefaultHandling : .useCredential, credential)
     }
 
@@ -72,18 +59,16 @@ final class WebSocketWitness: NSObject, URLSessionWebSocketDelegate, Sendable {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        log.append(.redirect(response.statusCode, to: request.url?.absoluteString ?? ""))
+        record.append(.redirect(response.statusCode, to: request.url?.absoluteString ?? ""))
         completionHandler(request)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-        lastMetrics.withLock { $0 = metrics }
-        log.append(.metrics(transactions: metrics.transactionMetrics.count))
+        record.append(.metrics(transactions: metrics.transactionMetrics.count), of: task, metrics)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        lastError.withLock { $0 = error as? URLError }
-        log.append(.completed((error as? URLError)?.code))
+        record.complete(task, error)
     }
 }
 
@@ -104,7 +89,7 @@ struct WebSocketStage {
             server = try await LoopbackServer.started()
             server.route("/ws", .webSocket(script))
         }
-        sandbox = try Sandbox()
+        sandbox = Sandbox()
         witness = WebSocketWitness(credential: credential)
         session = sandbox.session(witness, change)
     }
@@ -113,8 +98,7 @@ struct WebSocketStage {
 
     /// A task that has been resumed.
     func open(_ path: String = "/ws", protocols: [String] = []) throws -> URLSessionWebSocketTask {
-        let task = session.webSocketTask(with: try url(path), protocols: protocols)
-        task.resume()
+        let task = session.webSocketTask(with: try url(path), protocols: protocols).resumed()
         return task
     }
 }

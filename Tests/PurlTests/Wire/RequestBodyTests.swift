@@ -5,6 +5,9 @@ import Testing
 
 @Suite("The body of a request", .timeLimit(.minutes(5)))
 struct RequestBodyTests {
+    private let sandbox = Sandbox()
+    private let witness = Witness()
+    private let gate = ServerGate()
     static let sizes = [0, 1, 16_383, 16_384, 16_385, 100_000, 10 << 20]
 
     private func post(_ url: URL, _ body: Data, method: String = "POST") -> URLRequest {
@@ -28,8 +31,6 @@ struct RequestBodyTests {
     func counted(size: Int) async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
         let session = sandbox.session(witness)
         let task = session.dataTask(with: post(url, GeneratedContent(size: size).data))
         #expect(task.countOfBytesSent == 0)
@@ -39,37 +40,26 @@ struct RequestBodyTests {
         #expect(witness.events == sent + [.response(200), .data(4), .completed(nil)])
         #expect(task.countOfBytesSent == Int64(size))
         #expect(task.countOfBytesExpectedToSend == Int64(size))
-        session.invalidateAndCancel()
     }
 
     @Test("A request without a body has the fields for its method")
     func none() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .text("done"))
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: url)
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: url).resumed()
         await witness.completion()
         #expect(witness.events == [.response(200), .data(4), .completed(nil)])
         #expect(task.countOfBytesSent == 0)
         #expect(task.countOfBytesExpectedToSend == 0)
         #expect(server.requests.map { $0.fields["Content-Length"] } == [nil])
-        session.invalidateAndCancel()
     }
 
     @Test("A body waits for a server that does not read")
     func slowServer() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let body = GeneratedContent(size: 16 << 20, seed: 16)
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: post(url, body.data))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: post(url, body.data)).resumed()
         await gate.reached()
         await witness.wait { events in events.contains { if case .sent = $0 { true } else { false } } }
         #expect(task.countOfBytesSent < Int64(body.size))
@@ -77,20 +67,14 @@ struct RequestBodyTests {
         await witness.completion()
         #expect(task.countOfBytesSent == Int64(body.size))
         #expect(server.requests.map { $0.body.isSame(as: body.data) } == [true])
-        session.invalidateAndCancel()
     }
 
     @Test("A suspended task sends no more of its body")
     func suspended() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
         let body = GeneratedContent(size: 16 << 20, seed: 17)
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: post(url, body.data))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: post(url, body.data)).resumed()
         await gate.reached()
         task.suspend()
         gate.open()
@@ -98,19 +82,13 @@ struct RequestBodyTests {
         await witness.completion()
         #expect(witness.events.last == .completed(nil))
         #expect(server.requests.map { $0.body.isSame(as: body.data) } == [true])
-        session.invalidateAndCancel()
     }
 
     @Test("Cancelling stops the body in the middle")
     func cancelled() async throws {
         let server = try LoopbackServer()
-        let gate = ServerGate()
         let url = server.route("/file", .text("done").takingBody(after: gate))
-        let sandbox = try Sandbox()
-        let witness = Witness()
-        let session = sandbox.session(witness)
-        let task = session.dataTask(with: post(url, Data(count: 16 << 20)))
-        task.resume()
+        let task = sandbox.session(witness).dataTask(with: post(url, Data(count: 16 << 20))).resumed()
         await gate.reached()
         task.cancel()
         await witness.completion()
@@ -118,7 +96,6 @@ struct RequestBodyTests {
         await server.waitUntilDisconnected()
         #expect(witness.events.last == .completed(.cancelled))
         #expect(server.requests.map(\.isComplete) == [false])
-        session.invalidateAndCancel()
     }
 
     @Test(

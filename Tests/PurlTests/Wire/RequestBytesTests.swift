@@ -4,6 +4,8 @@ import Testing
 
 @Suite("The bytes of a request", .timeLimit(.minutes(5)))
 struct RequestBytesTests {
+    private let sandbox = Sandbox()
+
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var path = "/"
@@ -264,7 +266,6 @@ struct RequestBytesTests {
             peer.send("HTTP/1.1 204 No Content\r\n\r\n")
             _ = await peer.rest()
         }
-        let sandbox = try Sandbox()
         let witness = Witness()
         let session = sandbox.session(witness)
         var request = URLRequest(url: try listener.url("/before"))
@@ -274,6 +275,5 @@ struct RequestBytesTests {
         task.resume()
         await witness.completion()
         #expect(seen.withLock { $0 }.hasPrefix("GET /before HTTP/1.1\r\n"))
-        session.invalidateAndCancel()
     }
 }
