@@ -71,7 +71,7 @@ struct UnfinishedUpload {
 /// Has servers delete what they have of uploads that were given up (draft-ietf-httpbis-resumable-upload, “Upload
 /// Cancellation”).
 final class UploadCancellation: NSObject, URLSessionTaskDelegate {
-    /// Nobody waits long for a server that is to forget something.
+    /// A server that is to forget something is not waited for long.
     private static let requestTimeout: TimeInterval = 10
     private static let resourceTimeout: TimeInterval = 30
 

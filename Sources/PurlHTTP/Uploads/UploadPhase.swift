@@ -6,7 +6,7 @@
 ///     └────────────────────────────────────────────┘
 /// ```
 /// One request at a time is on its way. The server is asked for its offset only after a request has ended without a final
-/// response, or with one that leaves the offset open; a request that nobody interrupts is the only one.
+/// response, or with one that leaves the offset open; a request that is not interrupted is the only one.
 package enum UploadPhase: CaseIterable, Sendable {
     /// The request that creates the upload, with all of the content or its first part. No upload resource is known.
     case creating

@@ -27,7 +27,7 @@ package enum UploadFault: Error, Sendable, Hashable {
     case beyondEnd(offset: Int64, length: Int64)
     /// The server has named an offset that lies beyond what was sent, or reports all of the content before it was sent.
     case neverSent(offset: Int64, sent: Int64)
-    /// The upload resource asks for credentials that nobody has, or refuses those it got.
+    /// The upload resource asks for credentials that are not known, or refuses those it got.
     case forbidden(status: Int)
     /// The server has not named what it takes to continue.
     case unplaced(status: Int)

@@ -1,11 +1,11 @@
 // The two kinds of files that are kept.
 //
 // A *locked file* takes bytes while a transfer runs, or is one that others must not change meanwhile. It is reached through no
-// link, it is locked, and it was still the file at its path once it was locked: whoever had the lock before may have moved it.
+// link, it is locked, and it was still the file at its path once it was locked: the holder of the lock before may have moved it.
 // The lock is held until the file is unlocked or closed, also while it is renamed.
 //
 // A *record* says what another file is. It is small and never changed: a new one is written to a second file, ".new", which is
-// renamed, so that whoever reads it finds the old one or the new one.
+// renamed, so that a reader finds the old one or the new one.
 
 /// Why a file cannot be locked.
 package enum LockFailure: Error, Sendable, Equatable {

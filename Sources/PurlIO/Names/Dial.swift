@@ -197,7 +197,7 @@ package struct DialTimes: Sendable, Hashable {
 
 /// The order in which a dial tries addresses.
 enum AddressOrder {
-    /// How many addresses of a name are tried: a resolver, or whoever answers for the name, may give any number.
+    /// How many addresses of a name are tried: a resolver, or the server that answers for the name, may give any number.
     static let limit = 16
 
     /// RFC 8305 §4: the families alternate, beginning with that of the first address; otherwise the order stays.
