@@ -40,7 +40,8 @@ final class Transaction: ExchangeClient {
         case received
         case ended
 
-        var name: TransactionPhase {
+        // Inlined, so that the payload is not copied to look at the case.
+        @inline(__always) var name: TransactionPhase {
             switch self {
             case .parked: .parked
             case .preparing: .preparing
