@@ -176,13 +176,14 @@ open class URLCache: NSObject, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - fields: Composes the fields that the request is sent with, which a stored response may depend on.
-    ///   - completion: Receives what is found later.
+    ///   - makeCompletion: Makes, where it is needed, what receives what is found later.
     @NetworkActor
     func lookUp(
         _ key: CacheKey, for task: URLSessionTask, sending fields: () -> HeaderFields,
-        completion: @escaping @Sendable @NetworkActor (CachedURLResponse?) -> Void
+        completion makeCompletion: () -> @Sendable @NetworkActor (CachedURLResponse?) -> Void
     ) -> LookUp {
         if isSubclass, let dataTask = task as? URLSessionDataTask {
+            let completion = makeCompletion()
             runSubclass {
                 self.getCachedResponse(for: dataTask) { stored in NetworkActor.post { completion(stored) } }
             }
@@ -192,6 +193,7 @@ open class URLCache: NSObject, @unchecked Sendable {
         case .response(let stored): return .response(stored)
         case .nothing: return .nothing
         case .onDisk:
+            let completion = makeCompletion()
             store.find(key, .sent(fields())) { stored in NetworkActor.post { completion(stored) } }
             return .pending
         }

@@ -39,8 +39,10 @@ struct CacheLoader: TransactionLoader {
                 fields = composed
                 return composed
             },
-            completion: { [weak owner] stored in
-                if let owner { found(stored, for: owner) }
+            completion: {
+                { [weak owner] stored in
+                    if let owner { found(stored, for: owner) }
+                }
             })
         switch lookUp {
         case .response(let stored): return carryOut(stored, owner, transaction, fields)

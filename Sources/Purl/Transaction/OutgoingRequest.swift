@@ -199,14 +199,10 @@ final class OutgoingRequest {
     /// Asks a storage that could keep the network thread, one of the user's own or one that has not read its file, for the
     /// request's cookies. False when they need not be asked for before the request is sent.
     ///
-    /// - Parameter completion: Receives what ``takeCookies(_:)`` is to be given.
-    func asksForCookies(_ completion: @escaping @Sendable @NetworkActor (String?) -> Void) -> Bool {
+    /// - Parameter makeCompletion: Makes, where it is needed, what receives the argument of ``takeCookies(_:)``.
+    func asksForCookies(_ makeCompletion: () -> @Sendable @NetworkActor (String?) -> Void) -> Bool {
         guard let storage = storageOfCookies, let lane = storage.laneForAsking else { return false }
-        Worker.shared.run(on: lane) { [request] in
-            storage.cookieHeader(for: request)
-        } then: { cookies in
-            completion(cookies)
-        }
+        Worker.shared.run(on: lane, { [request] in storage.cookieHeader(for: request) }, then: makeCompletion())
         return true
     }
 

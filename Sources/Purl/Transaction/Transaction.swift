@@ -226,10 +226,13 @@ final class Transaction: ExchangeClient {
         }
         if case .cookies = provider {
             provider = .cache
-            let isAsking = outgoing.asksForCookies { [weak self] cookies in
-                guard let self, self.awaitsLoader else { return }
-                self.outgoing.takeCookies(cookies)
-                self.proceed()
+            // A weak reference would make each count of references to the transaction slower.
+            let isAsking = outgoing.asksForCookies {
+                { [weak self] cookies in
+                    guard let self, self.awaitsLoader else { return }
+                    self.outgoing.takeCookies(cookies)
+                    self.proceed()
+                }
             }
             if isAsking { return }
         }
