@@ -134,6 +134,32 @@ struct ForeignFileTests {
         #expect(folder.names == ["film.bin.resume"])
     }
 
+    @Test("So is one with the name under which a new record is written")
+    func foreignNewRecord() async throws {
+        try folder.write("Jane's life so far", to: "film.bin.resume.new")
+        #expect(try await get() == (1, ["purl: “film.bin.resume.new” is not a record of purl's. \(Self.advice)"]))
+        #expect(folder.contents("film.bin.resume.new") == Data("Jane's life so far".utf8))
+        #expect(folder.names == ["film.bin.resume.new"])
+    }
+
+    @Test("What takes the place of the partial file while it is written does not become the file")
+    func replacedWhileWritten() async throws {
+        let gate = ServerGate()
+        server.route("/film.bin", .generated(Self.content).stalled(afterBytes: 100_000, until: gate, times: 1))
+        let process = try PurlProcess(["get", url.absoluteString], in: folder)
+        await gate.reached()
+        try FileManager.default.moveItem(at: folder.file("film.bin.part"), to: folder.file("moved"))
+        try folder.write("mine", to: "film.bin.part")
+        gate.open()
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(await process.exitCode == 1)
+        let sentence = "“film.bin.part” was moved or replaced while it was written."
+        #expect(lines.last == "purl: \(sentence) What has the name now was left as it is.")
+        #expect(folder.contents("film.bin.part") == Data("mine".utf8))
+        #expect(!folder.names.contains("film.bin"))
+    }
+
     @Test("An empty partial file is used, whichever program made it")
     func emptyPartialFile() async throws {
         try folder.write("", to: "film.bin.part")

@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 import PurlIO
 import PurlTesting
 import Testing
@@ -348,6 +349,31 @@ struct PutTests {
         #expect(code == 0)
         #expect(words.first?.hasSuffix("the server has deleted its part") == true)
         #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("such a record goes when the upload is complete")
+    func newRecordOfCompleteUpload() async throws {
+        try await interruptedPut()
+        let record = folder.file("film.bin.upload")
+        try FileManager.default.copyItem(at: record, to: folder.file("film.bin.upload.new"))
+        #expect(try await put().exitCode == 0)
+        #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("an attempt that was cancelled before it began ends")
+    func cancelledBeforehand() async throws {
+        try folder.write("content", to: "file")
+        let (file, request) = (folder.file("file"), URLRequest(url: url))
+        for _ in 0..<200 {
+            let attempt = SendTask(
+                .file(request, file), trace: VerboseLog(console: nil, name: ""), onStart: { _, _ in },
+                onRestart: { _ in }, onRecord: { _ in }, onBody: { _ in })
+            let report = await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await attempt.run(in: .shared)
+            }.value
+            #expect((report.error as? URLError)?.code == .cancelled)
+        }
     }
 
     @Test("purl clean has the server delete its part, and says whether it did", arguments: Cancellation.allCases)

@@ -149,6 +149,14 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         }
     }
 
+    /// Whether the file that is locked still is the one at the sink's path.
+    package var isInPlace: Bool {
+        state.withLock { state in
+            guard let file = state.file, let url = state.url else { return true }
+            return file.isFound(at: url.path)
+        }
+    }
+
     /// Closes the file that ``lock()`` has opened.
     package func unlock() {
         state.withLock { state in

@@ -35,7 +35,14 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
 
     private struct State {
         var report: Report
-        var completion: CheckedContinuation<Report, Never>?
+        var end = End.awaited
+    }
+
+    /// The end may come before it is waited for, when the calling task was cancelled before.
+    private enum End {
+        case awaited
+        case waitedFor(CheckedContinuation<Report, Never>)
+        case reached
     }
 
     private let request: URLRequest
@@ -85,7 +92,12 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         task.delegate = self
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                state.withLock { $0.completion = continuation }
+                let report: Report? = state.withLock { state in
+                    if case .reached = state.end { return state.report }
+                    state.end = .waitedFor(continuation)
+                    return nil
+                }
+                if let report { return continuation.resume(returning: report) }
                 task.resume()
             }
         } onCancel: {
@@ -118,13 +130,13 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         if task.response == nil, error != nil { trace.request(task.currentRequest) }
         trace.call("didCompleteWithError", error?.failureSentence ?? "nil")
-        let (completion, report) = state.withLock { state in
+        let (end, report) = state.withLock { state in
             state.report.error = error
             state.report.received = task.countOfBytesReceived
-            defer { state.completion = nil }
-            return (state.completion, state.report)
+            defer { state.end = .reached }
+            return (state.end, state.report)
         }
-        completion?.resume(returning: report)
+        if case .waitedFor(let continuation) = end { continuation.resume(returning: report) }
     }
 
     // MARK: The response

@@ -172,6 +172,9 @@ struct FileDownload: Sendable {
 
         mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
             let elapsed = start.duration(to: .now)
+            if case .file(let sink) = output, !sink.isInPlace, let parts = destination.parts {
+                throw parts.replacement
+            }
             switch try await download.verify(destination, output.stream) {
             case .right: break
             case .interrupted: return .over(try await conclude(report, .interrupted))

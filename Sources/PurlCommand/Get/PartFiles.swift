@@ -82,6 +82,10 @@ struct PartFiles: Sendable, Equatable {
         case .own: throw Self.refusal(record, "is not a record of purl's")
         case .strange(let what): throw Self.refusal(record, what)
         }
+        // What a power loss leaves of a new record may be empty.
+        if case .own(1...) = Place(of: newRecord), ResumeRecord(contentsOf: newRecord) == nil {
+            throw Self.refusal(newRecord, "is not a record of purl's")
+        }
         switch Place(of: bytes) {
         case .absent, .own(0): break
         case .strange(let what): throw Self.refusal(bytes, what)
@@ -119,6 +123,13 @@ struct PartFiles: Sendable, Equatable {
     private static func refusal(_ url: URL, _ what: String) -> CommandFailure {
         CommandFailure(
             "“\(url.lastPathComponent)” \(what). It was left as it is: remove or rename it, or choose another name with -o."
+        )
+    }
+
+    /// The failure where another file has taken the place of the one that bytes were written to.
+    var replacement: CommandFailure {
+        CommandFailure(
+            "“\(bytes.lastPathComponent)” was moved or replaced while it was written. What has the name now was left as it is."
         )
     }
 

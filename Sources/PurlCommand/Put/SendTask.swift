@@ -53,7 +53,14 @@ final class SendTask: NSObject, URLSessionDataDelegate {
 
     private struct State {
         var report: Report
-        var completion: CheckedContinuation<Report, Never>?
+        var end = End.awaited
+    }
+
+    /// The end may come before it is waited for, when the calling task was cancelled before.
+    private enum End {
+        case awaited
+        case waitedFor(CheckedContinuation<Report, Never>)
+        case reached
     }
 
     private static let longestExplanation = 2000
@@ -106,7 +113,12 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                state.withLock { $0.completion = continuation }
+                let report: Report? = state.withLock { state in
+                    if case .reached = state.end { return state.report }
+                    state.end = .waitedFor(continuation)
+                    return nil
+                }
+                if let report { return continuation.resume(returning: report) }
                 task.resume()
             }
         } onCancel: {
@@ -184,14 +196,14 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         if task.response == nil, error != nil { trace.request(task.currentRequest) }
         trace.call("didCompleteWithError", error?.failureSentence ?? "nil")
-        let (completion, report) = state.withLock { state in
+        let (end, report) = state.withLock { state in
             state.report.error = error
             state.report.sent = task.countOfBytesSent
             state.report.hasAppended = task.currentRequest?.httpMethod == "PATCH"
             state.report.resumeData = state.report.resumeData ?? (error as? URLError)?.uploadTaskResumeData
-            defer { state.completion = nil }
-            return (state.completion, state.report)
+            defer { state.end = .reached }
+            return (state.end, state.report)
         }
-        completion?.resume(returning: report)
+        if case .waitedFor(let continuation) = end { continuation.resume(returning: report) }
     }
 }

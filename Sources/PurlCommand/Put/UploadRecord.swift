@@ -111,13 +111,13 @@ struct UploadRecord: Codable, Equatable {
         }
     }
 
-    /// Removes the record of a file, if there is one of an upload of it to this URL. What belongs to another one stays, also
-    /// where that has taken the file's name.
+    /// Removes the record of a file, if there is one of an upload of it to this URL, and what a killed command has left of a
+    /// new one. What belongs to another upload stays, also where that has taken the file's name.
     static func remove(for file: URL, _ identity: FileStatus.Identity, of url: URL, _ method: String) {
-        guard let record = try? UploadRecord(for: file), record.isOf(url, method), record.identity == identity else {
-            return
+        for place in [newPlace(for: file), place(for: file)] {
+            guard let record = try? read(place), record.isOf(url, method), record.identity == identity else { continue }
+            SystemFiles().remove(place.path)
         }
-        SystemFiles().remove(place(for: file).path)
     }
 
     /// Removes the record of a file, and what a killed command has left of a new one.

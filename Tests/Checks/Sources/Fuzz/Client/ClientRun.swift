@@ -245,7 +245,7 @@ final class ClientRun: Sendable {
         let name = "purl-0e5b4b9e-6f2c-4c59-9d56-0b9d1a4a8e52.partial"
         let path = "/partials/" + name
         files.remove(path)
-        guard let file = try? files.open(path, .creating), (try? file.write(Self.firstHalf, at: 0)) != nil else {
+        guard let file = try? files.open(path, .creating), (try? file.write(Self.firstHalf.bytes, at: 0)) != nil else {
             return nil
         }
         let stored = StoredRequest(request)
