@@ -32,7 +32,7 @@ internal import PurlIO
 ///
 /// A stream whose connection was captured ends with `didBecome`: no metrics and no completion follow, unless the delegate
 /// cannot take the streams. A task that another has replaced has no last calls; the other has them. A task that an earlier
-/// process left, and that has nothing to transfer, has those of a task that reports to its delegate, without metrics.
+/// process left, and whose transfer is over, has those of a task that reports to its delegate, without metrics.
 struct LastCalls: Sendable {
     private let task: URLSessionTask
     private let session: URLSession

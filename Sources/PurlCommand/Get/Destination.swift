@@ -175,7 +175,7 @@ struct Destination: Equatable, Sendable {
     }
 
     /// Throws when another transfer writes to the partial files.
-    func checkNobodyWrites(_ parts: PartFiles) throws(CommandFailure) {
+    func checkIsNotWritten(_ parts: PartFiles) throws(CommandFailure) {
         if parts.isBeingWritten { throw busy(parts) }
     }
 

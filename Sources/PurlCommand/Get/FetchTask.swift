@@ -1,6 +1,5 @@
 import Foundation
 import Purl
-import Synchronization
 
 /// One attempt at a download: a data task that writes to `FILE.part` or to a stream, and its delegate.
 final class FetchTask: NSObject, URLSessionDataDelegate {
@@ -33,18 +32,6 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         }
     }
 
-    private struct State {
-        var report: Report
-        var end = End.awaited
-    }
-
-    /// The end may come before it is waited for, when the calling task was cancelled before.
-    private enum End {
-        case awaited
-        case waitedFor(CheckedContinuation<Report, Never>)
-        case reached
-    }
-
     private let request: URLRequest
     private let download: DownloadRequest
     /// The recorded URLs of bytes that may be replaced.
@@ -56,7 +43,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     private let trace: VerboseLog
     private let checkConditions: @Sendable (Destination, Int64) throws(CommandFailure) -> Void
     private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
-    private let state: Mutex<State>
+    private let report: PendingReport<Report>
 
     /// - Parameters:
     ///   - request: The request for ``DownloadRequest/url`` or one of its mirrors.
@@ -79,7 +66,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         self.output = output
         self.checkConditions = checkConditions
         content = destination.parts?.content(for: [request.url].compactMap(\.self)) ?? .nothing
-        state = Mutex(State(report: Report(destination: destination)))
+        report = PendingReport(Report(destination: destination))
     }
 
     /// Runs the task to its end. Cancelling the calling task cancels it.
@@ -91,15 +78,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         }
         task.delegate = self
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let report: Report? = state.withLock { state in
-                    if case .reached = state.end { return state.report }
-                    state.end = .waitedFor(continuation)
-                    return nil
-                }
-                if let report { return continuation.resume(returning: report) }
-                task.resume()
-            }
+            await report.wait { task.resume() }
         } onCancel: {
             task.cancel()
             if case .stream(let sink) = output { sink.cancel() }
@@ -112,9 +91,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        trace.request(task.currentRequest)
-        trace.response(response)
-        trace.call("willPerformHTTPRedirection", "followed")
+        trace.redirect(response, of: task)
         completionHandler(request)
     }
 
@@ -128,15 +105,11 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        if task.response == nil, error != nil { trace.request(task.currentRequest) }
-        trace.call("didCompleteWithError", error?.failureSentence ?? "nil")
-        let (end, report) = state.withLock { state in
-            state.report.error = error
-            state.report.received = task.countOfBytesReceived
-            defer { state.end = .reached }
-            return (state.end, state.report)
+        trace.completion(of: task, error)
+        report.end { report in
+            report.error = error
+            report.received = task.countOfBytesReceived
         }
-        if case .waitedFor(let continuation) = end { continuation.resume(returning: report) }
     }
 
     // MARK: The response
@@ -146,8 +119,8 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     ) -> URLSession.ResponseDisposition {
         guard let response = response as? HTTPURLResponse else {
             let scheme = response.url?.scheme ?? "other"
-            state.withLock {
-                $0.report.obstacle = CommandFailure("purl saves what HTTP servers send, not \(scheme): URLs.")
+            report.update {
+                $0.obstacle = CommandFailure("purl saves what HTTP servers send, not \(scheme): URLs.")
             }
             return .cancel
         }
@@ -156,10 +129,10 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         var meaning = ResponseMeaning(
             response, received: task.countOfBytesReceived, expected: task.countOfBytesExpectedToReceive,
             content: content)
-        state.withLock { state in
-            if response.statusCode == 304, state.report.destination.isUpdate { meaning = .isUpToDate }
-            state.report.meaning = meaning
-            state.report.response = response
+        report.update { report in
+            if response.statusCode == 304, report.destination.isUpdate { meaning = .isUpToDate }
+            report.meaning = meaning
+            report.response = response
         }
         // A 304 has no body.
         if meaning == .isUpToDate { return .allow }
@@ -171,28 +144,28 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
             onAccept(task, destination, meaning)
             return .allow
         } catch {
-            state.withLock { $0.report.obstacle = error }
+            report.update { $0.obstacle = error }
             return .cancel
         }
     }
 
     /// Follows the server's suggestion, if the name is not decided, before any byte is written.
     private func finalDestination(_ suggestion: String?, length: Int64) throws(CommandFailure) -> Destination {
-        let old = state.withLock { $0.report.destination }
+        let old = report.update { $0.destination }
         let new = old.following(suggestion: suggestion)
         try checkConditions(new, length)
         if new != old { try reservations.reserve(new, for: download.url) }
         try new.checkNothingIsReplaced(byBytes: length)
         if new.isUpdate { try new.parts?.setRecordOfFileAside() }
         guard new != old, let parts = new.parts, case .file(let sink) = output else { return old }
-        try new.checkNobodyWrites(parts)
+        try new.checkIsNotWritten(parts)
         try new.check(parts, for: sources)
         do {
             try sink.move(to: parts.bytes, recordAt: parts.record)
         } catch {
             throw CommandFailure("“\(new.name).part” cannot be written: \((error as NSError).localizedDescription)")
         }
-        state.withLock { $0.report.destination = new }
+        report.update { $0.destination = new }
         return new
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Purl
-import Synchronization
 
 /// One attempt at an upload: an upload task and its delegate.
 final class SendTask: NSObject, URLSessionDataDelegate {
@@ -51,18 +50,6 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         }
     }
 
-    private struct State {
-        var report: Report
-        var end = End.awaited
-    }
-
-    /// The end may come before it is waited for, when the calling task was cancelled before.
-    private enum End {
-        case awaited
-        case waitedFor(CheckedContinuation<Report, Never>)
-        case reached
-    }
-
     private static let longestExplanation = 2000
 
     private let source: Source
@@ -71,7 +58,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     private let onRestart: @Sendable (any Error) -> Void
     private let onRecord: @Sendable (Data?) -> Void
     private let onBody: @Sendable (Data) -> Void
-    private let state: Mutex<State>
+    private let report: PendingReport<Report>
 
     /// - Parameters:
     ///   - onStart: Called with the first bytes that are sent, and where in the file they are.
@@ -96,7 +83,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
             report.wasOffered = true
             report.recorded = data
         }
-        state = Mutex(State(report: report))
+        self.report = PendingReport(report)
     }
 
     /// Runs the task to its end. Cancelling the calling task cancels it, with resume data if there can be any.
@@ -108,22 +95,14 @@ final class SendTask: NSObject, URLSessionDataDelegate {
             }
         task.delegate = self
         task.observeResumeData { [self] data in
-            state.withLock { $0.report.recorded = data }
+            report.update { $0.recorded = data }
             onRecord(data)
         }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let report: Report? = state.withLock { state in
-                    if case .reached = state.end { return state.report }
-                    state.end = .waitedFor(continuation)
-                    return nil
-                }
-                if let report { return continuation.resume(returning: report) }
-                task.resume()
-            }
+            await report.wait { task.resume() }
         } onCancel: {
             // The handler runs before the task completes.
-            task.cancel { data in self.state.withLock { $0.report.resumeData = data } }
+            task.cancel { data in self.report.update { $0.resumeData = data } }
         }
     }
 
@@ -133,9 +112,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        trace.request(task.currentRequest)
-        trace.response(response)
-        trace.call("willPerformHTTPRedirection", "followed")
+        trace.redirect(response, of: task)
         completionHandler(request)
     }
 
@@ -144,7 +121,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     ) {
         trace.response(response)
         guard response.statusCode == 104, response.value(forHTTPHeaderField: "Location") != nil else { return }
-        state.withLock { $0.report.wasOffered = true }
+        report.update { $0.wasOffered = true }
     }
 
     func urlSession(
@@ -152,9 +129,9 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         totalBytesExpectedToSend: Int64
     ) {
         let start = totalBytesSent - bytesSent
-        let isFirst = state.withLock { state in
-            defer { state.report.start = state.report.start ?? start }
-            return state.report.start == nil
+        let isFirst = report.update { report in
+            defer { report.start = report.start ?? start }
+            return report.start == nil
         }
         if isFirst { onStart(task, start) }
     }
@@ -171,15 +148,15 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         trace.request(dataTask.currentRequest)
         if let response = response as? HTTPURLResponse {
             trace.response(response)
-            state.withLock { $0.report.response = response }
+            report.update { $0.response = response }
         }
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let isSuccess = state.withLock { state in
-            guard let response = state.report.response, response.statusCode >= 400 else { return true }
-            state.report.explanation += data.prefix(max(0, Self.longestExplanation - state.report.explanation.count))
+        let isSuccess = report.update { report in
+            guard let response = report.response, response.statusCode >= 400 else { return true }
+            report.explanation += data.prefix(max(0, Self.longestExplanation - report.explanation.count))
             return false
         }
         if isSuccess { onBody(data) }
@@ -190,20 +167,16 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     ) {
         // A response to a question about the upload is not the task's.
         guard let last = metrics.transactionMetrics.last?.response as? HTTPURLResponse else { return }
-        state.withLock { $0.report.response = $0.report.response ?? last }
+        report.update { $0.response = $0.response ?? last }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        if task.response == nil, error != nil { trace.request(task.currentRequest) }
-        trace.call("didCompleteWithError", error?.failureSentence ?? "nil")
-        let (end, report) = state.withLock { state in
-            state.report.error = error
-            state.report.sent = task.countOfBytesSent
-            state.report.hasAppended = task.currentRequest?.httpMethod == "PATCH"
-            state.report.resumeData = state.report.resumeData ?? (error as? URLError)?.uploadTaskResumeData
-            defer { state.end = .reached }
-            return (state.end, state.report)
+        trace.completion(of: task, error)
+        report.end { report in
+            report.error = error
+            report.sent = task.countOfBytesSent
+            report.hasAppended = task.currentRequest?.httpMethod == "PATCH"
+            report.resumeData = report.resumeData ?? (error as? URLError)?.uploadTaskResumeData
         }
-        if case .waitedFor(let continuation) = end { continuation.resume(returning: report) }
     }
 }

@@ -43,6 +43,19 @@ struct VerboseLog: Sendable {
         printFields("<", Dictionary(pairs, uniquingKeysWith: { $1 }))
     }
 
+    /// Prints a redirect that the delegate follows.
+    func redirect(_ response: HTTPURLResponse, of task: URLSessionTask) {
+        request(task.currentRequest)
+        self.response(response)
+        call("willPerformHTTPRedirection", "followed")
+    }
+
+    /// Prints the end of a task, and the request if there was no response to print it with.
+    func completion(of task: URLSessionTask, _ error: (any Error)?) {
+        if task.response == nil, error != nil { request(task.currentRequest) }
+        call("didCompleteWithError", error?.failureSentence ?? "nil")
+    }
+
     /// Prints a call of the delegate, and the delegate's decision.
     func call(_ name: String, _ details: String) {
         note("\(name): \(details)")
