@@ -18,6 +18,7 @@ let package = Package(
         .target(name: "PurlIO", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         .target(name: "PurlConnections", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "Purl", dependencies: ["PurlConnections", "PurlHTTP", "PurlIO"]),
+        .target(name: "PurlOpenSSL"),
         .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlTrace", dependencies: ["Purl"]),
