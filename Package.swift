@@ -6,6 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Purl", targets: ["Purl"]),
+        .library(name: "PurlTLS", targets: ["PurlTLS"]),
         .library(name: "PurlDownloads", targets: ["PurlDownloads"]),
         .library(name: "PurlTesting", targets: ["PurlTesting"]),
         .library(name: "PurlTrace", targets: ["PurlTrace"]),
@@ -19,6 +20,7 @@ let package = Package(
         .target(name: "PurlConnections", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "Purl", dependencies: ["PurlConnections", "PurlHTTP", "PurlIO"]),
         .target(name: "PurlOpenSSL"),
+        .target(name: "PurlTLS", dependencies: ["Purl", "PurlOpenSSL"]),
         .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
         .target(name: "PurlTrace", dependencies: ["Purl"]),
@@ -75,6 +77,7 @@ if Context.environment["PURL_CHECKS"] != nil {
         check("Stress", needs: ["Purl", "PurlTesting", "PurlIO", "Faults"]),
         check("CrashSubject", needs: ["Purl", "PurlDownloads", "PurlTesting"]),
         check("ConversationSubject", needs: ["Purl", "PurlTesting"]),
+        check("TLSSubject", needs: ["Purl", "PurlTLS"]),
         // One source, two programs, to be compared with each other.
         check("ScenariosWithPurl", needs: ["Purl", "PurlTesting"], swiftSettings: [.define("PURL")]),
         check("ScenariosWithFoundationNetworking", needs: ["PurlTesting"]),

@@ -98,7 +98,7 @@ package struct OpenSSLUnavailable: Error, Sendable, Hashable, CustomStringConver
     }
 
     /// With what the system has found.
-    init(finding: String) {
+    package init(finding: String) {
         reason =
             "https needs OpenSSL 3 (libssl.so.3 and libcrypto.so.3): install “libssl3” (Debian, Ubuntu, Alpine) or "
             + "“openssl-libs” (Fedora) – \(finding)"

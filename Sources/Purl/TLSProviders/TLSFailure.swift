@@ -54,6 +54,7 @@ enum TLSFailure: Error {
             case .malformed: (.secureConnectionFailed, "The TLS connection is broken, or was tampered with")
             case .unusableSettings:
                 (.secureConnectionFailed, "The TLS provider cannot use the settings that it was given")
+            case .unavailable: (.secureConnectionFailed, "There is no TLS library that can be used")
             }
         return (code, sentence + detail(error.reason), error)
     }

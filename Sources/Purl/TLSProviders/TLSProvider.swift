@@ -165,6 +165,8 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
         case malformed
         /// The program has given the provider something that it cannot use.
         case unusableSettings
+        /// The TLS library is not on this machine, or cannot be used there.
+        case unavailable
     }
 
     /// The kind of error.

@@ -1,10 +1,12 @@
 import Foundation
 import Purl
-import PurlOpenSSL
+import PurlTLS
 
-/// Loads URLs over TLS, each in a session of its own with the same provider, and prints a line about each: how it was loaded, or the error's code and sentence.
+/// Loads URLs over TLS, each in a session of its own with the same provider, and prints a line about each: how it was
+/// loaded, or the error's code and sentence.
 ///
-///     TLSSubject [--cacert FILE] [--cert FILE] [--timeout SECONDS] [--times N] [--trust] [--stream] URL…
+///     TLSSubject [--cacert FILE] [--cert FILE] [--pin sha256//…] [--insecure] [--timeout SECONDS] [--times N] [--trust]
+///         [--stream] URL…
 ///
 /// - `--times`: loads each URL so many times at once, and prints a line about all.
 /// - `--trust`: the delegate trusts every server.
@@ -13,6 +15,8 @@ import PurlOpenSSL
 struct Main {
     private var roots: String?
     private var certificate: String?
+    private var pins: Set<PublicKeyPin> = []
+    private var verification = SystemTLS.Verification.required
     private var timeout = 20.0
     private var times = 1
     private var trusts = false
@@ -26,6 +30,8 @@ struct Main {
             switch word {
             case "--cacert": main.roots = words.popFirst()
             case "--cert": main.certificate = words.popFirst()
+            case "--pin": main.pins.formUnion(words.popFirst().flatMap { PublicKeyPin($0) }.map { [$0] } ?? [])
+            case "--insecure": main.verification = .insecure
             case "--timeout": main.timeout = words.popFirst().flatMap { Double($0) } ?? 20
             case "--times": main.times = words.popFirst().flatMap { Int($0) } ?? 1
             case "--trust": main.trusts = true
@@ -41,9 +47,10 @@ struct Main {
         configuration.urlCache = nil
         configuration.timeoutIntervalForRequest = timeout
         configuration.httpMaximumConnectionsPerHost = 64
-        configuration.tlsProvider = try OpenSSLProvider(
-            roots: roots.map { .file($0) } ?? .system,
-            identity: certificate.map { OpenSSLProvider.Identity(certificates: $0, key: $0) })
+        configuration.tlsProvider = SystemTLS(
+            SystemTLS.Options(
+                roots: roots.map { .only([.file($0)]) } ?? .system,
+                identity: certificate.map { .pem(certificates: .file($0)) }, pins: pins, verification: verification))
         for url in urls {
             let session = URLSession(
                 configuration: configuration, delegate: Delegate(trusts: trusts), delegateQueue: nil)

@@ -1,0 +1,44 @@
+import Purl
+
+/// The errors that OpenSSL has queued for this thread.
+struct OpenSSLErrors {
+    /// What went wrong first, in OpenSSL's words.
+    let sentence: String
+    /// The number of the library within OpenSSL that has found it.
+    let library: Int
+    /// Its number among those of that library.
+    let reason: Int
+
+    /// SSL_R_ALERT…: this added to the number of an alert of the server's (RFC 8446 §6).
+    private static let alerts = 1000
+
+    /// Takes all, so that a later call does not find them.
+    static func take(_ openSSL: OpenSSL) -> OpenSSLErrors {
+        let code = openSSL.ERR_get_error()
+        openSSL.ERR_clear_error()
+        guard code != 0 else { return OpenSSLErrors(sentence: "OpenSSL gives no reason", library: 0, reason: 0) }
+        let text = openSSL.ERR_reason_error_string(code).map { String(cString: $0) }
+        // ERR_GET_LIB and ERR_GET_REASON.
+        return OpenSSLErrors(
+            sentence: text ?? "OpenSSL's error \(code)", library: Int(code >> 23 & 0xFF), reason: Int(code & 0x7F_FFFF))
+    }
+
+    /// What kind of error of a connection it is to a user of Purl.
+    var kind: TLSError.Kind {
+        switch reason {
+        // WRONG_VERSION_NUMBER, HTTP_REQUEST, PACKET_LENGTH_TOO_LONG, UNKNOWN_PROTOCOL, BAD_RECORD_TYPE,
+        // RECORD_LENGTH_MISMATCH
+        case 267, 156, 198, 252, 443, 213: .notTLS
+        // UNSUPPORTED_PROTOCOL, NO_PROTOCOLS_AVAILABLE, WRONG_SSL_VERSION, UNSAFE_LEGACY_RENEGOTIATION_DISABLED,
+        // DH_KEY_TOO_SMALL, VERSION_TOO_LOW; the alerts handshake_failure, protocol_version, insufficient_security,
+        // no_application_protocol
+        case 258, 191, 266, 338, 394, 396, Self.alerts + 40, Self.alerts + 70, Self.alerts + 71, Self.alerts + 120:
+            .noAgreement
+        // The alert certificate_required
+        case Self.alerts + 116: .certificateRequired
+        // The alerts from bad_certificate to certificate_unknown, unknown_ca, access_denied
+        case Self.alerts + 42...Self.alerts + 46, Self.alerts + 48, Self.alerts + 49: .certificateRejected
+        default: .malformed
+        }
+    }
+}

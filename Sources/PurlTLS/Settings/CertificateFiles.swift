@@ -1,0 +1,130 @@
+import Foundation
+import Purl
+
+/// What was read of a source, and how it is called in errors.
+struct SourceContent {
+    let bytes: Data
+    let name: String
+
+    /// More than any file of certificates has, and less than what a device without an end gives.
+    private static let limit = 64 << 20
+
+    init(_ source: SystemTLS.Source) throws(TLSError) {
+        switch source {
+        case .data(let data): (bytes, name) = (data, "the data in memory")
+        case .file(let path): (bytes, name) = (try Self.read(path), "“\(path)”")
+        case .folder(let path): throw TLSError(.unusableSettings, reason: "“\(path)” is a folder")
+        }
+    }
+
+    private static func read(_ path: String) throws(TLSError) -> Data {
+        var status = stat()
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unusable(path, errno) }
+        defer { close(descriptor) }
+        guard fstat(descriptor, &status) == 0 else { throw unusable(path, errno) }
+        if status.st_mode & S_IFMT == S_IFDIR { throw unusable(path, EISDIR) }
+        do {
+            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+            var content = Data()
+            while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty {
+                content += piece
+                if content.count > limit { throw CocoaError(.fileReadTooLarge) }
+            }
+            return content
+        } catch {
+            throw TLSError(.unusableSettings, reason: "“\(path)” cannot be read: \(error.localizedDescription)")
+        }
+    }
+
+    static func unusable(_ path: String, _ code: Int32) -> TLSError {
+        let reason =
+            switch code {
+            case ENOENT, ENOTDIR: "“\(path)” does not exist"
+            case EISDIR: "“\(path)” is a folder"
+            case EACCES, EPERM: "“\(path)” may not be read"
+            default: "“\(path)” cannot be read: \(String(cString: strerror(code)))"
+            }
+        return TLSError(.unusableSettings, reason: reason)
+    }
+
+    var isPEM: Bool { bytes.range(of: Data("-----BEGIN ".utf8)) != nil }
+
+    func contains(_ text: String) -> Bool { bytes.range(of: Data(text.utf8)) != nil }
+
+    func error(_ sentence: String) -> TLSError { TLSError(.unusableSettings, reason: "\(name) \(sentence)") }
+}
+
+/// Reads certificates and keys with OpenSSL.
+struct CertificateReader {
+    let openSSL: OpenSSL
+
+    /// Calls `body` with each certificate of a content, at least one, which are freed afterwards.
+    func certificates(
+        in content: SourceContent, _ body: (OpaquePointer) throws(TLSError) -> Void
+    ) throws(TLSError) {
+        openSSL.ERR_clear_error()
+        defer { openSSL.ERR_clear_error() }
+        guard content.isPEM else {
+            guard let certificate = decode(content.bytes, openSSL.d2i_X509) else {
+                throw content.error("contains no certificate in PEM or DER")
+            }
+            defer { openSSL.X509_free(certificate) }
+            return try body(certificate)
+        }
+        var count = 0
+        let failure = withBIO(content.bytes) { bio -> TLSError? in
+            // An empty passphrase keeps OpenSSL from asking for one on the terminal.
+            while let certificate = openSSL.PEM_read_bio_X509_AUX(bio, nil, nil, "") {
+                defer { openSSL.X509_free(certificate) }
+                count += 1
+                do throws(TLSError) { try body(certificate) } catch { return error }
+            }
+            // ERR_LIB_PEM and PEM_R_NO_START_LINE: there are no more.
+            let last = openSSL.ERR_peek_last_error()
+            guard last >> 23 & 0xFF == 9, last & 0x7F_FFFF == 108 else {
+                return content.error("has a damaged certificate: \(OpenSSLErrors.take(openSSL).sentence)")
+            }
+            return nil
+        }
+        if let failure { throw failure }
+        if count == 0 { throw content.error("contains no certificate") }
+    }
+
+    /// A private key, which the caller frees.
+    func privateKey(in content: SourceContent, passphrase: String?) throws(TLSError) -> OpaquePointer {
+        openSSL.ERR_clear_error()
+        defer { openSSL.ERR_clear_error() }
+        let key =
+            content.isPEM
+            ? withBIO(content.bytes) { openSSL.PEM_read_bio_PrivateKey($0, nil, nil, passphrase ?? "") }
+            : decode(content.bytes, openSSL.d2i_AutoPrivateKey)
+        if let key { return key }
+        guard content.isPEM, content.contains("PRIVATE KEY-----") else {
+            throw content.error("contains no private key")
+        }
+        guard content.contains("ENCRYPTED") else {
+            throw content.error("has a private key that cannot be used: \(OpenSSLErrors.take(openSSL).sentence)")
+        }
+        throw content.error(
+            passphrase == nil
+                ? "has a private key that needs its passphrase" : "has a private key with another passphrase")
+    }
+
+    func decode(
+        _ bytes: Data, _ function: (OpaquePointer?, UnsafeMutablePointer<OpenSSL.Bytes?>, Int) -> OpaquePointer?
+    ) -> OpaquePointer? {
+        bytes.withUnsafeBytes { buffer in
+            var position = buffer.bindMemory(to: UInt8.self).baseAddress
+            return position == nil ? nil : function(nil, &position, buffer.count)
+        }
+    }
+
+    private func withBIO<Result>(_ bytes: Data, _ body: (OpaquePointer?) -> Result) -> Result {
+        bytes.withUnsafeBytes { buffer in
+            let bio = openSSL.BIO_new_mem_buf(buffer.baseAddress, Int32(clamping: buffer.count))
+            defer { _ = openSSL.BIO_free(bio) }
+            return body(bio)
+        }
+    }
+}
