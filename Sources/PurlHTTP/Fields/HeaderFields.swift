@@ -103,15 +103,19 @@ package struct HeaderFields: Sendable {
         compact()
     }
 
-    /// Whether the line has that name, in any case.
+    /// Whether the line has that name, in any case. Most names differ in their length, which is compared without a call.
+    @inline(always)
     func matches(_ line: Line, _ name: FieldName) -> Bool {
-        let text = name.text.utf8
-        guard text.count == line.name.count else { return false }
-        var position = line.name.lowerBound
-        for byte in text {
-            let other = bytes[position]
+        name.text.utf8.count == line.name.count && hasText(of: name, at: line.name.lowerBound)
+    }
+
+    /// Whether the text of a name lies at a position, in any case.
+    private func hasText(of name: FieldName, at start: Int) -> Bool {
+        let text = name.text.utf8.span
+        let bytes = bytes.span
+        for index in text.indices {
+            let (byte, other) = (text[index], bytes[start + index])
             if byte != other, byte.lowercased != other.lowercased { return false }
-            position += 1
         }
         return true
     }
