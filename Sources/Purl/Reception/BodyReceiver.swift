@@ -76,10 +76,10 @@ final class BodyReceiver {
         }
     }
 
-    /// Whether all of the content is collected in memory.
-    var isCollected: Bool {
-        if case .memory = destination { return true }
-        return false
+    /// All of the content so far, where it is collected in memory; `nil` where it goes elsewhere.
+    var wholeContent: Data? {
+        if case .memory = destination { return collected }
+        return nil
     }
 
     /// The storage that the content goes into.

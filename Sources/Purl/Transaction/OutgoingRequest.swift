@@ -240,10 +240,9 @@ final class OutgoingRequest {
 
     /// The response as users and as the rules see it; `nil` where the request has no URL.
     func receive(_ head: ResponseHead, _ framing: BodyFraming, from source: any ResponseSource) -> ReceivedResponse? {
-        makeResponse(head).map {
-            ReceivedResponse(
-                response: $0, head: session.settings.codedContent.contentHead(head), framing: framing, source: source)
-        }
+        guard let response = makeResponse(head) else { return nil }
+        return ReceivedResponse(
+            response: response, head: session.settings.codedContent.contentHead(head), framing: framing, source: source)
     }
 
     /// The response as users see it, which the metrics contain from now on.

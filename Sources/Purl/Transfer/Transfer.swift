@@ -459,7 +459,7 @@ final class Transfer {
 
     private func finishBody() {
         guard advance(.finish) else { return }
-        transaction?.bodyDidEnd(content: receiver.flatMap { $0.isCollected ? $0.content : nil })
+        transaction?.bodyDidEnd(content: receiver?.wholeContent)
         guard let storage, storage.isOpen else { return conclude(nil) }
         if receiver?.storage != nil {
             complete(storage)

@@ -233,7 +233,7 @@ final class Exchange {
     private func continueReading() {
         let bytes = stash
         stash = []
-        bytes.withUnsafeBytes { consume($0) }
+        bytes.withBytes { consume($0) }
     }
 
     /// Feeds bytes to the parsers until they are used up, the client pauses or the message ends.

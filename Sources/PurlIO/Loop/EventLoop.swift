@@ -5,9 +5,13 @@
     package static let shared = EventLoop(signal: NetworkActor.shared.executor.signal)
 
     /// The time at which this turn began to run callbacks.
-    package private(set) var now = MonotonicTime.current
+    package var now: MonotonicTime { turnStart }
     /// How many turns have begun.
-    package private(set) var turns: UInt64 = 0
+    package var turns: UInt64 { turnCount }
+
+    // Private: each access to a stored property that other targets see is checked for exclusivity while the program runs.
+    private var turnStart = MonotonicTime.current
+    private var turnCount: UInt64 = 0
     /// Events are being delivered, or there are more than the poller could report at once.
     private var isDelivering = false
 
@@ -63,8 +67,8 @@
     /// Runs one turn: polls (and waits only when `waiting`), then runs channels' callbacks, then due timers.
     func turn(waiting: Bool) {
         let isEverything = poller.wait(milliseconds: waiting ? longestPoll() : 0, into: &events)
-        now = .current
-        turns &+= 1
+        turnStart = .current
+        turnCount &+= 1
         isDelivering = true
         var position = 0
         while position < events.count {

@@ -28,8 +28,13 @@ import Synchronization
     /// Runs `body` within this call, as code of this actor. Traps when the caller is not on the network thread.
     package nonisolated static func assumeIsolated<T>(_ body: @NetworkActor () throws -> T) rethrows -> T {
         shared.preconditionIsolated()
-        return try withoutActuallyEscaping(body) { body in
-            // The check above proves the isolation that the type demands, so the type can be dropped.
+        return try runIsolated(body)
+    }
+
+    /// Runs `body` within this call, as code of this actor, where it is known that the caller is on the network thread.
+    private nonisolated static func runIsolated<T>(_ body: @NetworkActor () throws -> T) rethrows -> T {
+        try withoutActuallyEscaping(body) { body in
+            // The caller has proved the isolation that the type demands, so the type can be dropped.
             try unsafeBitCast(body, to: (() throws -> T).self)()
         }
     }
@@ -41,7 +46,7 @@ import Synchronization
     /// can share one call. Runs it at once when the caller is on another thread.
     package nonisolated static func afterTurn(_ body: @escaping @Sendable () -> Void) {
         if shared.executor.isCurrent {
-            assumeIsolated { EventLoop.shared.runAfterTurn(body) }
+            runIsolated { EventLoop.shared.runAfterTurn(body) }
         } else {
             body()
         }
@@ -50,7 +55,7 @@ import Synchronization
     /// Runs `body` at once when the caller is on the network thread already, and posts it otherwise.
     nonisolated static func perform(_ body: @escaping @Sendable @NetworkActor () -> Void) {
         if shared.executor.isCurrent {
-            assumeIsolated(body)
+            runIsolated(body)
         } else {
             post(body)
         }
@@ -108,6 +113,17 @@ final class NetworkExecutor: SerialExecutor {
         if wakes { signal?.raise() }
     }
 
+    // Apart from `run`: a closure of an isolated function that is given to the standard library checks, each time it runs,
+    // that it runs on the actor.
+
+    private func prepareToPoll() -> Bool {
+        inbox.withLock { $0.prepareToPoll() }
+    }
+
+    private func takeWork(replacement: [NetworkWork]) -> [NetworkWork] {
+        inbox.withLock { $0.take(replacement: replacement) }
+    }
+
     private func run() {
         thread.store(NativeThread.current, ordering: .relaxed)
         // `sendfile` has no flag for that.
@@ -117,9 +133,8 @@ final class NetworkExecutor: SerialExecutor {
             let executor = asUnownedSerialExecutor()
             var batch: [NetworkWork] = []
             while true {
-                let isIdle = inbox.withLock { $0.prepareToPoll() }
-                loop.turn(waiting: isIdle)
-                batch = inbox.withLock { $0.take(replacement: batch) }
+                loop.turn(waiting: prepareToPoll())
+                batch = takeWork(replacement: batch)
                 // Work that arrives meanwhile waits until the sockets have been served.
                 for work in batch {
                     switch work {

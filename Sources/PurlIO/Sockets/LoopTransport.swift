@@ -122,13 +122,24 @@ extension LoopTransport {
     package func receive(atMost limit: Int = .max) throws(SystemError) -> UnsafeRawBufferPointer? {
         let scratch = EventLoop.shared.scratch
         let count = try receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(limit, scratch.count)]))
-        return count.map { UnsafeRawBufferPointer(rebasing: scratch[..<$0]) }
+        guard let count else { return nil }
+        return UnsafeRawBufferPointer(rebasing: scratch[..<count])
     }
 
     /// Takes the part `range` of an array to be sent; returns how many bytes were taken.
     package func send(_ bytes: [UInt8], _ range: Range<Int>) throws(SystemError) -> Int {
-        try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+        try bytes.withBytes { bytes throws(SystemError) in
             try send(UnsafeRawBufferPointer(rebasing: bytes[range]))
         }
+    }
+}
+
+extension [UInt8] {
+    /// Calls `body` with the bytes, which are valid during the call. A closure of an actor's that is given to the standard
+    /// library's own method would check, each time it runs, that it runs on the actor.
+    package func withBytes<Value, Failure>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try span.bytes.withUnsafeBytes(body)
     }
 }
