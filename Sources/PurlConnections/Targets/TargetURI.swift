@@ -2,13 +2,28 @@ internal import PurlIO
 
 /// A request's target URI (RFC 9110 §7.1) as it goes onto the wire: the server, the request target and the `Host` field.
 package struct TargetURI: Sendable {
-    package let origin: Origin
+    /// The server. One request after another goes to the same one, and each target URI is copied several times: so it is
+    /// an object, which they share.
+    private final class Server: Sendable {
+        let origin: Origin
+        let hostField: String
+        /// The URL's text up to its path, as it was written.
+        let beginning: String
+
+        init(_ origin: Origin, hostField: String, beginning: String) {
+            self.origin = origin
+            self.hostField = hostField
+            self.beginning = beginning
+        }
+    }
+
+    private let server: Server
     /// The origin-form: path and query, percent-encoded (RFC 9112 §3.2.1).
     package let originForm: String
+
+    package var origin: Origin { server.origin }
     /// The `Host` field's value: no port when it is the scheme's own.
-    package let hostField: String
-    /// The URL's text up to its path, as it was written.
-    private let beginning: String
+    package var hostField: String { server.hostField }
     /// The absolute-form, for a proxy (RFC 9112 §3.2.2): without a user, which is for the server alone.
     package var absoluteForm: String { "\(origin.scheme)://\(hostField)\(originForm)" }
 
@@ -26,8 +41,8 @@ package struct TargetURI: Sendable {
 
     /// - Parameter known: The target URI of another request. A URL that begins in the same way has the same origin.
     package init(_ text: String, like known: TargetURI? = nil) throws(Refusal) {
-        if let known, let originForm = URLParts.originForm(of: text, after: known.beginning) {
-            (origin, hostField, beginning) = (known.origin, known.hostField, known.beginning)
+        if let known, let originForm = URLParts.originForm(of: text, after: known.server.beginning) {
+            server = known.server
             self.originForm = originForm
             return
         }
@@ -37,19 +52,21 @@ package struct TargetURI: Sendable {
         default: throw .unknownScheme(parts.scheme)
         }
         guard parts.hasAuthority else { throw .noHost }
-        beginning = parts.beginning
         originForm = parts.originForm
         if parts.scheme == Origin.localScheme {
             guard let path = parts.socketPath else { throw .badAuthority }
-            origin = Origin(scheme: parts.scheme, endpoint: .unix(path: path))
-            hostField = "localhost"
+            server = Server(
+                Origin(scheme: parts.scheme, endpoint: .unix(path: path)), hostField: "localhost",
+                beginning: parts.beginning)
         } else {
             guard let (host, explicitPort) = parts.hostAndPort else { throw .badAuthority }
             guard !host.isEmpty else { throw .noHost }
             let defaultPort = Origin.defaultPorts[parts.scheme] ?? 80
             let port = explicitPort ?? defaultPort
-            origin = Origin(scheme: parts.scheme, endpoint: .host(host.lowercased(), port: port))
-            hostField = port == defaultPort ? Self.bracketed(host) : "\(Self.bracketed(host)):\(port)"
+            server = Server(
+                Origin(scheme: parts.scheme, endpoint: .host(host.lowercased(), port: port)),
+                hostField: port == defaultPort ? Self.bracketed(host) : "\(Self.bracketed(host)):\(port)",
+                beginning: parts.beginning)
         }
     }
 
