@@ -65,7 +65,7 @@ enum OutgoingBody: Sendable {
     @NetworkActor var content: OutgoingContent {
         switch self {
         case .none: .none
-        case .data(let data): .whole(data)
+        case .data(let data): .whole(StoredData(data))
         case .file(let file): .fed(BodyFeed(QueueReader(FileSource(file), on: .files)), length: file.length)
         case .stream(let stream, let length):
             .fed(
@@ -78,9 +78,18 @@ enum OutgoingBody: Sendable {
     }
 }
 
-extension Data: StoredContent {
+/// Data as a connection sends it.
+private final class StoredData: StoredContent {
+    private let data: Data
+
+    init(_ data: Data) {
+        self.data = data
+    }
+
+    var count: Int { data.count }
+
     func withBytes(_ body: (UnsafeRawBufferPointer) throws(SystemError) -> Int) throws(SystemError) -> Int {
-        try bytes.withUnsafeBytes(body)
+        try data.bytes.withUnsafeBytes(body)
     }
 }
 

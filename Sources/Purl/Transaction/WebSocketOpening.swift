@@ -5,7 +5,7 @@ internal import PurlIO
 
 /// The opening of a WebSocket (RFC 6455 §4.1): what a request asks of the server, and whether its answer agrees.
 @NetworkActor
-struct WebSocketOpening {
+final class WebSocketOpening {
     /// What the connection carries once the server has agreed.
     let conversation: WebSocketConversation
     private let handshake: WebSocketHandshake

@@ -19,7 +19,7 @@ package enum OutgoingContent {
 }
 
 /// Content that is in memory, in one piece.
-package protocol StoredContent: Sendable {
+package protocol StoredContent: AnyObject, Sendable {
     var count: Int { get }
 
     /// Calls `body` with the bytes, which are valid during the call.

@@ -67,7 +67,7 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     /// The transport itself; ``paced`` counts what the session limits.
     package var transport: any LoopTransport { paced.transport }
     package var clock: SessionClock { pool.clock }
-    package var headLimits: HeadLimits { pool.settings.headLimits }
+    package var headLimits: HeadLimits { pool.headLimits }
     package var isOpen: Bool { transport.isOpen }
 
     /// The other end is a proxy, or is reached through one.

@@ -1,8 +1,8 @@
 internal import PurlIO
 
-/// A request on its way out: what the transport has not taken yet.
+/// A request on its way out: what the transport has not taken yet. There is one of each: a copy could send bytes twice.
 @NetworkActor
-struct OutgoingMessage {
+struct OutgoingMessage: ~Copyable {
     /// Why there is more to send and the transport is not what it waits for.
     private enum Pause {
         /// The server has not asked for the body yet (RFC 9110 §10.1.1).
@@ -109,7 +109,7 @@ struct OutgoingMessage {
             return try sendTogether(stored, through: transport)
         }
         while headSent < head.count {
-            let count = try head.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            let count = try head.withBytes { bytes throws(SystemError) in
                 try put(bytes, from: headSent, into: transport)
             }
             guard count > 0 else { return 0 }
@@ -127,7 +127,7 @@ struct OutgoingMessage {
         _ stored: any StoredContent, through transport: any LoopTransport
     ) throws(SystemError) -> Int {
         let length = min(stored.count, allowance - head.count)
-        let count = try head.span.bytes.withUnsafeBytes { head throws(SystemError) in
+        let count = try head.withBytes { head throws(SystemError) in
             guard length > 0 else { return try put(head, from: 0, into: transport) }
             return try stored.withBytes { bytes throws(SystemError) in
                 try transport.send(head, UnsafeRawBufferPointer(rebasing: bytes[..<length]))
@@ -184,7 +184,7 @@ struct OutgoingMessage {
                 return 0
             }
         }
-        return try piece.wire.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+        return try piece.wire.withBytes { bytes throws(SystemError) in
             try put(bytes, from: contentSent, into: transport)
         }
     }

@@ -196,6 +196,7 @@ package final class ConnectionPool {
 
     package let settings: PoolSettings
     package var clock: SessionClock { settings.clock }
+    var headLimits: HeadLimits { settings.headLimits }
 
     fileprivate private(set) var phase = Phase.open
     private var lanes: [NextHop: Lane] = [:]
