@@ -35,6 +35,7 @@ struct ManualClockTests {
     func deadlines() async throws {
         let sleepers = [7, 3, 3].map { seconds in Task { try await clock.sleep(for: .seconds(seconds)) } }
         await clock.waitForSleepers(3)
+        await clock.waitForDeadlines(3)
         #expect(clock.advanceToNextDeadline() == .seconds(3))
         #expect(clock.sleepers == 1)
         #expect(clock.advanceToNextDeadline() == .seconds(4))

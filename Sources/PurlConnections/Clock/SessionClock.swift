@@ -122,7 +122,7 @@ package final class ClockTimer {
     ) {
         self.action = action
         sleeper = Task.detached {
-            guard (try? await sleep()) != nil else { return }
+            guard (try? await TimerSleep.$isCurrent.withValue(true, operation: sleep)) != nil else { return }
             await self.fire()
         }
     }

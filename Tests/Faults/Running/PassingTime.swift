@@ -9,10 +9,10 @@ extension ManualClock {
 
     /// Advances the clock to one deadline after the other, until the calling task is cancelled.
     ///
-    /// - Parameter sleepers: How many tasks have to sleep before the clock is advanced.
-    package func passTimeUntilCancelled(whenSleeping sleepers: Int = 1) async {
+    /// - Parameter deadlines: How many tasks and timers have to wait for the clock before it is advanced.
+    package func passTimeUntilCancelled(withDeadlines deadlines: Int = 1) async {
         while !Task.isCancelled {
-            await waitForSleepers(sleepers)
+            await waitForDeadlines(deadlines)
             advanceToNextDeadline()
         }
     }

@@ -113,7 +113,7 @@ struct SessionLimitsTests {
         async let load = form.load(url, slow(clock))
         await gate.reached()
         // The request's time-out, and the next look at the rate.
-        async let _: Void = clock.passTimeUntilCancelled(whenSleeping: 2)
+        async let _: Void = clock.passTimeUntilCancelled(withDeadlines: 2)
         let outcome = try await load
         outcome.expectFailure(.timedOut, at: url)
         #expect(outcome.sentence == "The transfer moved fewer than 100 bytes a second for 30 seconds.")
@@ -142,7 +142,7 @@ struct SessionLimitsTests {
         await gate.reached()
         task.suspend()
         for _ in 0..<50 {
-            await clock.waitForSleepers(2)
+            await clock.waitForDeadlines(2)
             clock.advanceToNextDeadline()
         }
         task.resume()
