@@ -91,6 +91,15 @@ final class PartialFile: FileSink, PipedSink, ConcurrentSink {
             && UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(suffix.count))) != nil
     }
 
+    /// Gives the file the mode of one that the program creates, since it is the program's now.
+    ///
+    /// - Returns: Where the file is.
+    func handOver() -> URL {
+        // A file system without modes has none to give.
+        try? opened().openToOthers()
+        return location
+    }
+
     /// Removes and closes the file. Its room on the disk is freed here, not on the thread of its last owner.
     func remove() {
         files.remove(location.path)

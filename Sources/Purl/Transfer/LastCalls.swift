@@ -154,7 +154,7 @@ struct LastCalls: Sendable {
                 try? session.background?.update(task.taskIdentifier) { $0.finished?.isHandedOver = true }
                 traced?.file?.begin(nil)
                 download.downloadDelegate?
-                    .urlSession(session, downloadTask: download, didFinishDownloadingTo: file.location)
+                    .urlSession(session, downloadTask: download, didFinishDownloadingTo: file.handOver())
                 traced?.file?.end()
             }
             // A delegate that wants the file has moved or opened it.
@@ -181,7 +181,7 @@ struct LastCalls: Sendable {
             handler(final == nil ? content : nil, task.response, final)
         case .file(let handler, let delivery):
             traced?.begin(.result(final, bytes: nil))
-            handler(final == nil ? file?.location : nil, task.response, final)
+            handler(final == nil ? file?.handOver() : nil, task.response, final)
             // A failed transfer has decided about its file; a finished one is the caller's only after `await`.
             if failure == nil, final != nil || delivery == .queue { file?.remove() }
         }

@@ -44,6 +44,7 @@ package protocol OpenFile: AnyObject, Sendable {
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int
     func truncate(to length: Int64) throws(SystemError)
     func synchronize() throws(SystemError)
+    func openToOthers() throws(SystemError)
 }
 
 /// The system's own files.
@@ -70,6 +71,9 @@ package struct SystemFiles: FileLayer {
 }
 
 extension OpenFile {
+    /// Changes nothing.
+    package func openToOthers() throws(SystemError) {}
+
     /// Reserves nothing.
     package func reserve(_ length: Int64) throws(SystemError) {}
 

@@ -87,6 +87,13 @@ package final class RegularFile: OpenFile {
         return own.identity == found.identity
     }
 
+    /// Gives the file the mode of one that the program creates for itself: readable and writable as far as the process's mask
+    /// lets it. Where the system does not tell the mask, the mode stays.
+    package func openToOthers() throws(SystemError) {
+        guard let mask = Platform.fileCreationMask() else { return }
+        guard fchmod(descriptor.rawValue, 0o666 & ~mask) == 0 else { throw .last("fchmod") }
+    }
+
     /// Reserves room on the disk for the first `length` bytes, and leaves the file's length as it is. A file system that
     /// cannot reserve any is not an error.
     package func reserve(_ length: Int64) throws(SystemError) {

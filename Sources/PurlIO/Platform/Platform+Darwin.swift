@@ -120,6 +120,10 @@
             }
         }
 
+        /// The bits that new files of the process do not get; `nil`, since `umask` would change what other threads create
+        /// meanwhile.
+        static func fileCreationMask() -> mode_t? { nil }
+
         static func reserve(_ length: Int64, in file: Int32) -> Int32 {
             errno = ENOSYS
             return -1

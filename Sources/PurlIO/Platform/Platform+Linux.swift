@@ -149,15 +149,23 @@
 
         /// What identifies the current boot; `nil` where the kernel's own files are out of reach.
         static func bootIdentifier() -> String? {
-            guard
-                let file = try? Descriptor(
-                    checking: open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC), "open")
-            else { return nil }
-            return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+            beginning(of: "/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first.map(String.init)
+        }
+
+        /// The bits that new files of the process do not get; `nil` where the kernel's own files are out of reach. Not
+        /// `umask`, which changes what other threads create meanwhile.
+        static func fileCreationMask() -> mode_t? {
+            let field = "Umask:\t"
+            return beginning(of: "/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix(field) }
+                .flatMap { mode_t($0.dropFirst(field.count), radix: 8) }
+        }
+
+        /// The first 256 bytes of a file of the kernel's.
+        private static func beginning(of path: String) -> String? {
+            guard let file = try? Descriptor(checking: open(path, O_RDONLY | O_CLOEXEC), "open") else { return nil }
+            return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
                 let count = read(file.rawValue, buffer.baseAddress, buffer.count)
-                guard count > 0 else { return nil }
-                let line = buffer[..<count].prefix { $0 > 0x20 }
-                return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+                return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
             }
         }
 

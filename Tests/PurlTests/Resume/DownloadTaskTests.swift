@@ -105,7 +105,7 @@ struct DownloadTaskTests {
         #expect(sums.isExact)
     }
 
-    @Test("A file that the delegate moves stays")
+    @Test("A file that the delegate moves stays, with the mode of one that the program creates")
     func movedFile() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
@@ -115,9 +115,21 @@ struct DownloadTaskTests {
         await adder.completion()
         #expect(try content.matches(fileAt: destination))
         #expect(sandbox.partialNames == [])
+        #expect(try mode(of: destination) == modeOfNewFile())
     }
 
-    @Test("A file that the completion handler moves stays")
+    private func mode(of file: URL) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+    }
+
+    /// The mode that the system gives a file of this process.
+    private func modeOfNewFile() throws -> Int? {
+        let file = sandbox.file("new")
+        close(open(file.path, O_CREAT | O_EXCL | O_WRONLY, 0o666))
+        return try mode(of: file)
+    }
+
+    @Test("A file that the completion handler moves stays, with the mode of one that the program creates")
     func movedInHandler() async throws {
         let server = try LoopbackServer()
         let url = server.route("/file", .generated(content))
@@ -134,6 +146,7 @@ struct DownloadTaskTests {
             #expect(location != nil)
             #expect(status == 200)
             #expect(((try? content.matches(fileAt: destination)) == true) == moves)
+            if moves { #expect(try mode(of: destination) == modeOfNewFile()) }
         }
         session.finishTasksAndInvalidate()
         await server.waitUntilDisconnected()
