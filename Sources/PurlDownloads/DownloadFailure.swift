@@ -68,9 +68,11 @@ struct DownloadFailure: Error {
             .cannotDecodeContentData, "The file's SHA-256 is \(found), but \(wanted) was expected; \(consequence).")
     }
 
-    /// The error that users receive.
+    /// The error that users receive. Its description is the sentence: Foundation's for the code would name a cause that is
+    /// seldom the right one, such as “cannot decode content data” for a wrong checksum.
     func urlError(for url: URL) -> URLError {
         var info: [String: Any] = [
+            NSLocalizedDescriptionKey: sentence,
             NSURLErrorFailingURLErrorKey: url,
             "NSErrorFailingURLStringKey": url.shownText,
         ]

@@ -170,7 +170,7 @@ public final class Downloader: Sendable {
 
 extension Downloader {
     /// The state of a download.
-    public enum State: Sendable {
+    public enum State: Sendable, CustomStringConvertible {
         /// Waits to be started, for a slot, or for the next attempt.
         case waiting
         /// Being transferred, checked or moved.
@@ -187,6 +187,15 @@ extension Downloader {
             case waiting, downloading, paused, finished, failed
         }
 
+        /// The state in words, such as “finished: /home/me/film.mp4”.
+        public var description: String {
+            switch self {
+            case .waiting, .downloading, .paused: kind.rawValue
+            case .finished(let url): "finished: \(url.path)"
+            case .failed(let error): "failed: \(error.localizedDescription)"
+            }
+        }
+
         /// The state without its file or error.
         public var kind: Kind {
             switch self {
@@ -200,7 +209,7 @@ extension Downloader {
     }
 
     /// What listeners receive.
-    public enum Event: Sendable {
+    public enum Event: Sendable, CustomStringConvertible {
         /// The length of the whole file is known, in bytes.
         case totalSize(Int64)
         /// How many bytes are on disk. A later one replaces one that a slow listener has not taken yet. The count falls when
@@ -212,5 +221,17 @@ extension Downloader {
         case succeeded(URL, size: Int64)
         /// The last event of a failed download, right after its state.
         case failed(any Error)
+
+        /// The event in words, such as “5 of 12 bytes”.
+        public var description: String {
+            switch self {
+            case .totalSize(let size): "\(size) bytes in all"
+            case .progress(let received, let total?): "\(received) of \(total) bytes"
+            case .progress(let received, nil): "\(received) bytes"
+            case .state(let state): state.description
+            case .succeeded(let url, let size): "\(size) bytes in \(url.path)"
+            case .failed(let error): error.localizedDescription
+            }
+        }
     }
 }

@@ -22,6 +22,7 @@ struct CheckTests {
         let error = try #require(await downloader.failure())
         #expect(error.code == .cannotDecodeContentData)
         #expect(error.failureSentence.contains(sha256))
+        #expect(error.localizedDescription == error.failureSentence)
         await downloader.waitUntilIdle()
         #expect(fixture.names(in: fixture.finished).isEmpty)
         #expect(!FileManager.default.fileExists(atPath: fixture.partial(downloader).path))

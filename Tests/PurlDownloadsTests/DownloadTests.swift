@@ -182,6 +182,7 @@ struct DownloadTests {
         #expect(error.code == code)
         #expect(error.httpStatusCode == status)
         #expect(error.failureSentence.contains("\(status)"))
+        #expect(error.localizedDescription == error.failureSentence)
         #expect(error.failingURL == url)
         #expect(fixture.names(in: fixture.finished).isEmpty)
     }

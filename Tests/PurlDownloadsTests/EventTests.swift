@@ -71,6 +71,19 @@ struct EventTests {
             ])
     }
 
+    @Test(
+        "A printed event says what it means",
+        arguments: [
+            (Downloader.Event.totalSize(12), "12 bytes in all"), (.progress(received: 5, total: 12), "5 of 12 bytes"),
+            (.progress(received: 5, total: nil), "5 bytes"), (.state(.paused), "paused"),
+            (.state(.finished(URL(filePath: "/f/film"))), "finished: /f/film"),
+            (.succeeded(URL(filePath: "/f/film"), size: 12), "12 bytes in /f/film"),
+            (.failed(DownloadFailure.cancelled.urlError(for: URL(filePath: "/"))), "The download was cancelled."),
+        ])
+    func printed(event: Downloader.Event, text: String) {
+        #expect("\(event)" == text)
+    }
+
     @Test("A late listener receives the current state first; after the end, only how the download ended")
     func late() async throws {
         let downloader = downloader()

@@ -47,4 +47,15 @@ struct RecordTests {
         await waiting.value
         #expect(server.requests.isEmpty)
     }
+
+    @Test("A printed request is its line, what was sent to it, and how that ended")
+    func printed() async throws {
+        let server = try LoopbackServer()
+        server.route("/a", .text("hello").status(404))
+        let client = try RawClient(to: server)
+        await client.get("/a?b")
+        _ = await client.readResponse()
+        await server.waitUntilIdle()
+        #expect(server.requests.map(\.description) == ["GET /a?b: 404, 5 bytes sent, complete"])
+    }
 }

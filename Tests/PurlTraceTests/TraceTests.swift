@@ -215,6 +215,7 @@ struct TraceTests {
     func lineBreaks() {
         let trace = TransferTrace()
         trace.note("one\ntwo\r\nthree\u{2028}four\u{85}five", in: .server)
+        #expect("\(TextTrace(trace))" == TextTrace(trace).lines.joined(separator: "\n"))
         #expect(TextTrace(trace).lines.map { $0.hasSuffix("server    one two three four five") } == [true])
     }
 

@@ -17,14 +17,14 @@ public let NSURLSessionUploadTaskResumeData = "NSURLSessionUploadTaskResumeData"
 public let NSURLErrorNetworkUnavailableReasonKey = "NSURLErrorNetworkUnavailableReasonKey"
 
 extension URLError {
-    /// An error whose description is Foundation's sentence for the code.
+    /// An error whose description is Foundation's sentence for the code, unless it is given another.
     ///
     /// - Parameters:
     ///   - reason: What happened, as a sentence: the error's `localizedFailureReason`, as one line of at most 1,000 characters.
-    ///   - userInfo: What else the error carries.
+    ///   - userInfo: What else the error carries, possibly its description.
     package init(_ code: Code, reason: String, userInfo: [String: Any] = [:]) {
         var info = userInfo
-        info[NSLocalizedDescriptionKey] = code.sentence
+        info[NSLocalizedDescriptionKey] = userInfo[NSLocalizedDescriptionKey] ?? code.sentence
         info[NSLocalizedFailureReasonErrorKey] = reason.asReason
         self.init(code, userInfo: info)
     }

@@ -2,7 +2,7 @@ public import Foundation
 internal import PurlHTTP
 
 /// A request that the server received, and how far its response is.
-public struct ReceivedRequest: Sendable, Equatable {
+public struct ReceivedRequest: Sendable, Equatable, CustomStringConvertible {
     /// The place of this request among all requests to its server, counted from 0 in the order their heads arrived.
     public let number: Int
     /// The number of its connection, counted from 1. Equal numbers mean that a connection was reused.
@@ -43,6 +43,13 @@ public struct ReceivedRequest: Sendable, Equatable {
         path = parts.path
         query = parts.query
         fields = ReceivedFields(head.fields)
+    }
+
+    /// The request and what was sent to it, such as “GET /film: 200, 1000 bytes sent, cut”.
+    public var description: String {
+        let response = status.map { ["\($0)", "\(bytesSent) bytes sent"] } ?? []
+        let answer = (response + (ending.map { ["\($0)"] } ?? [])).joined(separator: ", ")
+        return "\(method) \(target)" + (answer.isEmpty ? "" : ": \(answer)")
     }
 }
 

@@ -10,7 +10,7 @@ extension LoopbackServer {
         /// The response to the request has ended.
         case ending(number: Int, Ending)
 
-        /// The happening in words.
+        /// The event in words.
         public var description: String {
             switch self {
             case .connection(let number): "accepts connection \(number)"

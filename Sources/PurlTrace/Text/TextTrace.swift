@@ -11,7 +11,7 @@ public import Purl
 ///
 /// Pieces of a body, and the writes and calls that come with them, are one line each until something else happens, or a pause. The
 /// same events make the same text.
-public struct TextTrace: Sendable {
+public struct TextTrace: Sendable, CustomStringConvertible {
     /// What the text shows.
     public struct Options: Sendable, Hashable {
         /// Whether lines begin with the time.
@@ -47,6 +47,9 @@ public struct TextTrace: Sendable {
 
     /// The text, with a newline at the end of each line.
     public var text: String { lines.map { $0 + "\n" }.joined() }
+
+    /// The lines, as `print` shows them: without a newline at the end.
+    public var description: String { lines.joined(separator: "\n") }
 
     /// The lines.
     public var lines: [String] {
