@@ -147,6 +147,28 @@ struct ScriptedServerTests {
         #expect(try await send("GET /f").hasSuffix("\r\n\r\nabab"))
     }
 
+    @Test("accepts WebSockets, and takes the steps of its lines, for the handshakes that a selector chooses")
+    func webSockets() async throws {
+        let script = try ServerScript(
+            """
+            route /ws
+              websocket echo
+              1: websocket text hi
+              1: websocket receive 1
+              websocket cut
+            """)
+        let server = try LoopbackServer(script: script)
+        func exchange() async throws -> Data {
+            let client = try RawClient(to: server)
+            await client.send(WebSocketTests.handshake() + WebSocketTests.frame(0x81, "a"))
+            return await client.readToEnd().data
+        }
+        let hi = Data([0x81, 2]) + Data("hi".utf8)
+        #expect(try await exchange() == WebSocketTests.response() + hi + Data([0x81, 1]) + Data("a".utf8))
+        #expect(try await exchange().starts(with: WebSocketTests.response()))
+        await server.wait { $0.webSockets.map(\.ending) == [.cut, .cut] }
+    }
+
     @Test("counts no HEAD, and spares it the faults")
     func head() async throws {
         let server = try LoopbackServer(script: ServerScript("route /\n  text 0123\n  1: cut before head"))

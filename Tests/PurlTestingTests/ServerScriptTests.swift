@@ -72,6 +72,15 @@ private let goodLines: [(String, ScriptStep)] = [
         "upload-fault pause 2s before response",
         .always(.upload(.fault(.connection(.pause(milliseconds: 2000)), at: .completion, times: 1)))
     ),
+    ("websocket", .always(.webSocket(.accept(echoes: false)))),
+    ("websocket echo", .always(.webSocket(.accept(echoes: true)))),
+    ("websocket text a\\x21", .always(.webSocket(.text("a!")))),
+    ("websocket binary \\xFF", .always(.webSocket(.binary(Data([0xFF]))))),
+    ("websocket close", .always(.webSocket(.close(nil, reason: "")))),
+    ("websocket close 4000 good bye", .always(.webSocket(.close(4000, reason: "good bye")))),
+    ("websocket subprotocols a b", .always(.webSocket(.subprotocols(["a", "b"])))),
+    ("websocket max-size 1K", .always(.webSocket(.maximumMessageSize(1024)))),
+    ("2: websocket cut", ScriptStep(selector: .init(turns: .numbers(2...2)), directive: .webSocket(.cut))),
     ("pause 200ms in middle", .always(.fault(.pause(milliseconds: 200), at: .at(.midBody)))),
     ("pause 3s in chunk size", .always(.fault(.pause(milliseconds: 3000), at: .at(.chunkSize)))),
     ("2: close", ScriptStep(selector: .init(turns: .numbers(2...2)), directive: .close)),
@@ -102,6 +111,9 @@ private let badScripts: [(String, String)] = [
         "route /a\nupload-limit size 1",
         "2:14: “size” should be “max-size”, “min-size”, “max-append-size”, “min-append-size”, “max-age”."
     ),
+    ("route /a\nwebsocket close 1005", "2:17: “1005” is not a close code that may be sent."),
+    ("route /a\nwebsocket without ends", "2:19: “ends” should be “pongs” or “close”."),
+    ("route /a\nwebsocket echo echo", "2:16: “echo” is one word too many."),
     ("route /a\nupload-fault cut on 1M", "2:18: “on 1M” is no place in an upload such as “at 1M” or “after 104”."),
     ("route /a\nupload-fault cut at 1M 2", "2:24: “2” should be “times”."),
     (

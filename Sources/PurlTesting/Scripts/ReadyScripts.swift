@@ -134,5 +134,23 @@ extension ServerScript {
                   upload-fault cut at 3M
                   upload-fault cut before response
                 """),
+        Ready(
+            name: "websocket",
+            text: """
+                title WebSockets: an echo, a server that speaks first, and one that is cut off
+
+                route /echo
+                  websocket echo
+                  websocket compressed
+
+                route /greeting
+                  websocket text Who is there?
+                  websocket receive 1
+                  websocket close 1000 bye
+
+                route /cut
+                  websocket text This is the only message.
+                  websocket cut
+                """),
     ]
 }

@@ -60,6 +60,7 @@ enum ScriptDirective: Sendable, Equatable {
     case close
     case fault(ScriptFault, at: ScriptPhase)
     case upload(UploadDirective)
+    case webSocket(WebSocketDirective)
 
     /// What a `Range` field does.
     enum Ranges: Sendable, Equatable {
@@ -119,7 +120,7 @@ extension ScriptDirective {
             .raw([data])
         case .status, .redirect, .interim, .field, .replacing, .entityTag, .freshEntityTags, .lastModified,
             .conditionsIgnored, .ifRange, .ranges, .range, .partialStatus, .contentRange, .acceptRanges, .contentLength,
-            .chunked, .untilClose, .rate, .pieces, .close, .fault, .upload:
+            .chunked, .untilClose, .rate, .pieces, .close, .fault, .upload, .webSocket:
             nil
         }
     }
@@ -132,7 +133,7 @@ extension ScriptDirective {
     /// The reply as the directive changes it.
     func applied(to reply: Reply, _ context: Context) -> Reply {
         switch self {
-        case .generated, .text, .file, .raw, .upload: reply
+        case .generated, .text, .file, .raw, .upload, .webSocket: reply
         case .status(let status, let reason): reply.status(status, reason: reason)
         case .redirect(let status, let location):
             reply.status(status).field("Location", location.replacing("{port}", with: context.port))

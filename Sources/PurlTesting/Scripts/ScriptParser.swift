@@ -4,8 +4,8 @@ internal import PurlHTTP
 /// The grammar of ``ServerScript``: text in, values out.
 ///
 /// A script is read line by line. A line is a note, the seed, a route, or, below a route, a directive with or without a
-/// selector before it. `directives` has one entry for each word a directive can begin with, and ``UploadDirective`` those
-/// about uploads.
+/// selector before it. `directives` has one entry for each word a directive can begin with, and ``UploadDirective`` and
+/// ``WebSocketDirective`` have those about uploads and WebSockets.
 enum ScriptParser {
     /// What a script says.
     struct Result {
@@ -119,7 +119,7 @@ enum ScriptParser {
 
     private static func directive(_ line: inout ScriptLine) throws(Failure) -> ScriptDirective {
         let name = try line.word("a directive")
-        guard let read = directives[name.text] ?? UploadDirective.readers[name.text] else {
+        guard let read = readers[name.text] else {
             throw line.failure("There is no directive “\(name.text)”.", name)
         }
         let directive = try read(&line)
@@ -127,7 +127,13 @@ enum ScriptParser {
         return directive
     }
 
-    /// Every directive: its first word, and how the rest of its line is read.
+    /// Every directive, with those about uploads and WebSockets.
+    private static let readers = [UploadDirective.readers, WebSocketDirective.readers].reduce(directives) {
+        all, readers in
+        all.merging(readers) { first, _ in first }
+    }
+
+    /// Every other directive: its first word, and how the rest of its line is read.
     static let directives: [String: Reader] = [
         // Content
         "generated": { line throws(Failure) in

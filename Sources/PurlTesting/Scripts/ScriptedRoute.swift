@@ -60,7 +60,11 @@ struct ScriptedRoute: Sendable {
                 seed: seed, folder: folder, port: request.port, random: random.next())
             return (step.directive, context)
         }
-        let content = chosen.compactMap { $0.content($1) }.last ?? .status(200)
+        let webSocket = WebSocketScript(
+            chosen.compactMap { directive, _ in
+                if case .webSocket(let directive) = directive { directive } else { nil }
+            })
+        let content = webSocket.map(Reply.webSocket) ?? chosen.compactMap { $0.content($1) }.last ?? .status(200)
         return chosen.reduce(content) { reply, step in step.0.applied(to: reply, step.1) }
     }
 }
