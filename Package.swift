@@ -22,7 +22,7 @@ let package = Package(
         .target(name: "PurlOpenSSL"),
         .target(name: "PurlTLS", dependencies: ["Purl", "PurlOpenSSL"]),
         .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
-        .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO"]),
+        .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO", "PurlOpenSSL"]),
         .target(name: "PurlTrace", dependencies: ["Purl"]),
         .target(
             name: "PurlCommand",

@@ -41,7 +41,7 @@ public final class LoopbackServer: Sendable {
     /// own.
     public let port: UInt16
     /// The server's root: `http://127.0.0.1:port/`, `http://[::1]:port/`, `http+unix://PATH/` for a Unix-domain socket, its
-    /// path percent-encoded, or `http://in-memory.test:port/`.
+    /// path percent-encoded, or `http://in-memory.test:port/`. Of a server with TLS: `https://` or `https+unix://`.
     public let url: URL
 
     private let recorder: Recorder
@@ -56,14 +56,34 @@ public final class LoopbackServer: Sendable {
     ///   - maximumRecordedBody: How many bytes of each request's body are kept; the rest is counted and dropped.
     ///   - recordsRequests: Whether ``requests`` are kept. Without, the server only counts, for long benchmarks.
     ///   - stream: What to do on every connection in place of HTTP; see ``stream(_:)``.
-    /// - Throws: ``StartError`` when the server cannot listen at the address.
+    ///   - tls: How to speak TLS; `nil` for a server in the open. See <doc:Test-https-offline>.
+    /// - Throws: ``StartError`` when the server cannot listen at the address, or there is no OpenSSL for TLS.
     public convenience init(
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
-        recordsRequests: Bool = true, stream: StreamScript? = nil
+        recordsRequests: Bool = true, stream: StreamScript? = nil, tls: ServerTLS? = nil
     ) throws(StartError) {
-        let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
+        let context = try ServerContext(maximumRecordedBody, recordsRequests, stream, tls)
         let result = LoopbackServer.onNetworkThread { Acceptor.listening(on: transport, port: port, context: context) }
         try self.init(transport, port, context, result)
+    }
+
+    /// Starts a server that speaks TLS, with a certificate of an authority. Blocks the thread until it listens.
+    ///
+    /// ```swift
+    /// let server = try LoopbackServer(tls: TestAuthority())
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - transport: What to listen on.
+    ///   - port: The TCP port; 0 lets the system choose a free one.
+    ///   - authority: Who issues the server's certificate.
+    ///   - certificate: The server's certificate.
+    /// - Throws: ``StartError`` when the server cannot listen at the address, or there is no OpenSSL.
+    public convenience init(
+        _ transport: Transport = .ipv4, port: UInt16 = 0, tls authority: TestAuthority,
+        certificate: TestCertificate = .valid
+    ) throws(StartError) {
+        try self.init(transport, port: port, tls: ServerTLS(authority, certificate))
     }
 
     /// Starts a server without blocking a thread.
@@ -74,12 +94,13 @@ public final class LoopbackServer: Sendable {
     ///   - maximumRecordedBody: How many bytes of each request's body are kept; the rest is counted and dropped.
     ///   - recordsRequests: Whether ``requests`` are kept. Without, the server only counts, for long benchmarks.
     ///   - stream: What to do on every connection in place of HTTP; see ``stream(_:)``.
-    /// - Throws: ``StartError`` when the server cannot listen at the address.
+    ///   - tls: How to speak TLS; `nil` for a server in the open. See <doc:Test-https-offline>.
+    /// - Throws: ``StartError`` when the server cannot listen at the address, or there is no OpenSSL for TLS.
     public static func started(
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
-        recordsRequests: Bool = true, stream: StreamScript? = nil
+        recordsRequests: Bool = true, stream: StreamScript? = nil, tls: ServerTLS? = nil
     ) async throws(StartError) -> LoopbackServer {
-        let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
+        let context = try ServerContext(maximumRecordedBody, recordsRequests, stream, tls)
         return try LoopbackServer(
             transport, port, context, await Acceptor.listening(on: transport, port: port, context: context))
     }
@@ -97,13 +118,14 @@ public final class LoopbackServer: Sendable {
         self.port = acceptor.address.map { $0.port ?? 0 } ?? (port > 0 ? port : MemoryPort.next())
         recorder = context.recorder
         routes = context.routes
+        let scheme = context.tls == nil ? "http" : "https"
         let root =
             switch transport {
-            case .ipv4: "http://127.0.0.1:\(self.port)/"
-            case .ipv6: "http://[::1]:\(self.port)/"
-            case .memory: "http://in-memory.test:\(self.port)/"
+            case .ipv4: "\(scheme)://127.0.0.1:\(self.port)/"
+            case .ipv6: "\(scheme)://[::1]:\(self.port)/"
+            case .memory: "\(scheme)://in-memory.test:\(self.port)/"
             case .unix(let path):
-                "http+unix://\(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")/"
+                "\(scheme)+unix://\(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")/"
             }
         url = URL(string: root) ?? URL(fileURLWithPath: "/")
     }
@@ -238,6 +260,9 @@ public final class LoopbackServer: Sendable {
     /// The connections without HTTP so far, in the order in which they were accepted.
     public var streams: [ReceivedStream] { recorder.record.read(\.streams) }
 
+    /// The finished handshakes of TLS so far.
+    public var handshakes: [ReceivedHandshake] { recorder.record.read(\.handshakes) }
+
     /// How many connections are open now.
     public var openConnections: Int { recorder.record.read(\.openConnections) }
 
@@ -304,7 +329,14 @@ public final class LoopbackServer: Sendable {
 }
 
 extension ServerContext {
-    fileprivate init(_ maximumRecordedBody: Int, _ recordsRequests: Bool, _ stream: StreamScript?) {
+    fileprivate init(
+        _ maximumRecordedBody: Int, _ recordsRequests: Bool, _ stream: StreamScript?, _ tls: ServerTLS?
+    ) throws(LoopbackServer.StartError) {
+        do throws(TestAuthority.Failure) {
+            self.tls = try tls.map { settings throws(TestAuthority.Failure) in try ServerTLSContext(settings) }
+        } catch {
+            throw LoopbackServer.StartError(code: EPROTONOSUPPORT, description: error.description)
+        }
         routes = RouteTable()
         routes.setStream(stream)
         recorder = Recorder(keepsRequests: recordsRequests)

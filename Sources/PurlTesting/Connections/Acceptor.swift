@@ -48,7 +48,16 @@ final class Acceptor {
         return client
     }
 
-    private func accept(_ transport: any LoopTransport) {
+    private func accept(_ lower: any LoopTransport) {
+        var transport = lower
+        if let tls = context.tls {
+            do throws(TestAuthority.Failure) {
+                transport = ServerTLSTransport(over: lower, try tls.makeSession(), faults: tls.nextFaults())
+            } catch {
+                context.recorder.addFailedHandshake(error.description)
+                return lower.close()
+            }
+        }
         let connection = Connection(transport, context: context) { [weak self] connection in
             self?.connections[connection.number] = nil
         }
@@ -75,4 +84,6 @@ struct ServerContext: Sendable {
     let recorder: Recorder
     /// How many bytes of a request's body are kept.
     let maximumRecordedBody: Int
+    /// The server's side of TLS; `nil` for connections in the open.
+    let tls: ServerTLSContext?
 }

@@ -55,6 +55,10 @@ final class Connection {
         self.context = context
         self.closed = closed
         number = context.recorder.addConnection()
+        (transport as? ServerTLSTransport)?.observeHandshake(of: number) {
+            [number, recorder = context.recorder] result in
+            recorder.addHandshake(of: number, result)
+        }
     }
 
     /// Starts reading requests, or runs the script that the server has for connections without HTTP.
@@ -387,6 +391,10 @@ extension Connection: UploadConnection {
         case .complete, .reset, .clientLeft, .serverStopped:
             close(ending)
         }
+    }
+
+    func perform(_ fault: Reply.RecordFault) -> ServerTLSTransport.Consequence? {
+        (transport as? ServerTLSTransport)?.perform(fault)
     }
 
     func holdBody() {

@@ -19,6 +19,10 @@ extension LoopbackServer {
         public fileprivate(set) var openConnections = 0
         /// How many connections have been accepted.
         public fileprivate(set) var acceptedConnections = 0
+        /// The finished handshakes of TLS, in their order.
+        public fileprivate(set) var handshakes: [ReceivedHandshake] = []
+        /// Why handshakes of TLS have failed, in OpenSSL's words: the alert that a client has sent, say.
+        public fileprivate(set) var failedHandshakes: [String] = []
         /// Why messages were refused with 400 because they are not HTTP, one sentence each.
         public fileprivate(set) var badRequests: [String] = []
 
@@ -89,6 +93,23 @@ final class Recorder: Sendable {
     /// Counts a closed connection.
     func removeConnection() {
         change { $0.openConnections -= 1 }
+    }
+
+    /// Adds a handshake of TLS.
+    func addHandshake(of connection: Int, _ result: Result<ReceivedHandshake, TestAuthority.Failure>) {
+        switch result {
+        case .success(let handshake):
+            if keepsRequests { change { $0.handshakes.append(handshake) } }
+            report(.handshake(handshake))
+        case .failure(let failure):
+            addFailedHandshake(failure.description)
+            report(.failedHandshake(connection: connection, reason: failure.description))
+        }
+    }
+
+    /// Adds the reason why a handshake has failed.
+    func addFailedHandshake(_ reason: String) {
+        change { $0.failedHandshakes.append(reason) }
     }
 
     // MARK: Requests

@@ -3,6 +3,10 @@ extension LoopbackServer {
     public enum ServerEvent: Sendable, Hashable, CustomStringConvertible {
         /// A connection was accepted; they are counted from 1.
         case connection(Int)
+        /// A handshake of TLS is done.
+        case handshake(ReceivedHandshake)
+        /// A handshake of TLS has failed.
+        case failedHandshake(connection: Int, reason: String)
         /// The head of a request has arrived. The number is ``ReceivedRequest/number``.
         case request(number: Int, method: String, target: String)
         /// The head of the response to the request is about to be sent.
@@ -14,6 +18,8 @@ extension LoopbackServer {
         public var description: String {
             switch self {
             case .connection(let number): "accepts connection \(number)"
+            case .handshake(let handshake): "agrees with connection \(handshake.connection) upon \(handshake)"
+            case .failedHandshake(let number, let reason): "has no agreement with connection \(number): \(reason)"
             case .request(_, let method, let target): "receives \(method) \(target)"
             case .response(_, let status, let reason): "sends \(status)" + (reason.isEmpty ? "" : " \(reason)")
             case .ending(let number, let ending): "response \(number + 1) has ended: \(ending)"

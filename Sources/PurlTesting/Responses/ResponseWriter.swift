@@ -177,6 +177,12 @@ final class ResponseWriter {
             return .ended(.cut)
         case .reset:
             return .ended(.reset)
+        case .record(let fault):
+            switch (transport as? ServerTLSTransport)?.perform(fault) {
+            case .sendingContinues, nil: return nil
+            case .nothingIsSent: return .stalled
+            case .streamEnds: return .ended(.cut)
+            }
         }
     }
 

@@ -71,11 +71,13 @@ extension LoopbackServer {
     ///   - transport: What to listen on.
     ///   - port: The TCP port; 0 lets the system choose a free one.
     ///   - maximumRecordedBody: How many bytes of each request's body are kept; the rest is counted and dropped.
-    /// - Throws: ``StartError`` when the server cannot listen at the address.
+    ///   - tls: How to speak TLS; `nil` for a server in the open.
+    /// - Throws: ``StartError`` when the server cannot listen at the address, or there is no OpenSSL for TLS.
     public convenience init(
-        script: ServerScript, _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20
+        script: ServerScript, _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
+        tls: ServerTLS? = nil
     ) throws(StartError) {
-        try self.init(transport, port: port, maximumRecordedBody: maximumRecordedBody)
+        try self.init(transport, port: port, maximumRecordedBody: maximumRecordedBody, tls: tls)
         load(script)
     }
 }

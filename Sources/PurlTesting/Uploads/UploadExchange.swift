@@ -17,6 +17,9 @@ protocol UploadConnection: AnyObject {
     /// Adds a route.
     func addRoute(_ path: String, _ reply: Reply)
 
+    /// Lets something go wrong in the records of TLS; `nil` where there is no TLS.
+    func perform(_ fault: Reply.RecordFault) -> ServerTLSTransport.Consequence?
+
     /// Ends the connection.
     func breakOff(_ ending: LoopbackServer.Ending)
 
@@ -333,6 +336,12 @@ final class UploadExchange {
             breakOff(.cut)
         case .reset:
             breakOff(.reset)
+        case .record(let fault):
+            switch connection?.perform(fault) {
+            case .sendingContinues, nil: proceed()
+            case .nothingIsSent: hold(nil)
+            case .streamEnds: breakOff(.cut)
+            }
         case .pause(let duration):
             hold(EventLoop.shared.schedule(after: duration) { [weak self] in self?.release(to: before, proceed) })
         case .stall(let gate):
