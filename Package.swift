@@ -53,6 +53,8 @@ let package = Package(
         example("DownloadCenter", showing: "PurlDownloads"),
         example("OfflineResume", showing: "Purl"),
         example("ResumableUpload", showing: "Purl"),
+        .executableTarget(
+            name: "TLS", dependencies: ["Purl", "PurlTLS"], path: "Examples/TLS", exclude: ["README.md"]),
         .testTarget(
             name: "ExamplesTests",
             dependencies: [

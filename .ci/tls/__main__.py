@@ -1,4 +1,5 @@
-"""Tries https and wss, over the provider of Examples/TLS, against nginx, openssl's s_server and servers that misbehave.
+"""Tries https and wss, over PurlTLS, against nginx, openssl's s_server and servers that misbehave; and compares the verdict
+about chains of certificates with curl's.
 
     python3 -B .ci/tls --programs .build/debug [--rounds 20] [--size 60000000] [--seed 1]
         [--websockets FOLDER/bin/python3]
@@ -27,22 +28,23 @@ from report import Report, expect  # noqa: E402
 from secure_servers import OpenSSLServer, SecureNginx, read_head, secured  # noqa: E402
 from servers import free_port  # noqa: E402
 from surroundings import environment, start, stop  # noqa: E402
+from verdicts import Verdicts  # noqa: E402
 
 
 class SecurePurl(Purl):
-    """`purl-tls` that trusts one root."""
+    """`purl` that trusts one root."""
 
     def __init__(self, program, folder, root):
         super().__init__(program, folder)
         self.root = root
 
     def start(self, command, *arguments, folder=None):
-        return super().start(command, "--cacert", self.root, *arguments, folder=folder)
+        return super().start(command, *arguments, "--cacert", self.root, folder=folder)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="tls")
-    parser.add_argument("--programs", type=Path, required=True, help="the folder of purl-tls and TLSSubject")
+    parser.add_argument("--programs", type=Path, required=True, help="the folder of purl and TLSSubject")
     parser.add_argument("--rounds", type=int, default=20, help="interruptions of the large file")
     parser.add_argument("--size", type=int, default=60_000_000, help="bytes of the large file")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="what the random choices follow")
@@ -73,7 +75,7 @@ class Run:
         (self.documents / "small.txt").write_text("hello over TLS\n")
         self.large = make_random_file(self.documents / "slow" / "large.bin", options.size, 3600, self.choices)
         self.middle = make_random_file(self.documents / "middle.bin", 3_000_000, 3600, self.choices)
-        self.purl = SecurePurl((options.programs / "purl-tls").resolve(), self.downloads, self.authority.root)
+        self.purl = SecurePurl((options.programs / "purl").resolve(), self.downloads, self.authority.root)
         self.subject_program = (options.programs / "TLSSubject").resolve()
 
     def run(self):
@@ -97,6 +99,9 @@ class Run:
                 stop(library)
         self.peers()
         self.refusals()
+        verdicts = self.folder / "verdicts"
+        verdicts.mkdir()
+        Verdicts(self.subject_program, verdicts, environment()).run(self.report)
 
     def loads(self, nginx):
         check = self.report.check

@@ -6,7 +6,6 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "purl", path: "../.."),
-        .package(name: "purl-tls", path: "../TLS"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.27.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.25.0"),
     ],
@@ -17,7 +16,7 @@ let package = Package(
             name: "PurlRunner",
             dependencies: [
                 "Measuring", .product(name: "Purl", package: "purl"),
-                .product(name: "PurlOpenSSL", package: "purl-tls"),
+                .product(name: "PurlTLS", package: "purl"),
             ],
             swiftSettings: [.define("PURL")]),
         .executableTarget(name: "FoundationRunner", dependencies: ["Measuring"]),

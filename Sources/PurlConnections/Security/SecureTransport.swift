@@ -324,7 +324,8 @@ package final class SecureTransport: LoopTransport, TransportHandler {
 /// What the library has encrypted and its transport has not taken.
 @NetworkActor
 struct CiphertextQueue {
-    private static let portion = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
+    /// The records of 64 KiB of content go out in one call: each adds some bytes to its content.
+    private static let portion = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536 + 1024, alignment: 64)
 
     private var rest: [UInt8] = []
     private var start = 0

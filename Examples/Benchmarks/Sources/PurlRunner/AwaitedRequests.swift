@@ -20,7 +20,7 @@ struct AwaitedRequests {
     }
 
     func run() async throws {
-        let configuration = URLSessionConfiguration.default
+        let configuration = URLSessionConfiguration.measured
         configuration.httpMaximumConnectionsPerHost = concurrency
         let session = URLSession(configuration: configuration)
         let clock = ContinuousClock()

@@ -2,7 +2,7 @@ import Foundation
 
 #if PURL
     import Purl
-    import PurlOpenSSL
+    import PurlTLS
 #else
     import FoundationNetworking
 #endif
@@ -13,7 +13,7 @@ extension URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         #if PURL
             if let root = ProcessInfo.processInfo.environment["TLS_ROOT"] {
-                configuration.tlsProvider = try? OpenSSLProvider(roots: .file(root))
+                configuration.tlsProvider = SystemTLS(SystemTLS.Options(roots: .only([.file(root)])))
             }
         #endif
         return configuration

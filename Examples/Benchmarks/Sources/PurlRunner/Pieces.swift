@@ -24,7 +24,7 @@ final class Pieces: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     }
 
     func run() {
-        let session = URLSession(configuration: .default, delegate: self, delegateQueue: nil)
+        let session = URLSession(configuration: .measured, delegate: self, delegateQueue: nil)
         let start = DispatchTime.now()
         session.dataTask(with: url).resume()
         done.wait()

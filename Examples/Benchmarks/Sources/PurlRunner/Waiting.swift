@@ -25,7 +25,7 @@ final class Waiting: @unchecked Sendable {
     }
 
     func run() {
-        let configuration = URLSessionConfiguration.default
+        let configuration = URLSessionConfiguration.measured
         configuration.httpMaximumConnectionsPerHost = count
         configuration.timeoutIntervalForRequest = 600
         let session = URLSession(configuration: configuration)

@@ -6,10 +6,11 @@ import PurlTLS
 /// loaded, or the error's code and sentence.
 ///
 ///     TLSSubject [--cacert FILE] [--cert FILE] [--pin sha256//…] [--insecure] [--timeout SECONDS] [--times N] [--trust]
-///         [--stream] URL…
+///         [--local] [--stream] URL…
 ///
 /// - `--times`: loads each URL so many times at once, and prints a line about all.
 /// - `--trust`: the delegate trusts every server.
+/// - `--local`: every name is this machine's.
 /// - `--stream`: a stream task makes its connection secure after it has opened, and sends the request by hand.
 @main
 struct Main {
@@ -20,6 +21,7 @@ struct Main {
     private var timeout = 20.0
     private var times = 1
     private var trusts = false
+    private var isLocal = false
     private var usesStream = false
     private var urls: [URL] = []
 
@@ -35,6 +37,7 @@ struct Main {
             case "--timeout": main.timeout = words.popFirst().flatMap { Double($0) } ?? 20
             case "--times": main.times = words.popFirst().flatMap { Int($0) } ?? 1
             case "--trust": main.trusts = true
+            case "--local": main.isLocal = true
             case "--stream": main.usesStream = true
             default: main.urls.append(contentsOf: URL(string: word).map { [$0] } ?? [])
             }
@@ -51,6 +54,7 @@ struct Main {
             SystemTLS.Options(
                 roots: roots.map { .only([.file($0)]) } ?? .system,
                 identity: certificate.map { .pem(certificates: .file($0)) }, pins: pins, verification: verification))
+        if isLocal { configuration.resolver = LocalResolver() }
         for url in urls {
             let session = URLSession(
                 configuration: configuration, delegate: Delegate(trusts: trusts), delegateQueue: nil)
@@ -95,6 +99,10 @@ struct Main {
         let head = String(decoding: received.prefix(15), as: UTF8.self)
         return "ok \(head.split(separator: " ").dropFirst().first ?? "?") \(received.count)"
     }
+}
+
+private struct LocalResolver: HostResolver {
+    func addresses(of host: String) -> [String] { ["127.0.0.1"] }
 }
 
 /// Trusts every server, if it is to.
