@@ -123,6 +123,19 @@ struct OtherFileSystemTests {
         #expect(fixture.names(in: fixture.unfinished).isEmpty)
     }
 
+    @Test("The copy has the mode of a file that the program creates")
+    func mode() async throws {
+        let download = try downloader()
+        download.start()
+        let file = try await download.file()
+        let new = folder.url.appendingPathComponent("new")
+        close(open(new.path, O_CREAT | O_EXCL | O_WRONLY, 0o666))
+        let modes = try [file, new].map {
+            try FileManager.default.attributesOfItem(atPath: $0.path)[.posixPermissions] as? Int
+        }
+        #expect(modes[0] == modes[1])
+    }
+
     @Test("A copy that a killed process has left behind is replaced")
     func leftover() async throws {
         let download = try downloader()

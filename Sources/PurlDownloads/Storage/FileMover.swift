@@ -102,7 +102,7 @@ struct FileCopy {
         case .missing, .regular, .folder, .device, .pipe, .socket: break
         }
         do throws(LockFailure) {
-            file = try files.openLocked(path, .existingOrNew)
+            file = try files.openLocked(path, .existingOrNewDocument)
         } catch {
             guard error == .taken else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(error.systemError.code)) }
             throw CocoaError(.fileLocking, userInfo: [NSLocalizedDescriptionKey: "Another copy is being made."])

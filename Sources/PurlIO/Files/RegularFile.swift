@@ -27,7 +27,7 @@ package final class RegularFile: OpenFile {
             case .existingOrNew, .existingOrNewDocument: O_RDWR | O_CREAT
             case .reading: O_RDONLY
             }
-        let mode: mode_t = if case .existingOrNewDocument = opening { 0o644 } else { 0o600 }
+        let mode: mode_t = if case .existingOrNewDocument = opening { 0o666 } else { 0o600 }
         try self.init(path, O_NOFOLLOW | flags, mode)
     }
 
