@@ -46,7 +46,10 @@ enum StreamFailure: Error {
                 "The connection's streams cannot be captured: it is carried by a transport that is not a socket.", nil
             )
         case .noTLSProvider:
-            (.unsupportedURL, "A secure connection needs TLS, and the session has no TLS provider.", nil)
+            (
+                .unsupportedURL,
+                "A secure connection needs a TLS provider, and the session has none: \(TLSFailure.howToProvide).", nil
+            )
         case .tls(let failure): failure.explanation
         case .secureStreams:
             (.resourceUnavailable, "A secure connection cannot become streams of Foundation's.", nil)

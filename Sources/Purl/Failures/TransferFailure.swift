@@ -282,7 +282,10 @@ enum TransferFailure: Error {
         case .noHost: (.badURL, "The URL names no host.", nil)
         case .badAuthority: (.badURL, "The URL's host or port cannot be read.", nil)
         case .secureScheme(let scheme):
-            (.unsupportedURL, "“\(scheme)” needs TLS, and the session has no TLS provider.", nil)
+            (
+                .unsupportedURL,
+                "“\(scheme)” needs a TLS provider, and the session has none: \(TLSFailure.howToProvide).", nil
+            )
         case .wrongTask(let scheme) where scheme == "ws" || scheme == "wss":
             (.unsupportedURL, "“\(scheme)” is for WebSocket tasks.", nil)
         case .wrongTask(Origin.streamScheme):

@@ -39,11 +39,11 @@ extension URLSessionConfiguration.Values {
         return ProxyRules(environment: proxyVariables ?? ProxyRules.variables)
     }
 
-    /// How connections are made secure; `nil` without a provider.
-    var tls: TLSSettings? {
-        guard let tlsProvider else { return nil }
+    /// How connections are made secure by a provider; `nil` without one.
+    func tls(_ provider: (any TLSProvider)?) -> TLSSettings? {
+        guard let provider else { return nil }
         return TLSSettings(
-            provider: tlsProvider, minimumVersion: tlsMinimumSupportedProtocolVersion,
+            provider: provider, minimumVersion: tlsMinimumSupportedProtocolVersion,
             maximumVersion: tlsMaximumSupportedProtocolVersion)
     }
 

@@ -57,8 +57,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     let proxies: ProxyRules
     let logins = LoginCache()
     let secureHosts: SecureHosts
-    /// How connections are made secure; `nil` where that is not possible.
-    let tls: TLSSettings?
+    private let security: SessionTLS
     private let registry = TaskRegistry()
     private let restored = RestoredTasks()
     private let values: Mutex<Values>
@@ -76,7 +75,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings.trace?.use(settings.clock)
         queue = DelegateQueue(nil)
         pool = ConnectionPool(settings.pool)
-        tls = settings.tls
+        security = SessionTLS(settings)
         secureHosts = SecureHosts(settings.clock)
         proxies = settings.proxies
         values = Mutex(Values())
@@ -102,7 +101,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         settings.trace?.use(settings.clock)
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(settings.pool)
-        tls = settings.tls
+        security = SessionTLS(settings)
         secureHosts = SecureHosts(settings.clock)
         proxies = settings.proxies
         values = Mutex(Values(delegate: delegate))
@@ -130,6 +129,10 @@ open class URLSession: NSObject, @unchecked Sendable {
         NetworkActor.post { pool.close() }
         background?.close()
     }
+
+    /// How connections are made secure from now on; `nil` where that is not possible.
+    @NetworkActor
+    var tls: TLSSettings? { security.settings(retireConnections: pool.retireConnections) }
 
     /// The classes that are asked, in this order, whether they load a request.
     var protocolClasses: [URLProtocol.Type] {

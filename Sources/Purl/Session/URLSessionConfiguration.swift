@@ -24,7 +24,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var enablesEarlyData = false
         var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
         var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
-        var tlsProvider: (any TLSProvider)?
+        var tlsProviderChoice = TLSProviderChoice.programDefault
         var additionalFields = AdditionalFields([:])
         var httpCookieStorage: HTTPCookieStorage? = .shared
         var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy = .onlyFromMainDocumentDomain
@@ -227,11 +227,33 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         set { values.withLock { $0.tlsMaximumSupportedProtocolVersion = newValue } }
     }
 
-    /// The TLS library by which `https` and `wss` are loaded, and streams become secure. `nil`, the default: they fail with
-    /// `URLError.unsupportedURL`. See <doc:TLS>.
+    /// The TLS provider of all sessions whose configuration has none of its own: those of ``default``, ``ephemeral`` and
+    /// ``background(withIdentifier:)`` configurations, and ``URLSession/shared``. `nil` until the program sets one.
+    ///
+    /// ```swift
+    /// import PurlTLS
+    ///
+    /// URLSessionConfiguration.defaultTLSProvider = SystemTLS()
+    /// ```
+    ///
+    /// It is the program's to set, once, before its first request; it can be set and read from any thread. It counts for
+    /// sessions that exist already as well, from their next connection on: a library may have made one before. The
+    /// connections of an earlier provider are not used for further requests then; those that are under way finish.
+    public static var defaultTLSProvider: (any TLSProvider)? {
+        get { DefaultTLSProvider.current.provider }
+        set { DefaultTLSProvider.set(newValue) }
+    }
+
+    /// The TLS library by which `https` and `wss` are loaded, and streams become secure. See <doc:TLS>.
+    ///
+    /// The current ``defaultTLSProvider``, until it is set; from then on what it was set to, in copies as well. `nil`:
+    /// secure connections fail with `URLError.unsupportedURL`.
     open var tlsProvider: (any TLSProvider)? {
-        get { snapshot.tlsProvider }
-        set { values.withLock { $0.tlsProvider = newValue } }
+        get { snapshot.tlsProviderChoice.provider }
+        set {
+            let choice = TLSProviderChoice(newValue)
+            values.withLock { $0.tlsProviderChoice = choice }
+        }
     }
 
     /// Whether connections stay open when the program goes to the background. Kept without effect on Linux.

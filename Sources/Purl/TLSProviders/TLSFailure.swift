@@ -18,6 +18,10 @@ enum TLSFailure: Error {
     /// A proxy did not open a way to the server.
     case tunnelRefused(status: Int)
 
+    /// What a program does that has no provider.
+    static let howToProvide =
+        "add the product PurlTLS and set URLSessionConfiguration.defaultTLSProvider = SystemTLS()"
+
     /// The server's certificates, where they are the reason.
     var trust: TLSTrust? {
         switch self {

@@ -145,6 +145,9 @@ final class ConnectionAcquisition: ExchangeClient {
         calls.beginMetrics(of: request)
         transfer.deadlines.stopRedialling()
         transfer.deadlines.watchProgress(of: request)
+        // The request may have waited since its URL was accepted, and the program have taken its provider away.
+        let tls = session.tls
+        guard tls != nil || !target.origin.isSecure else { return fail(.url(.secureScheme(target.origin.scheme))) }
         let hop = route.nextHop(to: target)
         let demand = attempt.demand(for: request.method, isRecoverable: outgoing.history.isResumedUpload)
         if let connection = session.pool.takeIdle(to: hop, for: demand) { return use(connection) }
@@ -152,7 +155,7 @@ final class ConnectionAcquisition: ExchangeClient {
         calls.trace?.waits(for: hop)
         let waiter = session.pool.lease(
             hop, priority: calls.task.priority, demand: demand, timeLimit: transfer.deadlines.dialLimit(of: request),
-            watcher: calls.trace, securer: session.tls.map { TaskSecurer(settings: $0, calls: calls) }
+            watcher: calls.trace, securer: tls.map { TaskSecurer(settings: $0, calls: calls) }
         ) { [weak self] result in self?.leased(result) }
         // The connection may have been provided already.
         if case .leasing = phase { phase = .waiting(waiter) }
