@@ -543,7 +543,7 @@ struct PutTests {
     }
 
     @Test(
-        "what is no file fails before anything is sent",
+        "what is not a file fails before anything is sent",
         arguments: [("missing", "purl: There is no file “missing”."), (".", "purl: “.” is not a regular file.")])
     func noFile(_ name: String, _ message: String) async throws {
         let (code, lines) = try await PurlProcess.run(["put", name, url.absoluteString], in: folder)

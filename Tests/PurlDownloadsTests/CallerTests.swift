@@ -172,7 +172,7 @@ struct CallerTests {
         #expect(ends[1] == ["progress 60000/60000", "failed", "failed for good"])
     }
 
-    @Test("A caller whose text is no digest does not disturb the download")
+    @Test("A caller whose text is not a digest does not disturb the download")
     func malformed() async throws {
         let url = fixture.server.route("/f", stalled)
         let manager = fixture.manager()

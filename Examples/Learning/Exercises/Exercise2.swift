@@ -7,7 +7,7 @@ enum LinkState: Sendable, Equatable {
     case fine(type: String?)
     /// The resource has another address: this one, where the first redirect leads.
     case moved(to: URL)
-    /// The server has answered with a status that is no success.
+    /// The server has answered with a status that is not a success.
     case broken(status: Int)
     /// No response has arrived.
     case unreachable(URLError.Code)

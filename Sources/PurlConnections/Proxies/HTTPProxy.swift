@@ -28,10 +28,10 @@ package enum ProxyFault: Error, Hashable, CustomStringConvertible {
         switch self {
         case .unreadable(let text): "“\(text)” names no proxy"
         case .noHost: "it is enabled, but its host is missing"
-        case .badPort(let port): "“\(port)” is no port"
+        case .badPort(let port): "“\(port)” is not a port"
         case .unknownScheme(let scheme):
             "“\(scheme)” proxies are not supported; Purl speaks to “http” and “socks5” ones"
-        case .badValue(let key, let value): "“\(value)” is no value for “\(key)”"
+        case .badValue(let key, let value): "“\(value)” is not a value for “\(key)”"
         case .unknownKind(let key): "“\(key)” asks for a kind of proxy that Purl does not speak to"
         }
     }

@@ -113,7 +113,7 @@ package enum UnusableDescriptor: Error, Sendable, Hashable, CustomStringConverti
     package var description: String {
         switch self {
         case .notOpen(let number): "the descriptor \(number) is not open"
-        case .notASocket(let number): "the descriptor \(number) is no socket"
+        case .notASocket(let number): "the descriptor \(number) is not a socket"
         case .notAStream(let number): "the descriptor \(number) is a socket, but not one of streams"
         case .notConnected(let number): "the descriptor \(number) is a socket that is not connected"
         }

@@ -84,7 +84,7 @@ struct ScriptLine {
     /// A number of 0 or more without a suffix.
     mutating func count(_ expected: String) throws(Failure) -> Int {
         let word = try word(expected)
-        guard let count = Self.digits(word.text) else { throw failure("“\(word.text)” is no number.", word) }
+        guard let count = Self.digits(word.text) else { throw failure("“\(word.text)” is not a number.", word) }
         return count
     }
 
@@ -92,7 +92,7 @@ struct ScriptLine {
     mutating func size(_ expected: String) throws(Failure) -> Int {
         let word = try word(expected)
         guard let size = Self.size(word.text) else {
-            throw failure("“\(word.text)” is no number of bytes such as 1000, 64K or 2M.", word)
+            throw failure("“\(word.text)” is not a number of bytes such as 1000, 64K or 2M.", word)
         }
         return size
     }
@@ -102,7 +102,7 @@ struct ScriptLine {
         let word = try word(expected)
         let hasSign = word.text.hasPrefix("-") || word.text.hasPrefix("+")
         guard let size = Self.size(hasSign ? word.text.dropFirst() : word.text[...]) else {
-            throw failure("“\(word.text)” is no number of bytes such as 1000, -64K or +2M.", word)
+            throw failure("“\(word.text)” is not a number of bytes such as 1000, -64K or +2M.", word)
         }
         return word.text.hasPrefix("-") ? -size : size
     }
@@ -114,14 +114,14 @@ struct ScriptLine {
             guard let count = Self.digits(word.text.dropLast(suffix.count)), count < 1_000_000 else { break }
             return count * factor
         }
-        throw failure("“\(word.text)” is no duration such as 200ms or 3s.", word)
+        throw failure("“\(word.text)” is not a duration such as 200ms or 3s.", word)
     }
 
     /// A status code.
     mutating func status(_ range: ClosedRange<Int>) throws(Failure) -> Int {
         let word = try word("a status")
         guard let status = Self.digits(word.text), range.contains(status) else {
-            throw failure("“\(word.text)” is no status from \(range.lowerBound) to \(range.upperBound).", word)
+            throw failure("“\(word.text)” is not a status from \(range.lowerBound) to \(range.upperBound).", word)
         }
         return status
     }
@@ -132,7 +132,7 @@ struct ScriptLine {
         let text = try rest("a field such as Name: value")
         guard let colon = text.firstIndex(of: ":"), colon != text.startIndex,
             !text[..<colon].contains(where: \.isWhitespace)
-        else { throw failure("“\(text)” is no field such as Name: value.", start) }
+        else { throw failure("“\(text)” is not a field such as Name: value.", start) }
         return (String(text[..<colon]), text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
     }
 
@@ -197,7 +197,7 @@ struct ScriptLine {
         }
         let text = limit == 100 && word.text.hasSuffix("%") ? word.text.dropLast() : word.text[...]
         guard let count = Self.digits(text), count >= 1, count <= limit else {
-            throw failure("“\(word.text)” is no number from 1\(limit == 100 ? " to 100" : "").", word)
+            throw failure("“\(word.text)” is not a number from 1\(limit == 100 ? " to 100" : "").", word)
         }
         return count
     }

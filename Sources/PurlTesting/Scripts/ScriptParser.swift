@@ -112,7 +112,7 @@ enum ScriptParser {
             if parts[1].isEmpty { return first...Int.max }
             if let last = ScriptLine.digits(parts[1]), last >= first { return first...last }
         }
-        throw line.failure("“\(word.text)” is no selector such as 1, 2-4 or 3-.", word)
+        throw line.failure("“\(word.text)” is not a selector such as 1, 2-4 or 3-.", word)
     }
 
     // MARK: Directives
@@ -176,7 +176,7 @@ enum ScriptParser {
             let text = try line.rest("a date or “none”")
             if text == "none" { return .lastModified(nil) }
             guard let date = HTTPDate(text) else {
-                throw line.failure("“\(text)” is no date such as Sun, 06 Nov 1994 08:49:37 GMT.", word)
+                throw line.failure("“\(text)” is not a date such as Sun, 06 Nov 1994 08:49:37 GMT.", word)
             }
             return .lastModified(date)
         },
@@ -276,6 +276,6 @@ enum ScriptParser {
         {
             return .at(.bodyShare(perMille: percent * 10))
         }
-        throw line.failure("“\(text)” is no place in a response such as “after 1M” or “before head”.", first)
+        throw line.failure("“\(text)” is not a place in a response such as “after 1M” or “before head”.", first)
     }
 }

@@ -121,6 +121,6 @@ extension UploadDirective {
         if let phase = phases["\(first.text) \(second.text)"] { return phase }
         if first.text == "at", let size = ScriptLine.size(second.text) { return .offset(size) }
         throw line.failure(
-            "“\(first.text) \(second.text)” is no place in an upload such as “at 1M” or “after 104”.", first)
+            "“\(first.text) \(second.text)” is not a place in an upload such as “at 1M” or “after 104”.", first)
     }
 }

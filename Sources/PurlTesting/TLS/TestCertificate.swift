@@ -180,7 +180,7 @@ extension TestCertificate: CustomStringConvertible {
         case .root: break
         case .intermediate: parts.append("of an intermediate authority")
         case .missingIntermediate: parts.append("of an intermediate authority that is not sent")
-        case .commoner: parts.append("of an issuer that is no authority")
+        case .commoner: parts.append("of an issuer that is not an authority")
         case .unknownRoot: parts.append("of an unknown root")
         case .itself: parts.append("self-signed")
         }

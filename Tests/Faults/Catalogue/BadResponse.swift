@@ -53,7 +53,7 @@ extension BadResponse {
         .chunks("data without a line end", "5\r\nhello0\r\n\r\n"),
         .chunks("CR after the data without LF", "5\r\nhello\r0\r\n\r\n"),
         .chunks("CR in an extension", "5;a\rb\r\nhello\r\n0\r\n\r\n"),
-        .chunks("a trailer that is no field", .badServerResponse, "0\r\nX : y\r\n\r\n"),
+        .chunks("a trailer that is not a field", .badServerResponse, "0\r\nX : y\r\n\r\n"),
         .chunks("NUL in an extension", "5;a\u{0}b\r\nhello\r\n0\r\n\r\n"),
     ]
 

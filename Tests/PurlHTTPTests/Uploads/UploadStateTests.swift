@@ -180,7 +180,7 @@ struct UploadStateTests {
             (.response(200), .fail(.unplaced(status: 200)))),
         Course("A 413 without a limit", (.response(413), .deliver)),
         Course(
-            "A 413 whose limit is no obstacle",
+            "A 413 whose limit is not an obstacle",
             (.response(413, UploadFields(limits: UploadLimits(maximumAppendSize: 100))), .deliver)),
         Course(
             "A 413 with a limit to a request that asked for nothing", version: nil,

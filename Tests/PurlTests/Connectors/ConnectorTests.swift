@@ -275,7 +275,7 @@ enum BadDescriptor: CaseIterable, Sendable {
     var reason: String {
         switch self {
         case .negative, .closed: "is not open."
-        case .file: "is no socket."
+        case .file: "is not a socket."
         case .datagram: "is a socket, but not one of streams."
         case .unconnected: "is a socket that is not connected."
         }

@@ -14,7 +14,7 @@ struct HTTPURLResponseTests {
     }
 
     @Test(
-        "mimeType and textEncodingName are read from Content-Type, as it is where it is no media type",
+        "mimeType and textEncodingName are read from Content-Type, unchanged where it is not a media type",
         arguments: [
             (nil, nil, nil), ("text/html", "text/html", nil), ("Text/HTML", "text/html", nil),
             ("text/html; charset=utf-8", "text/html", "utf-8"), ("text/html;charset=\"utf-8\"", "text/html", "utf-8"),

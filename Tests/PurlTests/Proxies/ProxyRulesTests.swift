@@ -96,17 +96,19 @@ struct ProxyRulesTests {
         Row("a local socket", ["HTTPEnable": 1, "HTTPProxy": "p"], "direct", url: "http+unix://%2Ftmp%2Fs/"),
         Row("no host", ["HTTPEnable": 1], "it is enabled, but its host is missing"),
         Row("an empty host", ["HTTPEnable": 1, "HTTPProxy": ""], "it is enabled, but its host is missing"),
-        Row("a host that is none", ["HTTPEnable": 1, "HTTPProxy": 5], "“5” is no value for “HTTPProxy”"),
+        Row("a host that is none", ["HTTPEnable": 1, "HTTPProxy": 5], "“5” is not a value for “HTTPProxy”"),
         Row("a host with a blank", ["HTTPEnable": 1, "HTTPProxy": "http://"], "“http://” names no proxy"),
-        Row("a port out of range", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 65536], "“65536” is no port"),
-        Row("a negative port", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": -1], "“-1” is no port"),
-        Row("a port in words", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": "x"], "“x” is no value for “HTTPPort”"),
+        Row("a port out of range", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 65536], "“65536” is not a port"),
+        Row("a negative port", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": -1], "“-1” is not a port"),
+        Row(
+            "a port in words", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": "x"], "“x” is not a value for “HTTPPort”"
+        ),
         Row(
             "a list for a port", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": [1]],
-            "“a list” is no value for “HTTPPort”"),
+            "“a list” is not a value for “HTTPPort”"),
         Row(
             "exceptions that are none", ["HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": 1],
-            "“1” is no value for “ExceptionsList”"),
+            "“1” is not a value for “ExceptionsList”"),
         Row(
             "another scheme", ["HTTPEnable": 1, "HTTPProxy": "https://p"],
             "“https” proxies are not supported; Purl speaks to “http” and “socks5” ones"),
@@ -124,7 +126,7 @@ struct ProxyRulesTests {
             "a SOCKS proxy and an exception", ["SOCKSEnable": 1, "SOCKSProxy": "p", "ExceptionsList": ["example.com"]],
             "direct"),
         Row("a SOCKS proxy without a host", ["SOCKSEnable": 1], "it is enabled, but its host is missing"),
-        Row("SOCKS without a port", ["SOCKSEnable": 1, "SOCKSProxy": "p", "SOCKSPort": 0], "“0” is no port"),
+        Row("SOCKS without a port", ["SOCKSEnable": 1, "SOCKSProxy": "p", "SOCKSPort": 0], "“0” is not a port"),
         Row(
             "SOCKS 4", ["SOCKSEnable": 1, "SOCKSProxy": "socks4://p"],
             "“socks4” proxies are not supported; Purl speaks to “http” and “socks5” ones"),

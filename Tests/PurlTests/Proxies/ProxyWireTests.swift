@@ -125,6 +125,6 @@ struct ProxyWireTests {
             $0.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 70_000]
         }
         outcome.expectFailure(.cannotConnectToHost, at: url)
-        #expect(outcome.sentence == "The proxy cannot be used: “70000” is no port.")
+        #expect(outcome.sentence == "The proxy cannot be used: “70000” is not a port.")
     }
 }

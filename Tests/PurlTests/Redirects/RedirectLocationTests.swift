@@ -124,7 +124,7 @@ struct RedirectLocationTests {
 @Suite("Redirects that cannot be followed", .timeLimit(.minutes(5)))
 struct RedirectFailureTests {
     @Test(
-        "A Location that is no URL with a host fails with redirectToNonExistentLocation",
+        "A Location that is not a URL with a host fails with redirectToNonExistentLocation",
         arguments: ["", "http://", "http:///path", "http://[bad/", "http://?query", "http://:80/", "http:"],
         LoadForm.allCases)
     func nowhere(location: String, form: LoadForm) async throws {

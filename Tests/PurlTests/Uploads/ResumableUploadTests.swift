@@ -54,7 +54,7 @@ struct ResumableUploadTests {
         #expect(site.methods == ["PUT"])
     }
 
-    @Test("A data task is no upload task")
+    @Test("A data task is not an upload task")
     func dataTask() async throws {
         let site = try ResumableSite()
         let session = site.session()

@@ -16,7 +16,7 @@ struct WebSocketViolationTests {
         ("half a close code", [0x88, 0x01, 0x03], 1002, .badServerResponse),
         ("a close code that is none", [0x88, 0x02, 0x03, 0xEC], 1002, .badServerResponse),
         ("text that is none", [0x81, 0x02, 0xC3, 0x28], 1007, .cannotDecodeRawData),
-        ("a reason that is no text", [0x88, 0x03, 0x03, 0xE8, 0xFF], 1007, .cannotDecodeRawData),
+        ("a reason that is not a text", [0x88, 0x03, 0x03, 0xE8, 0xFF], 1007, .cannotDecodeRawData),
         ("more than is wanted", [0x82, 0x7E, 0x04, 0x01], 1009, .dataLengthExceedsMaximum),
         ("much more", [0x82, 0x7F, 0x7F, 0, 0, 0, 0, 0, 0, 0], 1009, .dataLengthExceedsMaximum),
         (

@@ -22,7 +22,7 @@ extension Scene {
     }
 
     /// A response that is refused because of its status.
-    fileprivate static let statusIsNoError = Scene("status-is-no-error", "A status is no error") { stage in
+    fileprivate static let statusIsNoError = Scene("status-is-no-error", "A status is not an error") { stage in
         let url = stage.server.route("/gone", .text("There is no such page.").status(404))
         let session = session(on: stage)
         let task = session.dataTask(with: url)

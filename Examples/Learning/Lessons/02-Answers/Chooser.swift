@@ -4,7 +4,7 @@ import Purl
 /// A delegate that decides what is done with the response to one request.
 ///
 /// It follows redirects that stay on the host, keeps a short text in memory, asks before it stores anything else in a file,
-/// and refuses what is no success.
+/// and refuses what is not a success.
 final class Chooser: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, @unchecked Sendable {
     /// How a task has ended.
     enum Outcome: Sendable {

@@ -19,7 +19,7 @@ enum FailureKind: Sendable, Equatable {
         }
     }
 
-    /// A status is no error to a session, and may be a failure all the same; `nil` when it is none.
+    /// A status is not an error for a session, and may be a failure all the same; `nil` when it is none.
     init?(status: Int) {
         switch status {
         case 200, 206: return nil

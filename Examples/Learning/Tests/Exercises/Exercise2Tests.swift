@@ -32,7 +32,7 @@ struct Exercise2Tests {
             "The head of a success is enough: the link is fine, and has the type that the head names.")
     }
 
-    @Test("A status that is no success is a broken link", arguments: [404, 410, 503])
+    @Test("A status that is not a success is a broken link", arguments: [404, 410, 503])
     func broken(_ status: Int) async {
         let url = server.route("/page", .text("sorry").status(status))
         #expect(

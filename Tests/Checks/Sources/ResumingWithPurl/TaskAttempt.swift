@@ -10,7 +10,7 @@ import Foundation
 
 /// A download task. Its resume data is a file beside what it downloads, so that another process resumes it.
 final class TaskAttempt: NSObject, URLSessionDownloadDelegate {
-    /// A response that is no file.
+    /// A response that is not a file.
     struct BadStatus: Error {
         let status: Int
     }

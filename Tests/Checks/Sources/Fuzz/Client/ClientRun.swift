@@ -114,7 +114,7 @@ final class ClientRun: Sendable {
             return
         }
         guard let expected = ExpectedResponse(exchange) else {
-            require(isFromCache, "\(kind): what is not whole is no success: \(exchange.answer.text)")
+            require(isFromCache, "\(kind): what is not whole is not a success: \(exchange.answer.text)")
             return
         }
         if exchange.request.method == "GET" { earlier.withLock { $0.append(Data(expected.content)) } }

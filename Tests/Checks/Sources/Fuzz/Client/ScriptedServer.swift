@@ -112,7 +112,7 @@ final class ScriptedServer {
     private func step() {
         isRunning = false
         guard patience == nil, let connection = active else { return }
-        // What is sent from here on is no answer to anything that comes later. Unread, it makes a close a reset.
+        // What is sent from here on is not an answer to anything that comes later. Unread, it makes a close a reset.
         if case .abandon? = steps.first {} else { connection.receive() }
         guard connection.isOpen else {
             active = nil

@@ -110,14 +110,14 @@ final class ConversationRun {
             return talk(over: successor, conversation)
         }
         if conversation.disposition == .cancel, account.hasResponse {
-            require(account.error != nil, "a response that is not wanted is no success")
+            require(account.error != nil, "a response that is not wanted is not a success")
         }
         guard account.error == nil, let exchange = traffic?.exchange else { return }
         if Departure(exchange)?.head.status == 101 {
             require(plan.isExpert && conversation.disposition == .allow, "a switch is a success where one is wanted")
             return requireSame(account.content.count, 0, "a switch has no content")
         }
-        guard let expected = ExpectedResponse(exchange) else { fail("what is not whole is no success") }
+        guard let expected = ExpectedResponse(exchange) else { fail("what is not whole is not a success") }
         if plan.isExpert { requireSame(account.content, Data(expected.content), "what arrives is what was sent") }
     }
 }
