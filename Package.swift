@@ -37,6 +37,7 @@ let package = Package(
         .testTarget(
             name: "PurlTests",
             dependencies: ["Purl", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
+        .testTarget(name: "PurlTLSTests", dependencies: ["PurlTLS", "PurlOpenSSL", "Purl", "PurlTesting"]),
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),

@@ -44,6 +44,9 @@ final class SystemTLSConnection: TLSConnection {
 
     deinit {
         _ = openSSL.SSL_set_ex_data(ssl, openSSL.ownerIndex, nil)
+        // SSL_SENT_SHUTDOWN and SSL_RECEIVED_SHUTDOWN: else the session of a connection that ends without `close_notify` could
+        // not be resumed, which RFC 5246 §7.2.1 no longer asks for.
+        openSSL.SSL_set_shutdown(ssl, 3)
         openSSL.SSL_free(ssl)
         // What OpenSSL has queued on this thread is no later connection's.
         openSSL.ERR_clear_error()

@@ -80,6 +80,7 @@ final class OpenSSL: Sendable {
     let SSL_write_ex:
         @Sendable @convention(c) (OpaquePointer?, UnsafeRawPointer?, Int, UnsafeMutablePointer<Int>) -> Int32
     let SSL_shutdown: @Sendable @convention(c) (OpaquePointer?) -> Int32
+    let SSL_set_shutdown: @Sendable @convention(c) (OpaquePointer?, Int32) -> Void
     let SSL_version: @Sendable @convention(c) (OpaquePointer?) -> Int32
     let SSL_get_current_cipher: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let SSL_CIPHER_get_protocol_id: @Sendable @convention(c) (OpaquePointer?) -> UInt16
@@ -243,6 +244,7 @@ final class OpenSSL: Sendable {
         SSL_read_ex = try find("SSL_read_ex")
         SSL_write_ex = try find("SSL_write_ex")
         SSL_shutdown = try find("SSL_shutdown")
+        SSL_set_shutdown = try find("SSL_set_shutdown")
         SSL_version = try find("SSL_version")
         SSL_get_current_cipher = try find("SSL_get_current_cipher")
         SSL_CIPHER_get_protocol_id = try find("SSL_CIPHER_get_protocol_id")
