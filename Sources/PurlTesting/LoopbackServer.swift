@@ -47,6 +47,10 @@ public final class LoopbackServer: Sendable {
     private let recorder: Recorder
     private let routes: RouteTable
     private let acceptor: Acceptor
+    private let tls: ServerTLSContext?
+    private let context: ServerContext
+    /// What else the server listens on.
+    private let entrances = Mutex<[Acceptor]>([])
 
     /// Starts a server. Blocks the thread until it listens.
     ///
@@ -62,9 +66,12 @@ public final class LoopbackServer: Sendable {
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
         recordsRequests: Bool = true, stream: StreamScript? = nil, tls: ServerTLS? = nil
     ) throws(StartError) {
-        let context = try ServerContext(maximumRecordedBody, recordsRequests, stream, tls)
-        let result = LoopbackServer.onNetworkThread { Acceptor.listening(on: transport, port: port, context: context) }
-        try self.init(transport, port, context, result)
+        let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
+        let tls = try LoopbackServer.context(of: tls)
+        let result = LoopbackServer.onNetworkThread {
+            Acceptor.listening(on: transport, port: port, context: context, tls)
+        }
+        try self.init(transport, port, context, tls, result)
     }
 
     /// Starts a server that speaks TLS, with a certificate of an authority. Blocks the thread until it listens.
@@ -100,54 +107,100 @@ public final class LoopbackServer: Sendable {
         _ transport: Transport = .ipv4, port: UInt16 = 0, maximumRecordedBody: Int = 64 << 20,
         recordsRequests: Bool = true, stream: StreamScript? = nil, tls: ServerTLS? = nil
     ) async throws(StartError) -> LoopbackServer {
-        let context = try ServerContext(maximumRecordedBody, recordsRequests, stream, tls)
+        let context = ServerContext(maximumRecordedBody, recordsRequests, stream)
+        let tls = try LoopbackServer.context(of: tls)
         return try LoopbackServer(
-            transport, port, context, await Acceptor.listening(on: transport, port: port, context: context))
+            transport, port, context, tls,
+            await Acceptor.listening(on: transport, port: port, context: context, tls))
     }
 
     private init(
-        _ transport: Transport, _ port: UInt16, _ context: ServerContext, _ result: Result<Acceptor, SystemError>
+        _ transport: Transport, _ port: UInt16, _ context: ServerContext, _ tls: ServerTLSContext?,
+        _ result: Result<Acceptor, SystemError>
     ) throws(StartError) {
-        let acceptor: Acceptor
-        switch result {
-        case .success(let listening): acceptor = listening
-        case .failure(let error): throw StartError(code: error.code, description: "\(error)")
-        }
+        let acceptor = try Self.acceptor(result)
         self.transport = transport
         self.acceptor = acceptor
+        self.tls = tls
+        self.context = context
         self.port = acceptor.address.map { $0.port ?? 0 } ?? (port > 0 ? port : MemoryPort.next())
         recorder = context.recorder
         routes = context.routes
-        let scheme = context.tls == nil ? "http" : "https"
-        let root =
-            switch transport {
-            case .ipv4: "\(scheme)://127.0.0.1:\(self.port)/"
-            case .ipv6: "\(scheme)://[::1]:\(self.port)/"
-            case .memory: "\(scheme)://in-memory.test:\(self.port)/"
-            case .unix(let path):
-                "\(scheme)+unix://\(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")/"
-            }
-        url = URL(string: root) ?? URL(fileURLWithPath: "/")
+        url = Self.root(of: transport, port: self.port, isSecure: tls != nil)
     }
 
     deinit {
-        let acceptor = acceptor
-        NetworkActor.post { acceptor.stop() }
+        let acceptors = acceptors
+        NetworkActor.post { for acceptor in acceptors { acceptor.stop() } }
+    }
+
+    private var acceptors: [Acceptor] { [acceptor] + entrances.withLock { $0 } }
+
+    private static func acceptor(_ result: Result<Acceptor, SystemError>) throws(StartError) -> Acceptor {
+        switch result {
+        case .success(let acceptor): return acceptor
+        case .failure(let error): throw StartError(code: error.code, description: "\(error)")
+        }
+    }
+
+    private static func context(of tls: ServerTLS?) throws(StartError) -> ServerTLSContext? {
+        guard let tls else { return nil }
+        do throws(TestAuthority.Failure) {
+            return try ServerTLSContext(tls)
+        } catch {
+            throw StartError(code: EPROTONOSUPPORT, description: error.description)
+        }
+    }
+
+    private static func root(of transport: Transport, port: UInt16, isSecure: Bool) -> URL {
+        let scheme = isSecure ? "https" : "http"
+        let root =
+            switch transport {
+            case .ipv4: "\(scheme)://127.0.0.1:\(port)/"
+            case .ipv6: "\(scheme)://[::1]:\(port)/"
+            case .memory: "\(scheme)://in-memory.test:\(port)/"
+            case .unix(let path):
+                "\(scheme)+unix://\(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")/"
+            }
+        return URL(string: root) ?? URL(fileURLWithPath: "/")
+    }
+
+    /// Serves the same routes at another address, over TLS, and records the requests with the others: as a site does that
+    /// answers to `http` and to `https`. Blocks the thread until it listens.
+    ///
+    /// - Parameters:
+    ///   - transport: What to listen on, besides.
+    ///   - port: The TCP port; 0 lets the system choose a free one.
+    ///   - tls: How to speak TLS there.
+    /// - Returns: The root there: `https://127.0.0.1:port/`.
+    /// - Throws: ``StartError`` when the server cannot listen at the address, or there is no OpenSSL.
+    @discardableResult
+    public func listen(
+        _ transport: Transport = .ipv4, port: UInt16 = 0, tls: ServerTLS
+    ) throws(StartError) -> URL {
+        let context = context
+        let tls = try Self.context(of: tls)
+        let result = Self.onNetworkThread {
+            Acceptor.listening(on: transport, port: port, context: context, tls)
+        }
+        let acceptor = try Self.acceptor(result)
+        entrances.withLock { $0.append(acceptor) }
+        return Self.root(of: transport, port: acceptor.address.flatMap(\.port) ?? self.port, isSecure: true)
     }
 
     /// Stops listening and closes every connection. Blocks the thread until new connections are refused.
     ///
     /// Further calls do nothing. The record can still be read.
     public func stop() {
-        let acceptor = acceptor
-        Self.onNetworkThread { acceptor.stop() }
+        let acceptors = acceptors
+        Self.onNetworkThread { for acceptor in acceptors { acceptor.stop() } }
     }
 
     /// Closes every connection and continues to listen: what a client sees when a server drops idle connections, or when
     /// it is restarted. Pending responses end with ``Ending/serverStopped``. Blocks the thread until it is done.
     public func closeConnections() {
-        let acceptor = acceptor
-        Self.onNetworkThread { acceptor.closeConnections(.serverStopped) }
+        let acceptors = acceptors
+        Self.onNetworkThread { for acceptor in acceptors { acceptor.closeConnections(.serverStopped) } }
     }
 
     /// Runs `body` on the network thread, and blocks this one until it returns.
@@ -197,7 +250,16 @@ public final class LoopbackServer: Sendable {
     ///
     /// A connection holds 64 KiB in each direction that have not been read, and ends as one of TCP does. Once the server has
     /// stopped it refuses connections.
-    public var connector: any Connector { MemoryConnector(acceptor: acceptor) }
+    public var connector: any Connector { MemoryConnector(acceptor: acceptor, tls: tls, plainScheme: nil) }
+
+    /// Connects to this server in memory, as ``connector`` does, and over TLS unless the request's scheme is `http`: as to a
+    /// site that answers to both.
+    ///
+    /// - Parameter tls: How to speak TLS.
+    /// - Throws: ``StartError`` when there is no OpenSSL.
+    public func connector(tls: ServerTLS) throws(StartError) -> any Connector {
+        MemoryConnector(acceptor: acceptor, tls: try Self.context(of: tls), plainScheme: "http")
+    }
 
     // MARK: Routes
 
@@ -329,14 +391,7 @@ public final class LoopbackServer: Sendable {
 }
 
 extension ServerContext {
-    fileprivate init(
-        _ maximumRecordedBody: Int, _ recordsRequests: Bool, _ stream: StreamScript?, _ tls: ServerTLS?
-    ) throws(LoopbackServer.StartError) {
-        do throws(TestAuthority.Failure) {
-            self.tls = try tls.map { settings throws(TestAuthority.Failure) in try ServerTLSContext(settings) }
-        } catch {
-            throw LoopbackServer.StartError(code: EPROTONOSUPPORT, description: error.description)
-        }
+    fileprivate init(_ maximumRecordedBody: Int, _ recordsRequests: Bool, _ stream: StreamScript?) {
         routes = RouteTable()
         routes.setStream(stream)
         recorder = Recorder(keepsRequests: recordsRequests)
@@ -346,19 +401,19 @@ extension ServerContext {
 
 extension Acceptor {
     fileprivate static func listening(
-        on transport: LoopbackServer.Transport, port: UInt16, context: ServerContext
+        on transport: LoopbackServer.Transport, port: UInt16, context: ServerContext, _ tls: ServerTLSContext?
     ) -> Result<Acceptor, SystemError> {
         Result { () throws(SystemError) -> Acceptor in
             switch transport {
             case .ipv4:
-                return try Acceptor(.loopback(port: port), context: context)
+                return try Acceptor(.loopback(port: port), context: context, tls: tls)
             case .ipv6:
                 guard let address = SocketAddress(literal: "::1", port: port) else {
                     throw SystemError(code: EAFNOSUPPORT, operation: "socket")
                 }
-                return try Acceptor(address, context: context)
+                return try Acceptor(address, context: context, tls: tls)
             case .unix(let path):
-                return try Acceptor(SocketAddress(unixPath: path), context: context)
+                return try Acceptor(SocketAddress(unixPath: path), context: context, tls: tls)
             case .memory:
                 return Acceptor(context: context)
             }
@@ -369,9 +424,12 @@ extension Acceptor {
 /// Connects to a server of this process.
 private struct MemoryConnector: Connector {
     let acceptor: Acceptor
+    let tls: ServerTLSContext?
+    /// The scheme of connections in the open; `nil` where all are alike.
+    let plainScheme: String?
 
     func connect(_ request: ConnectionRequest) async throws -> ConnectedTransport {
-        guard let client = await acceptor.connect() else {
+        guard let client = await acceptor.connect(tls: request.scheme == plainScheme ? nil : tls) else {
             throw URLError(.cannotConnectToHost, userInfo: [NSUnderlyingErrorKey: POSIXError(.ECONNREFUSED)])
         }
         return .transport(client)

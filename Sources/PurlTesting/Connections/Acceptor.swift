@@ -7,6 +7,8 @@ final class Acceptor {
     let address: SocketAddress?
 
     private let context: ServerContext
+    /// How the connections of the listening socket speak TLS; `nil` for those in the open.
+    private let tls: ServerTLSContext?
     private var listener: ListeningSocket?
     private var isStopped = false
     private var connections: [Int: Connection] = [:]
@@ -14,12 +16,14 @@ final class Acceptor {
     /// A server that listens nowhere.
     init(context: ServerContext) {
         self.context = context
+        tls = nil
         address = nil
     }
 
     /// Starts to listen at `address`.
-    init(_ address: SocketAddress, context: ServerContext) throws(SystemError) {
+    init(_ address: SocketAddress, context: ServerContext, tls: ServerTLSContext?) throws(SystemError) {
         self.context = context
+        self.tls = tls
         let receiver = WeakReceiver()
         let listener = try ListeningSocket(address) { socket in receiver.receive(socket) }
         self.listener = listener
@@ -41,16 +45,18 @@ final class Acceptor {
     }
 
     /// The client's end of a new connection in memory; `nil` once the server has stopped.
-    func connect() -> MemoryStream? {
+    ///
+    /// - Parameter tls: How the connection speaks TLS; `nil` for one in the open.
+    func connect(tls: ServerTLSContext?) -> MemoryStream? {
         if isStopped { return nil }
         let (client, server) = MemoryStream.pair()
-        accept(ProvidedTransport(server))
+        accept(ProvidedTransport(server), tls)
         return client
     }
 
-    private func accept(_ lower: any LoopTransport) {
+    private func accept(_ lower: any LoopTransport, _ tls: ServerTLSContext?) {
         var transport = lower
-        if let tls = context.tls {
+        if let tls {
             do throws(TestAuthority.Failure) {
                 transport = ServerTLSTransport(over: lower, try tls.makeSession(), faults: tls.nextFaults())
             } catch {
@@ -73,7 +79,7 @@ final class Acceptor {
         nonisolated init() {}
 
         func receive(_ socket: StreamSocket) {
-            if let acceptor { acceptor.accept(socket) } else { socket.close() }
+            if let acceptor { acceptor.accept(socket, acceptor.tls) } else { socket.close() }
         }
     }
 }
@@ -84,6 +90,4 @@ struct ServerContext: Sendable {
     let recorder: Recorder
     /// How many bytes of a request's body are kept.
     let maximumRecordedBody: Int
-    /// The server's side of TLS; `nil` for connections in the open.
-    let tls: ServerTLSContext?
 }
