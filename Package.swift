@@ -33,7 +33,8 @@ let package = Package(
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "SomeAtATime"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
         .testTarget(name: "PurlConnectionsTests", dependencies: ["PurlConnections", "PurlIO"]),
-        .testTarget(name: "PurlTestingTests", dependencies: ["PurlTesting", "PurlHTTP", "PurlIO"]),
+        .testTarget(
+            name: "PurlTestingTests", dependencies: ["PurlTesting", "Purl", "PurlTLS", "PurlHTTP", "PurlIO"]),
         .testTarget(
             name: "PurlTests",
             dependencies: ["Purl", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),

@@ -109,7 +109,7 @@ final class Recorder: Sendable {
 
     /// Adds the reason why a handshake has failed.
     func addFailedHandshake(_ reason: String) {
-        change { $0.failedHandshakes.append(reason) }
+        if keepsRequests { change { $0.failedHandshakes.append(reason) } }
     }
 
     // MARK: Requests
