@@ -26,7 +26,7 @@ let package = Package(
         .target(name: "PurlTrace", dependencies: ["Purl"]),
         .target(
             name: "PurlCommand",
-            dependencies: ["Purl", "PurlDownloads", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
+            dependencies: ["Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
         .executableTarget(name: "PurlProgram", dependencies: ["PurlCommand"]),
         // All tests are one program; this tells it how many to run at a time.
         .target(name: "SomeAtATime", path: "Tests/SomeAtATime"),

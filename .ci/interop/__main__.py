@@ -121,7 +121,7 @@ def other_checks(report, checks, nginx, lighttpd):
     report.check("nginx: a redirect is followed", checks.a_redirect_is_followed, nginx)
     report.check("a refused connection fails", checks.a_refused_connection_fails)
     report.check("wrong usage is reported", checks.wrong_usage_is_reported)
-    report.check("https fails with a reason", checks.https_fails_with_a_reason)
+    report.check("https without OpenSSL fails with what to install", checks.https_needs_openssl)
     report.check("nginx: 1 GiB in little memory", checks.memory_stays_small, nginx)
 
 

@@ -27,7 +27,7 @@ enum Command: Equatable {
     }
 
     private static let text = """
-        Downloads files over HTTP and resumes interrupted downloads. Uploads files, and resumes uploads too. Exchanges
+        Downloads files over HTTP and HTTPS, and resumes interrupted downloads. Uploads files, and resumes uploads too. Exchanges
         WebSocket messages.
         """
 

@@ -5,8 +5,9 @@ public import Purl
 public struct CommandLineTool {
     private let makeConfiguration: @Sendable () -> URLSessionConfiguration
 
-    /// - Parameter configuration: Makes the configuration to which a command applies its options: that of a program that
-    ///   also loads `https` has a ``Purl/URLSessionConfiguration/tlsProvider``.
+    /// - Parameter configuration: Makes the configuration to which a command applies its options. Its
+    ///   ``Purl/URLSessionConfiguration/tlsProvider`` loads `https`, unless the command has an option of TLS; where it has
+    ///   none, the system's OpenSSL does.
     public init(configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }) {
         makeConfiguration = configuration
     }

@@ -251,10 +251,7 @@ struct GetTests {
                 ["get", "--outptu=x"], 2,
                 "purl: There is no option “--outptu”: did you mean “--output”? See “purl get --help”."
             ),
-            (
-                ["get", "https://host/file"], 1,
-                "purl: “https” needs TLS, and the session has no TLS provider."
-            ),
+            (["get", "--key=k", "https://host/file"], 2, "purl: “--key” needs “--cert”. See “purl get --help”."),
             (["get", "http://127.0.0.1/x", "-o", "no/where"], 1, "purl: There is no folder “no”."),
             (["--version"], 0, "purl 1.0"),
         ] as [([String], Int32, String)])

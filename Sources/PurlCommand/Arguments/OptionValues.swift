@@ -37,7 +37,7 @@ enum Verbosity: Equatable {
 
 /// The proxy of `--proxy` and `--no-proxy`.
 enum ProxyChoice: Equatable {
-    /// The session's default: the one in `http_proxy` or `all_proxy`, except for the hosts in `no_proxy`.
+    /// The session's default: the one in `http_proxy`, `https_proxy` or `all_proxy`, except for the hosts in `no_proxy`.
     case environment
     case none
     /// A host or a URL.
@@ -188,7 +188,8 @@ extension OptionRow {
                 },
                 """
                 use this proxy: http://[USER:PASSWORD@]HOST[:PORT], or socks5:// of the same form. Without it the proxy
-                in http_proxy or all_proxy is used, except for the hosts in no_proxy and this machine
+                in http_proxy, for secure servers https_proxy, or in all_proxy is used, except for the hosts in no_proxy and
+                this machine
                 """),
             .flag("--no-proxy", path, .none, not: "--proxy", "use no proxy"),
         ]

@@ -91,7 +91,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        trace.redirect(response, of: task)
+        trace.redirect(response, of: task, to: request)
         completionHandler(request)
     }
 
@@ -239,7 +239,7 @@ enum AttemptResult {
         case .refused(let failure): failure.sentence
         case .httpError(let status): "The server answered \(Self.describe(status))."
         case .notTheFile(let status): "The server answered \(Self.describe(status)), which is not a file."
-        case .failed(let error): error.failureSentence
+        case .failed(let error): error.sentenceWithAdvice
         }
     }
 

@@ -32,7 +32,8 @@ struct FileDownload: Sendable {
             console: console, isQuiet: context.options.verbosity == .quiet,
             subject: context.isOneOfMany ? request.url.shownText : nil)
         trace = VerboseLog(
-            console: context.options.verbosity == .verbose ? console : nil, name: messages.subject ?? "")
+            console: context.options.verbosity == .verbose ? console : nil, name: messages.subject ?? "",
+            messages: messages)
     }
 
     /// Where to save; `nil`, with an error message, when nothing can be saved there.

@@ -34,14 +34,17 @@ struct Get {
     private func downloadAll() async -> ExitCode {
         let requests: [DownloadRequest]
         let checksums: ChecksumList?
+        let configuration: URLSessionConfiguration
         do throws(CommandFailure) {
             requests = try allRequests()
             checksums = try checksumList()
+            configuration = try sessionConfiguration()
         } catch {
             messages.error(error.sentence)
             return .failure
         }
-        let downloads = Task { await download(requests, checksums) }
+        let session = URLSession(configuration: configuration)
+        let downloads = Task { await download(requests, checksums, in: session) }
         let interrupts = Interrupts(console)
         interrupts.onInterrupt { downloads.cancel() }
         return ExitCode(await downloads.value)
@@ -60,10 +63,11 @@ struct Get {
     // MARK: Downloads
 
     /// Returns the outcomes, in the order of the requests.
-    private func download(_ requests: [DownloadRequest], _ checksums: ChecksumList?) async -> [DownloadOutcome] {
+    private func download(
+        _ requests: [DownloadRequest], _ checksums: ChecksumList?, in session: URLSession
+    ) async -> [DownloadOutcome] {
         let start = ContinuousClock.now
         let isMany = requests.count > 1
-        let session = URLSession(configuration: configuration)
         let display = ProgressDisplay(console, count: requests.count)
         let context = FileDownload.Context(
             options: options, checksums: checksums, session: session, display: display,
@@ -82,13 +86,14 @@ struct Get {
         return outcomes
     }
 
-    private var configuration: URLSessionConfiguration {
+    private func sessionConfiguration() throws(CommandFailure) -> URLSessionConfiguration {
         let configuration = makeConfiguration()
         configuration.httpMaximumConnectionsPerHost = max(
             configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
         configuration.limits.bytesReceivedPerSecond = options.limit?.bytesPerSecond
         configuration.codedContent = options.codings.content
         options.proxy.apply(to: configuration)
+        try options.tls.apply(to: configuration, console, isVerbose: options.verbosity == .verbose)
         configuration.trace = trace.trace
         return configuration
     }

@@ -26,6 +26,7 @@ struct GetOptions: Equatable {
     private(set) var codings = ContentCodings.kept
     private(set) var verbosity = Verbosity.normal
     private(set) var proxy = ProxyChoice.environment
+    private(set) var tls = TLSOptions()
     /// Where what happens is recorded.
     private(set) var trace: TraceFile?
 
@@ -36,6 +37,7 @@ struct GetOptions: Equatable {
 
     private init(_ words: ParsedWords<Self>) throws(UsageError) {
         self = try words.applied(to: self)
+        try tls.check(words)
         var list = DownloadRequestList()
         for word in words.operands {
             guard let url = URLWord.url(word) else { throw words.error(URLWord.refusal(word)) }
@@ -122,7 +124,7 @@ extension GetOptions {
             .retry(\.retries),
             .limitRate(\.limit, "receive at most RATE bytes a second, all files together"),
             .header(\.headers, of: "every request"),
-        ] + OptionRow.proxies(\.proxy) + [
+        ] + OptionRow.proxies(\.proxy) + OptionRow.tls(\.tls) + [
             .flag("--no-resume", \.resumes, false, "start over, and leave no partial files"),
             .flag(
                 "-N, --timestamping", \.updates, true, not: "--no-resume",

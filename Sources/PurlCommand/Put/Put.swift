@@ -47,7 +47,7 @@ struct Put {
             let entry = try entry()
             // Two programs would send to the same upload.
             let lock = options.resumes ? try lock() : nil
-            let configuration = configuration
+            let configuration = try sessionConfiguration()
             let session = URLSession(configuration: configuration)
             defer { session.finishTasksAndInvalidate() }
             var upload = try FileUpload(
@@ -80,11 +80,12 @@ struct Put {
         }
     }
 
-    private var configuration: URLSessionConfiguration {
+    private func sessionConfiguration() throws(CommandFailure) -> URLSessionConfiguration {
         let configuration = makeConfiguration()
         configuration.resumableUploads = options.resumes ? .always : .never
         configuration.limits.bytesSentPerSecond = options.limit?.bytesPerSecond
         options.proxy.apply(to: configuration)
+        try options.tls.apply(to: configuration, errors, isVerbose: options.verbosity == .verbose)
         configuration.trace = trace.trace
         return configuration
     }
@@ -123,7 +124,8 @@ private struct FileUpload: ResumingTransfer {
         self.output = output
         messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
         display = ProgressDisplay(errors)
-        trace = VerboseLog(console: options.verbosity == .verbose ? errors : nil, name: "")
+        trace = VerboseLog(
+            console: options.verbosity == .verbose ? errors : nil, name: "", messages: messages)
         if let lock {
             recordKeeper = UploadRecordKeeper(of: file, lock, to: options, through: files, messages, trace)
         } else {
@@ -268,7 +270,7 @@ private struct FileUpload: ResumingTransfer {
     }
 
     func sentence(of report: SendTask.Report) -> String {
-        if let error = report.error, !report.isDenied { return error.failureSentence }
+        if let error = report.error, !report.isDenied { return error.sentenceWithAdvice }
         return "The server answered \(Self.describe(report.response?.statusCode ?? 0))."
     }
 

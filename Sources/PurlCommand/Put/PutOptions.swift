@@ -18,6 +18,7 @@ struct PutOptions: Equatable {
     private(set) var resumes = true
     private(set) var verbosity = Verbosity.normal
     private(set) var proxy = ProxyChoice.environment
+    private(set) var tls = TLSOptions()
     /// Where what happens is recorded.
     private(set) var trace: TraceFile?
 
@@ -34,6 +35,7 @@ struct PutOptions: Equatable {
         }
         (self.file, self.url) = (file, url)
         self = try words.applied(to: self)
+        try tls.check(words)
     }
 }
 
@@ -65,7 +67,7 @@ extension PutOptions {
             .retry(\.retries),
             .limitRate(\.limit, "send at most RATE bytes a second"),
             .header(\.headers, of: "every request"),
-        ] + OptionRow.proxies(\.proxy) + [
+        ] + OptionRow.proxies(\.proxy) + OptionRow.tls(\.tls) + [
             .flag(
                 "--no-resume", \.resumes, false, "start over, and keep no record; one of another URL or METHOD stays"),
             .trace(\.trace, "record what happens, as purl get does: --trace upload.svg"),

@@ -112,7 +112,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        trace.redirect(response, of: task)
+        trace.redirect(response, of: task, to: request)
         completionHandler(request)
     }
 

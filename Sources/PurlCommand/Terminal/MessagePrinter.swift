@@ -28,6 +28,8 @@ struct VerboseLog: Sendable {
     let console: Console?
     /// The download's name when there are several; otherwise empty.
     let name: String
+    /// Prints a redirect that leaves TLS, which is no matter of `-v`.
+    var messages: MessagePrinter?
 
     /// Prints a request. After the response its fields are those that were sent.
     func request(_ request: URLRequest?) {
@@ -43,11 +45,13 @@ struct VerboseLog: Sendable {
         printFields("<", Dictionary(pairs, uniquingKeysWith: { $1 }))
     }
 
-    /// Prints a redirect that the delegate follows.
-    func redirect(_ response: HTTPURLResponse, of task: URLSessionTask) {
+    /// Prints a redirect that the delegate follows to `next`.
+    func redirect(_ response: HTTPURLResponse, of task: URLSessionTask, to next: URLRequest) {
         request(task.currentRequest)
         self.response(response)
         call("willPerformHTTPRedirection", "followed")
+        guard response.url?.isLoadedOverTLS == true, let url = next.url, !url.isLoadedOverTLS else { return }
+        messages?.error("redirected to \(url.shownText), which is neither encrypted nor checked.")
     }
 
     /// Prints the end of a task, and the request if there was no response to print it with.

@@ -55,7 +55,14 @@ struct Clean {
     /// Removes the records of uploads, and has the servers delete what they have of them. `false` when one was kept.
     private func give(up uploads: [UnfinishedUpload]) async -> Bool {
         guard !uploads.isEmpty else { return true }
-        let cancellation = UploadCancellation(makeConfiguration())
+        let configuration = makeConfiguration()
+        do throws(CommandFailure) {
+            try options.tls.apply(to: configuration, errors, isVerbose: false)
+        } catch {
+            errors.print("purl: \(error.sentence)")
+            return false
+        }
+        let cancellation = UploadCancellation(configuration)
         var isDone = true
         for upload in uploads {
             let name = upload.name + UploadRecord.suffix

@@ -8,9 +8,12 @@ struct FolderOptions: Equatable {
     private(set) var includesUnknown = false
     /// `clean` only prints what would be removed.
     private(set) var isDryRun = false
+    /// How `clean` reaches the servers of uploads.
+    private(set) var tls = TLSOptions()
 
     private init(_ words: ParsedWords<Self>) throws(UsageError) {
         self = try words.applied(to: self)
+        try tls.check(words)
         guard !words.operands.contains("") else { throw words.error("A folder's name cannot be empty.") }
         folders = words.operands.isEmpty ? ["."] : words.operands
     }
@@ -47,7 +50,7 @@ extension FolderOptions {
                     "--all", \.includesUnknown, true,
                     "also remove a FILE.part without a record, which may be another program's"),
                 .flag("--dry-run", \.isDryRun, true, "print what would be removed, and remove nothing"),
-            ],
+            ] + OptionRow.tls(\.tls),
             notes: """
                 Exit status: 0 removed, 1 a file was kept because it is being written, sent, or cannot be removed, 2 usage.
                 """

@@ -96,7 +96,7 @@ final class UploadCancellation: NSObject, URLSessionTaskDelegate {
             bytes.task.cancel()
             return Self.clause((response as? HTTPURLResponse)?.statusCode ?? 0)
         } catch {
-            return "the server could not be asked to delete its part: \(error.failureSentence)"
+            return "the server could not be asked to delete its part: \(error.sentenceWithAdvice)"
         }
     }
 

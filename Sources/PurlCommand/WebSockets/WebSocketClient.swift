@@ -7,6 +7,7 @@ struct WebSocketClient {
     private let output: Console
     private let errors: Console
     private let trace: RequestedTrace
+    private let messages: MessagePrinter
     private let makeConfiguration: @Sendable () -> URLSessionConfiguration
 
     init(
@@ -18,15 +19,22 @@ struct WebSocketClient {
         self.output = output
         self.errors = errors
         trace = RequestedTrace(options.trace)
+        messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
     }
 
     func run() async -> ExitCode {
-        let messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
-        return await trace.record(messages) { await converse() }
+        return await trace.record(messages) {
+            do throws(CommandFailure) {
+                return await converse(with: try sessionConfiguration())
+            } catch {
+                messages.error(error.sentence)
+                return .failure
+            }
+        }
     }
 
-    private func converse() async -> ExitCode {
-        let delegate = WebSocketClientDelegate(errors, isVerbose: options.verbosity == .verbose)
+    private func converse(with configuration: URLSessionConfiguration) async -> ExitCode {
+        let delegate = WebSocketClientDelegate(errors, messages, isVerbose: options.verbosity == .verbose)
         let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
         let task = session.webSocketTask(with: request)
         if let size = options.maximumMessageSize { task.maximumMessageSize = size }
@@ -41,9 +49,10 @@ struct WebSocketClient {
         return interrupts.isInterrupted ? .interrupted : exitCode(task, error)
     }
 
-    private var configuration: URLSessionConfiguration {
+    private func sessionConfiguration() throws(CommandFailure) -> URLSessionConfiguration {
         let configuration = makeConfiguration()
         options.proxy.apply(to: configuration)
+        try options.tls.apply(to: configuration, errors, isVerbose: options.verbosity == .verbose)
         configuration.trace = trace.trace
         return configuration
     }
@@ -88,7 +97,7 @@ struct WebSocketClient {
 
     private func exitCode(_ task: URLSessionWebSocketTask, _ error: (any Error)?) -> ExitCode {
         if let error {
-            errors.print("purl: \((error as? URLError)?.failureSentence ?? "\(error)")")
+            errors.print("purl: \((error as? URLError)?.sentenceWithAdvice ?? "\(error)")")
             let status = (task.response as? HTTPURLResponse)?.statusCode ?? 0
             return status >= 400 ? .httpError : .failure
         }
@@ -108,12 +117,15 @@ struct WebSocketClient {
 final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Sendable {
     private let console: Console
     private let isVerbose: Bool
+    private let log: VerboseLog
     private let end: AsyncStream<(any Error)?>
     private let toEnd: AsyncStream<(any Error)?>.Continuation
 
-    init(_ console: Console, isVerbose: Bool) {
+    /// - Parameter messages: Where a redirect that leaves TLS is printed.
+    init(_ console: Console, _ messages: MessagePrinter, isVerbose: Bool) {
         self.console = console
         self.isVerbose = isVerbose
+        log = VerboseLog(console: isVerbose ? console : nil, name: "", messages: messages)
         (end, toEnd) = AsyncStream.makeStream()
     }
 
@@ -121,6 +133,14 @@ final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Send
     func completion() async -> (any Error)? {
         for await error in end { return error }
         return nil
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        log.redirect(response, of: task, to: request)
+        completionHandler(request)
     }
 
     func urlSession(

@@ -8,6 +8,7 @@ struct WebSocketOptions: Equatable {
     /// Additional header fields, in the order given.
     private(set) var headers: [HeaderOption] = []
     private(set) var proxy = ProxyChoice.environment
+    private(set) var tls = TLSOptions()
     /// The longest message accepted, in bytes; `nil` for the library's limit.
     private(set) var maximumMessageSize: Int?
     private(set) var verbosity = Verbosity.normal
@@ -21,6 +22,7 @@ struct WebSocketOptions: Equatable {
         else { throw words.error(URLWord.refusal(word, example: "ws://host/path")) }
         self.url = url
         self = try words.applied(to: self)
+        try tls.check(words)
     }
 }
 
@@ -29,7 +31,7 @@ extension WebSocketOptions {
         CommandSyntax(
             "ws", "URL", "send lines as WebSocket messages, and print received messages",
             text: """
-                Opens a WebSocket connection to a ws: URL. Sends each line of standard input as a text message, and prints
+                Opens a WebSocket connection to a ws: or wss: URL. Sends each line of standard input as a text message, and prints
                 each received text message as a line; for a binary message it prints the length. At the end of the input the
                 connection is closed when the server has answered a ping; Ctrl-C closes it at once.
                 """,
@@ -41,7 +43,7 @@ extension WebSocketOptions {
                 .value(
                     "--max-size", "BYTES", \.maximumMessageSize, size,
                     "the longest message accepted, in bytes (1048576)"),
-            ] + OptionRow.proxies(\.proxy) + [
+            ] + OptionRow.proxies(\.proxy) + OptionRow.tls(\.tls) + [
                 .trace(\.trace, "record what happens, as purl get does: --trace chat.svg"),
                 .quiet(\.verbosity, "do not print the server's close code"),
                 .verbose(\.verbosity, "print when the connection opens and closes"),

@@ -38,8 +38,10 @@ struct PurlProcess {
         let executable = try Self.executable().path
         // The shell changes to the folder and executes the program under the same identifier.
         let changes =
-            ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"].flatMap { ["-u", $0] }
-            + environment.map { "\($0)=\($1)" }
+            [
+                "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
+                "NO_PROXY",
+            ].flatMap { ["-u", $0] } + environment.map { "\($0)=\($1)" }
         let words =
             ["/bin/sh", "-c", "cd \"$0\" && exec env \"$@\"", folder.url.path] + changes
             + ["/bin/sh", "-c", command, executable] + arguments

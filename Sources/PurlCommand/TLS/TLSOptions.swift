@@ -1,0 +1,131 @@
+import Foundation
+import Purl
+import PurlTLS
+
+/// The options of `https` and `wss`.
+struct TLSOptions: Equatable {
+    /// The file with the roots that are trusted in place of the system's.
+    var rootsFile: String?
+    /// The folder with such roots.
+    var rootsFolder: String?
+    /// The file with the client's certificate.
+    var certificate: String?
+    /// The file with its private key.
+    var key: String?
+    /// The pins of each `--pin`.
+    var pins: [Set<PublicKeyPin>] = []
+    var verification = SystemTLS.Verification.required
+
+    /// - Parameter words: The words that were given, for the error's sentence.
+    func check(_ words: ParsedWords<some Any>) throws(UsageError) {
+        if key != nil, certificate == nil { throw words.error("“--key” needs “--cert”.") }
+    }
+
+    /// Sets the provider of a command. A configuration's own stays where no option is given.
+    ///
+    /// OpenSSL is loaded at the first connection that needs it, or where files are named, which fails when they cannot be
+    /// used.
+    ///
+    /// - Parameters:
+    ///   - errors: Where a warning is printed.
+    ///   - isVerbose: Each handshake is printed as well.
+    func apply(
+        to configuration: URLSessionConfiguration, _ errors: Console, isVerbose: Bool
+    ) throws(CommandFailure) {
+        var provider = configuration.tlsProvider ?? SystemTLS()
+        if self != TLSOptions() {
+            let own = SystemTLS(options)
+            if !files.isEmpty { try readFiles(of: own) }
+            provider = own
+        }
+        if verification == .insecure {
+            errors.print(
+                "purl: --insecure: who the servers are is not checked"
+                    + (pins.isEmpty ? "; anyone on the way can read and change everything" : " but by --pin"))
+        }
+        configuration.tlsProvider = isVerbose ? VerboseTLS(provider, errors) : provider
+    }
+
+    private var options: SystemTLS.Options {
+        let roots = [rootsFile.map { SystemTLS.Source.file($0) }, rootsFolder.map { .folder($0) }].compactMap(\.self)
+        return SystemTLS.Options(
+            roots: roots.isEmpty ? .system : .only(roots), identity: identity, pins: pins.reduce([]) { $0.union($1) },
+            verification: verification)
+    }
+
+    private var identity: SystemTLS.Identity? {
+        guard let certificate else { return nil }
+        let isArchive = ["p12", "pfx"].contains((certificate as NSString).pathExtension.lowercased())
+        if isArchive, key == nil { return .pkcs12(.file(certificate)) }
+        return .pem(certificates: .file(certificate), key: key.map { .file($0) })
+    }
+
+    /// The files that are named, and by which options.
+    private var files: [(option: String, path: String)] {
+        [("--cacert", rootsFile), ("--capath", rootsFolder), ("--cert", certificate), ("--key", key)].compactMap {
+            option, path in path.map { (option, $0) }
+        }
+    }
+
+    /// Says what is wrong with a file before anything is sent. A machine without OpenSSL may still load what is not secure.
+    private func readFiles(of provider: SystemTLS) throws(CommandFailure) {
+        do throws(TLSError) {
+            try provider.prepare()
+        } catch {
+            guard error.kind == .unusableSettings else { return }
+            let option = files.first { error.reason.contains("“\($0.path)”") }.map { "\($0.option): " }
+            throw CommandFailure("\(option ?? "")\(error.reason).")
+        }
+    }
+}
+
+extension OptionRow {
+    /// `--cacert`, `--capath`, `--cert`, `--key`, `--pin` and `--insecure`.
+    static func tls(_ path: WritableKeyPath<Values, TLSOptions>) -> [Self] {
+        [
+            .value(
+                "--cacert", "FILE", path.appending(path: \.rootsFile), tlsFile,
+                """
+                trust the root certificates in FILE (PEM or DER), and with --capath those of its folder, in place of the
+                system's
+                """),
+            .value(
+                "--capath", "FOLDER", path.appending(path: \.rootsFolder), tlsFile,
+                "trust the root certificates in FOLDER, in place of the system's"),
+            .value(
+                "--cert", "FILE", path.appending(path: \.certificate), tlsFile,
+                """
+                show this certificate to servers that ask for one: PEM with those of its issuers after it, or PKCS #12 (.p12)
+                """),
+            .value(
+                "--key", "FILE", path.appending(path: \.key), tlsFile,
+                "the private key of --cert; without it the key is in the same FILE"),
+            .list(
+                "--pin", "PIN", path.appending(path: \.pins), tlsPins,
+                """
+                accept only servers whose public key is this one: sha256//BASE64, as -v prints it, the SHA-256 of the key in
+                DER. Several, separated by “;” or each with its --pin: any of them
+                """),
+            .flag(
+                "-k, --insecure", path.appending(path: \.verification), .insecure,
+                """
+                do not check who servers are, as a line says each time: anyone on the way can read and change everything. A
+                --pin still counts
+                """),
+        ]
+    }
+
+    private static func tlsFile(_ text: String) throws(BadValue) -> String? {
+        guard !text.isEmpty else { throw BadValue("needs a name") }
+        return text
+    }
+
+    private static func tlsPins(_ text: String) throws(BadValue) -> Set<PublicKeyPin> {
+        let words = text.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+        let pins = words.compactMap { PublicKeyPin($0) }
+        guard !pins.isEmpty, pins.count == words.count else {
+            throw BadValue("needs sha256// and the digest of a key in base64, not “\(text)”")
+        }
+        return Set(pins)
+    }
+}
