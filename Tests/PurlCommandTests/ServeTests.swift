@@ -13,6 +13,7 @@ struct ServeTests {
             (["x.script"], .serve("x.script", port: 0, log: nil)),
             (["--port", "8080", "x", "--log", "l"], .serve("x", port: 8080, log: "l")),
             (["--port=8080", "--log=l", "x"], .serve("x", port: 8080, log: "l")),
+            (["--tls", "x"], .serve("x", port: 0, log: nil, .https)),
             (["--list"], .list),
             (["--show", "cut"], .show("cut")),
         ] as [([String], ServeOptions)])

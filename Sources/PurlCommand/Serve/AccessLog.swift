@@ -14,8 +14,14 @@ struct AccessLog {
     }
 
     /// Writes the first line: what is served.
-    func writeStart(_ urls: [URL]) {
-        write(["urls": urls.map(\.absoluteString)])
+    ///
+    /// - Parameter root: The file of the root that clients have to trust, if they do.
+    func writeStart(_ urls: [URL], root: URL?) {
+        struct Start: Encodable {
+            let urls: [String]
+            let root: String?
+        }
+        write(Start(urls: urls.map(\.absoluteString), root: root?.path))
     }
 
     /// Writes a line.

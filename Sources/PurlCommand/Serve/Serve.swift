@@ -22,8 +22,8 @@ struct Serve {
                 for line in try ready(name).text.split(separator: "\n", omittingEmptySubsequences: false) {
                     output.print(String(line))
                 }
-            case .serve(let name, let port, let log):
-                try await serve(try script(name), port: port, log: try Self.log(log))
+            case .serve(let name, let port, let log, let scheme):
+                try await serve(try script(name), port: port, log: try Self.log(log), scheme)
             }
             return .success
         } catch {
@@ -77,16 +77,25 @@ struct Serve {
     // MARK: Serving
 
     /// Returns after Ctrl-C.
-    private func serve(_ script: ServerScript, port: UInt16, log: AccessLog) async throws(CommandFailure) {
+    private func serve(
+        _ script: ServerScript, port: UInt16, log: AccessLog, _ scheme: ServeOptions.Scheme
+    ) async throws(CommandFailure) {
+        let root: RootFile?
+        switch scheme {
+        case .http: root = nil
+        case .https: root = try RootFile()
+        }
+        defer { root?.remove() }
         let server: LoopbackServer
         do {
-            server = try LoopbackServer(script: script, port: port, maximumRecordedBody: 0)
+            server = try LoopbackServer(script: script, port: port, maximumRecordedBody: 0, tls: root?.tls)
         } catch {
             throw CommandFailure("The server cannot listen on port \(port): \(error.description)")
         }
         let urls = script.paths.map { server.url($0) }
         for url in urls { errors.print("purl: serving \(url.absoluteString)") }
-        log.writeStart(urls)
+        if let root { errors.print("purl: the root to trust is in \(root.file.path)") }
+        log.writeStart(urls, root: root?.file)
 
         let requests = Task { await Self.logRequests(of: server, in: log) }
         Interrupts(errors).onInterrupt {
@@ -94,6 +103,38 @@ struct Serve {
             requests.cancel()
         }
         errors.print("purl: \(await requests.value.text)")
+    }
+
+    /// A new authority, and the file of its root, in a folder of its own.
+    private struct RootFile {
+        let tls: ServerTLS
+        let file: URL
+
+        init() throws(CommandFailure) {
+            let authority = TestAuthority()
+            let pem: String
+            do {
+                pem = try authority.rootPEM
+            } catch {
+                throw CommandFailure("\(error.description).")
+            }
+            do {
+                let place = FileManager.default.temporaryDirectory.appendingPathComponent(
+                    "purl-serve-\(UUID().uuidString)")
+                // Fails where there is anything of that name.
+                try FileManager.default.createDirectory(
+                    at: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+                file = place.appendingPathComponent("root.pem")
+                try Data(pem.utf8).write(to: file)
+            } catch {
+                throw CommandFailure("The root's file cannot be written: \(error.localizedDescription)")
+            }
+            tls = ServerTLS(authority)
+        }
+
+        func remove() {
+            try? FileManager.default.removeItem(at: file.deletingLastPathComponent())
+        }
     }
 
     /// Logs requests as their responses end, until the task is cancelled.

@@ -5,7 +5,12 @@ enum ServeOptions: Equatable {
     /// Print a ready script.
     case show(String)
     /// Serve a script: a file, or the name of a ready one.
-    case serve(String, port: UInt16, log: String?)
+    case serve(String, port: UInt16, log: String?, Scheme = .http)
+
+    /// How clients reach the server.
+    enum Scheme: Equatable {
+        case http, https
+    }
 
     /// What the options set.
     private struct Values {
@@ -13,6 +18,7 @@ enum ServeOptions: Equatable {
         var log: String?
         var shown: String?
         var lists = false
+        var scheme = Scheme.http
     }
 
     private init(_ words: ParsedWords<Values>) throws(UsageError) {
@@ -23,7 +29,7 @@ enum ServeOptions: Equatable {
         } else if let shown = values.shown {
             self = .show(shown)
         } else if let script {
-            self = .serve(script, port: values.port, log: values.log)
+            self = .serve(script, port: values.port, log: values.log, values.scheme)
         } else {
             throw words.error("The script is missing.")
         }
@@ -38,6 +44,12 @@ enum ServeOptions: Equatable {
         [
             .value("--port", "N", \.port, port, "listen on port N instead of a free one"),
             .value("--log", "FILE", \.log, OptionValue.text, "append the access log to FILE instead of printing it"),
+            .flag(
+                "--tls", \.scheme, .https,
+                """
+                serve https, with a certificate of a new authority. Its root is in a file whose name is printed, for
+                --cacert, and removed at the end
+                """),
             .flag("--list", \.lists, true, "print the ready scripts"),
             .value(
                 "--show", "NAME", \.shown, OptionValue.text, not: "--list",
@@ -80,7 +92,8 @@ enum ServeOptions: Equatable {
                 before it counts only those with a Range, or without. The page “Server scripts” of PurlTesting's
                 documentation has the whole grammar.
 
-                The log has a JSON object in each line: the first names the URLs, each other one is a request with its
+                The log has a JSON object in each line: the first names the URLs, and with --tls the file of the root, each
+                other one is a request with its
                 fields, the response's status and fields, the bytes of body sent, and how the response ended.
 
                 Exit status: 0 ended by Ctrl-C, 1 the script is wrong or the port is taken, 2 usage.

@@ -73,8 +73,8 @@ struct TLSOptions: Equatable {
             try provider.prepare()
         } catch {
             guard error.kind == .unusableSettings else { return }
-            let option = files.first { error.reason.contains("“\($0.path)”") }.map { "\($0.option): " }
-            throw CommandFailure("\(option ?? "")\(error.reason).")
+            let option = files.first { error.reason.hasPrefix("“\($0.path)”") }.map { "\($0.option): " }
+            throw CommandFailure("\(option ?? "")\(error.reason)\(error.reason.hasSuffix(".") ? "" : ".")")
         }
     }
 }

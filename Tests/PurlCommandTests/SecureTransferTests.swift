@@ -1,0 +1,332 @@
+import Foundation
+import PurlTesting
+import Testing
+
+@testable import PurlCommand
+
+@Suite("purl over TLS", .timeLimit(.minutes(5)), .enabled(if: TestAuthority.isAvailable))
+struct SecureTransferTests {
+    let folder = TemporaryFolder()
+    let authority = TestAuthority()
+
+    init() throws {
+        try authority.writeRoot(to: folder.file("root.pem"))
+    }
+
+    private static let pinOfNobody = "sha256//" + Data(count: 32).base64EncodedString()
+
+    private func run(
+        _ words: [String], input: String = "", environment: [String: String] = [:]
+    ) async throws -> (code: Int32, text: String) {
+        let (code, lines) = try await PurlProcess.run(words, in: folder, input: input, environment: environment)
+        return (code, lines.joined(separator: "\n"))
+    }
+
+    private func get(_ server: LoopbackServer, _ options: [String]) async throws -> (code: Int32, text: String) {
+        try await run(["get", server.url("/film").absoluteString] + options)
+    }
+
+    private func server(
+        _ certificate: TestCertificate = .valid, _ change: (inout ServerTLS) -> Void = { _ in }
+    ) throws -> LoopbackServer {
+        var tls = ServerTLS(authority, certificate)
+        change(&tls)
+        let server = try LoopbackServer(tls: tls)
+        server.route("/film", .text("film"))
+        return server
+    }
+
+    // MARK: Transfers
+
+    @Test("get resumes what was cut off")
+    func download() async throws {
+        let server = try server()
+        let content = GeneratedContent(size: 300_000)
+        server.route("/film", .generated(content).entityTag("\"v1\"").cut(afterBytes: 100_000, times: 1))
+        let first = try await get(server, ["--cacert", "root.pem"])
+        #expect(first.code == 1)
+        #expect(first.text.contains("The connection was lost"))
+        let second = try await get(server, ["--cacert", "root.pem"])
+        #expect(second.code == 0, "\(second.text)")
+        #expect(second.text.contains("film: resuming at"))
+        #expect(content.matches(folder.contents("film")) && folder.contents("film").count == 300_000)
+        #expect(server.requests.last?.fields["Range"]?.hasPrefix("bytes=") == true)
+    }
+
+    @Test("put sends a file")
+    func upload() async throws {
+        let server = try server()
+        server.route("/up", .text("thanks"))
+        try folder.write("film", to: "film")
+        let url = server.url("/up").absoluteString
+        let (code, text) = try await run(["put", "film", url, "--cacert", "root.pem"])
+        #expect(code == 0, "\(text)")
+        #expect(text.contains("thanks"))
+        #expect(server.requests.first?.body == Data("film".utf8))
+    }
+
+    @Test("ws exchanges messages, and -v prints the handshake")
+    func webSocket() async throws {
+        let server = try server()
+        server.route("/ws", .webSocket(.echo))
+        let url = "wss://127.0.0.1:\(server.port)/ws"
+        let (code, text) = try await run(["ws", url, "--cacert", "root.pem", "-v"], input: "one\n")
+        #expect(code == 0, "\(text)")
+        #expect(text.contains("* TLS with 127.0.0.1:\(server.port): TLS 1.3"))
+        #expect(text.contains("\none\n"))
+    }
+
+    @Test("clean asks a secure server to delete its part")
+    func clean() async throws {
+        let server = try server()
+        let target = UploadTarget()
+        target.fault(.connection(.stall(until: ServerGate())), at: .offset(2_500_000))
+        server.route("/up", .upload(to: target))
+        try Data(count: 6_000_000).write(to: folder.file("film"))
+        let upload = try PurlProcess(
+            ["put", "film", server.url("/up").absoluteString, "--cacert", "root.pem", "-v"], in: folder)
+        for await line in upload.lines where line.hasPrefix("* observeResumeData: saved as ") { upload.signal(SIGINT) }
+        #expect(await upload.exitCode == 130)
+        let (code, text) = try await run(["clean", "--cacert", "root.pem"])
+        #expect(code == 0)
+        #expect(text.contains("the server has deleted its part"), "\(text)")
+    }
+
+    // MARK: Who is trusted
+
+    @Test(
+        "a server that is not trusted gets no request; the error says why, and what to do where an option helps",
+        arguments: [
+            (TestCertificate.unknownRoot, "leads to no root that is known", "“--cacert FILE” names the root to trust"),
+            (.selfSigned, "leads to no root that is known", "“--cacert FILE” names the root to trust"),
+            (.expired, "has expired", ""), (.notYetValid, "is not valid yet", ""),
+            (.otherHost, "is not one for “127.0.0.1”", ""), (.revoked, "has been revoked", ""),
+        ])
+    func refusals(certificate: TestCertificate, fact: String, advice: String) async throws {
+        let server = try server(certificate)
+        let (code, text) = try await get(server, ["--cacert", "root.pem", "--retry", "2"])
+        #expect(code == 1)
+        #expect(text.hasPrefix("purl: The "))
+        #expect(text.contains(fact), "\(text)")
+        if advice.isEmpty { #expect(!text.contains("--cacert")) } else { #expect(text.contains(advice)) }
+        #expect(server.requests == [])
+        #expect(folder.names == ["root.pem"])
+    }
+
+    @Test("without --cacert the system's roots count")
+    func systemRoots() async throws {
+        let server = try server()
+        let (code, text) = try await get(server, [])
+        #expect(code == 1)
+        #expect(text.contains("leads to no root that is known"), "\(text)")
+        let other = try await run(
+            ["get", server.url("/film").absoluteString],
+            environment: ["SSL_CERT_FILE": folder.file("root.pem").path])
+        #expect(other.code == 0, "\(other.text)")
+    }
+
+    @Test("--insecure loads from any server, and prints a warning each time, also with -q")
+    func insecure() async throws {
+        let server = try server(.expired)
+        for _ in 0..<2 {
+            let (code, text) = try await get(server, ["-q", "--insecure", "-o", "copy"])
+            #expect(code == 0)
+            #expect(text.hasPrefix("purl: --insecure: who the servers are is not checked"))
+        }
+    }
+
+    @Test("--pin accepts one key, whatever the roots, and with --insecure too")
+    func pins() async throws {
+        let server = try server()
+        let digest = try authority.issue(.valid).publicKeyDigest.base64EncodedString()
+        let right = "sha256//\(digest)"
+        for options in [["--cacert", "root.pem"], ["--insecure"]] {
+            let refused = try await get(server, options + ["--pin", Self.pinOfNobody])
+            #expect(refused.code == 1)
+            #expect(refused.text.contains("its public key is none of those that are pinned"), "\(refused.text)")
+            #expect(server.requests == [])
+        }
+        let unknown = try await get(server, ["--pin", right])
+        #expect(unknown.code == 1)
+        #expect(server.requests == [])
+        let pins = "\(Self.pinOfNobody);\(right)"
+        let (code, text) = try await get(server, ["--cacert", "root.pem", "--pin", pins])
+        #expect(code == 0, "\(text)")
+    }
+
+    @Test("a server that requires a certificate gets that of --cert and --key")
+    func identity() async throws {
+        let server = try server { $0.clientCertificate = .required }
+        let identity = try authority.issueClient(name: "me")
+        try folder.write(identity.certificatesPEM, to: "me.pem")
+        try folder.write(try identity.privateKeyPEM, to: "me.key")
+        try folder.write(identity.certificatesPEM + (try identity.privateKeyPEM), to: "both.pem")
+        let without = try await get(server, ["--cacert", "root.pem"])
+        #expect(without.code == 1)
+        #expect(without.text.contains("“--cert FILE” shows one"), "\(without.text)")
+        for options in [["--cert", "me.pem", "--key", "me.key"], ["--cert", "both.pem"]] {
+            let (code, text) = try await get(server, ["--cacert", "root.pem", "-o", "copy"] + options)
+            #expect(code == 0, "\(text)")
+        }
+        #expect(server.handshakes.compactMap(\.clientName) == ["me", "me"])
+    }
+
+    @Test(
+        "a file that cannot be used is named before a connection is made, whatever the URL's scheme",
+        arguments: [
+            (["--cacert", "missing"], "purl: --cacert: “missing” does not exist."),
+            (["--cacert", "."], "purl: --cacert: “.” is a folder."),
+            (["--cacert", "text"], "purl: --cacert: “text” contains no certificate"),
+            (["--capath", "missing"], "purl: --capath: “missing” does not exist."),
+            (["--capath", "text"], "purl: --capath: “text” is not a folder."),
+            (["--cert", "missing"], "purl: --cert: “missing” does not exist."),
+            (["--cert", "root.pem"], "purl: --cert: “root.pem” contains no private key."),
+            (["--cert", "root.pem", "--key", "missing"], "purl: --key: “missing” does not exist."),
+            (["--cert", "root.pem", "--key", "text"], "purl: --key: “text” contains no private key."),
+        ], ["https", "http"])
+    func unusableFiles(file: (options: [String], sentence: String), scheme: String) async throws {
+        try folder.write("text", to: "text")
+        let server = try server()
+        let words = ["get", "\(scheme)://127.0.0.1:\(server.port)/film"] + file.options
+        let (code, text) = try await run(words)
+        #expect(code == 1)
+        #expect(text.hasPrefix(file.sentence), "\(text)")
+        #expect(server.acceptedConnections == 0)
+    }
+
+    // MARK: What is printed
+
+    @Test("-v prints what was agreed upon and the server's certificate, with a pin that --pin takes")
+    func verbose() async throws {
+        let server = try server(.valid(for: ["127.0.0.1", "film.test"]))
+        let (code, text) = try await get(server, ["--cacert", "root.pem", "-v"])
+        #expect(code == 0)
+        let lines = text.components(separatedBy: "\n").filter { $0.hasPrefix("*") }
+        #expect(lines.count > 5)
+        #expect(lines[0] == "* TLS with 127.0.0.1:\(server.port): TLS 1.3, AES_256_GCM_SHA384, http/1.1")
+        #expect(lines[1] == "*   subject: CN=127.0.0.1")
+        #expect(lines[2].hasPrefix("*   issuer: CN=Purl Test Root"))
+        #expect(lines[3].wholeMatch(of: /\*   valid: \d{4}-\d\d-\d\dT\S+ to \d{4}-\d\d-\d\dT\S+/) != nil, "\(lines[3])")
+        #expect(lines[4] == "*   names: 127.0.0.1, film.test")
+        let pin = try #require(lines[5].firstMatch(of: /^\*   pin: (\S+)$/)?.1)
+        let pinned = try await get(server, ["--cacert", "root.pem", "--pin", String(pin), "-o", "copy"])
+        #expect(pinned.code == 0)
+    }
+
+    @Test("-v says why a server is not trusted")
+    func verboseRefusal() async throws {
+        let (_, text) = try await get(try server(.expired), ["--cacert", "root.pem", "-v"])
+        #expect(text.contains("*   not trusted: certificate has expired"), "\(text)")
+    }
+
+    @Test("a redirect that leaves TLS is printed, without -v and with -q as well", arguments: [[], ["-q"], ["-v"]])
+    func downgrade(options: [String]) async throws {
+        let plain = try LoopbackServer()
+        let target = plain.route("/film", .text("film"))
+        let server = try server()
+        server.route("/film", .redirect(to: target.absoluteString))
+        let (code, text) = try await get(server, ["--cacert", "root.pem"] + options)
+        #expect(code == 0)
+        #expect(text.contains("purl: redirected to \(target.absoluteString), which is neither encrypted nor checked."))
+    }
+
+    @Test("a redirect to a secure server is followed without a word")
+    func upgrade() async throws {
+        let server = try server()
+        let plain = try LoopbackServer()
+        plain.route("/film", .redirect(to: server.url("/film").absoluteString))
+        let (code, text) = try await get(plain, ["--cacert", "root.pem"])
+        #expect(code == 0)
+        #expect(!text.contains("redirected"))
+        #expect(folder.contents("film") == Data("film".utf8))
+    }
+
+    @Test("--trace records the handshake, and nothing of the client's key")
+    func trace() async throws {
+        let server = try server { $0.clientCertificate = .required }
+        let identity = try authority.issueClient(name: "me")
+        let key = try identity.privateKeyPEM
+        try folder.write(identity.certificatesPEM + key, to: "me.pem")
+        for file in ["film.txt", "film.json", "film.svg"] {
+            let options = ["--cacert", "root.pem", "--cert", "me.pem", "-o", "film", "--trace", file]
+            let (code, text) = try await get(server, options)
+            #expect(code == 0, "\(text)")
+            let trace = String(decoding: folder.contents(file), as: UTF8.self)
+            #expect(trace.contains("TLS 1.3"))
+            let secret = try #require(key.components(separatedBy: "\n").dropFirst().first)
+            #expect(!trace.contains(secret) && !trace.contains("me.pem"))
+        }
+    }
+}
+
+extension SecureTransferTests {
+    @Test("serve --tls prints the file of the root that its clients trust, and removes it at the end")
+    func serve() async throws {
+        struct Start: Decodable {
+            let urls: [String]
+            let root: String
+        }
+        try folder.write("route /film\n  text 0123\n", to: "x.script")
+        let process = try PurlProcess(["serve", "x.script", "--tls"], in: folder)
+        var root: String?
+        var lines: [String] = []
+        for await line in process.lines {
+            lines.append(line)
+            guard let start = try? JSONDecoder().decode(Start.self, from: Data(line.utf8)) else { continue }
+            root = start.root
+            #expect(start.urls.allSatisfy { $0.hasPrefix("https://127.0.0.1:") })
+            let (code, text) = try await run(["get", "--cacert", start.root] + start.urls)
+            #expect(code == 0, "\(text)")
+            #expect(folder.contents("film") == Data("0123".utf8))
+            process.signal(SIGINT)
+        }
+        let path = try #require(root)
+        #expect(lines.contains("purl: the root to trust is in \(path)"))
+        #expect(!FileManager.default.fileExists(atPath: (path as NSString).deletingLastPathComponent))
+        #expect(await process.exitCode == 0)
+    }
+}
+
+@Suite("purl and OpenSSL", .timeLimit(.minutes(5)))
+struct OpenSSLTests {
+    let folder = TemporaryFolder()
+
+    /// A folder without it.
+    private var hidden: [String: String] { ["PURL_OPENSSL": folder.url.path] }
+
+    @Test(
+        "without it https and wss fail with what to install, and nothing is sent",
+        arguments: [["get"], ["get", "--cacert", "none.pem"], ["put", "film"], ["ws"]])
+    func missing(words: [String]) async throws {
+        try folder.write("film", to: "film")
+        let server = try LoopbackServer()
+        let url = "\(words[0] == "ws" ? "wss" : "https")://127.0.0.1:\(server.port)/new"
+        let (code, lines) = try await PurlProcess.run(words + [url], in: folder, environment: hidden)
+        #expect(code == 1)
+        #expect(lines.joined().contains("install “libssl3”"), "\(lines)")
+        #expect(server.requests == [])
+        #expect(!folder.names.contains("new"))
+    }
+
+    @Test("without it http is loaded")
+    func plain() async throws {
+        let server = try LoopbackServer()
+        server.route("/film", .text("film"))
+        let (code, _) = try await PurlProcess.run(
+            ["get", server.url("/film").absoluteString], in: folder, environment: hidden)
+        #expect(code == 0)
+        #expect(folder.contents("film") == Data("film".utf8))
+    }
+
+    #if os(Linux)
+        @Test("it is loaded for https, and not for http", arguments: ["http", "https"])
+        func loading(scheme: String) async throws {
+            let server = try LoopbackServer()
+            server.fallback(.text("film"))
+            let (_, lines) = try await PurlProcess.run(
+                ["get", "\(scheme)://127.0.0.1:\(server.port)/film"], in: folder, environment: ["LD_DEBUG": "libs"])
+            try #require(lines.contains { $0.contains("libc.so") })
+            #expect(lines.contains { $0.contains("libcrypto.so") } == (scheme == "https"))
+        }
+    #endif
+}
