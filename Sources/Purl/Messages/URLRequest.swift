@@ -376,3 +376,8 @@ extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, Cus
         )
     }
 }
+
+extension HeaderFields {
+    /// The value of `User-Agent` where the program sets none.
+    static let standardUserAgent = "Purl/1.0"
+}

@@ -4,9 +4,6 @@ internal import PurlHTTP
 
 /// Turns a `URLRequest` into the head that goes over the wire: one rule, without I/O.
 struct RequestComposer {
-    /// The value of `User-Agent`.
-    static let userAgent = "Purl/1.0"
-
     /// Fields the client decides by itself: a value of the user's could contradict the message that is sent.
     private static let reserved: Set<FieldName> = [.contentLength, .transferEncoding, .te, .trailer]
 
@@ -60,7 +57,7 @@ struct RequestComposer {
         // A part of a coded body cannot be decoded by itself.
         let isPlain = storage.exists || fields.contains(.range)
         Self.appendDefault(.acceptEncoding, isPlain ? "identity" : ContentDecoder.acceptEncoding, to: &fields)
-        Self.appendDefault(.userAgent, Self.userAgent, to: &fields)
+        Self.appendDefault(.userAgent, HeaderFields.standardUserAgent, to: &fields)
         let method = request.method
         if method == .post, request.httpBody != nil, hasContent {
             Self.appendDefault(.contentType, "application/x-www-form-urlencoded", to: &fields)

@@ -32,7 +32,7 @@ struct RequestCompositionTests {
         #expect(
             lines(head) == [
                 "Host: a.example", "Accept: */*", "Accept-Encoding: \(ContentDecoder.acceptEncoding)",
-                "User-Agent: \(RequestComposer.userAgent)",
+                "User-Agent: \(HeaderFields.standardUserAgent)",
             ])
     }
 
