@@ -37,36 +37,27 @@ public struct SystemConnector: Connector {
     }
 
     public func connect(_ request: ConnectionRequest) async throws -> ConnectedTransport {
-        let dial = try AwaitedDial(request, dialler)
-        return .descriptor(try await dial.descriptor())
+        try await AwaitedDial(request, dialler).connected()
     }
 }
 
 /// A dial whose result a task awaits.
 @NetworkActor
-private final class AwaitedDial {
+final class AwaitedDial {
     private let endpoint: Endpoint
     private let purpose: DialPurpose
-    private let dialler: NetworkDialler
+    private let dialler: any Dialler
     private var dial: (any Dial)?
-    private var continuation: CheckedContinuation<Int32, any Error>?
+    private var continuation: CheckedContinuation<ConnectedTransport, any Error>?
 
-    nonisolated init(_ request: ConnectionRequest, _ dialler: NetworkDialler) throws {
-        if request.host.hasPrefix("/") {
-            endpoint = .unix(path: request.host)
-        } else {
-            guard !request.host.isEmpty, let port = UInt16(exactly: request.port), port > 0 else {
-                throw URLError(
-                    .badURL, reason: "“\(request.host)” and \(request.port) are not the host and the port of a server.")
-            }
-            endpoint = .host(request.host, port: port)
-        }
-        purpose = DialPurpose(scheme: request.scheme)
+    nonisolated init(_ request: ConnectionRequest, _ dialler: any Dialler) throws {
+        endpoint = try request.endpoint
+        purpose = DialPurpose(scheme: request.scheme, timeLimit: request.deadline.map { $0 - .now })
         self.dialler = dialler
     }
 
-    /// Dials. The descriptor is the caller's.
-    func descriptor() async throws -> Int32 {
+    /// Dials. What is connected is the caller's.
+    func connected() async throws -> ConnectedTransport {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 self.continuation = continuation
@@ -85,18 +76,29 @@ private final class AwaitedDial {
     private func finish(_ result: Result<any LoopTransport, DialError>) {
         switch result {
         case .success(let transport):
-            // A network dial connects sockets, and nothing has closed this one.
-            let descriptor = transport.plainSocket?.releaseDescriptor()
-            resume(descriptor.map { .success($0) } ?? .failure(URLError(.cannotConnectToHost)))
+            resume(.success(ConnectedTransport(transport)))
         case .failure(let error):
             resume(.failure(TransferFailure.dial(error).urlError(for: nil)))
         }
     }
 
-    private func resume(_ result: Result<Int32, any Error>) {
+    private func resume(_ result: Result<ConnectedTransport, any Error>) {
         let continuation = continuation
         self.continuation = nil
         dial = nil
         continuation?.resume(with: result)
+    }
+}
+
+extension ConnectionRequest {
+    /// The host and port, or the local socket.
+    var endpoint: Endpoint {
+        get throws {
+            if host.hasPrefix("/") { return .unix(path: host) }
+            guard !host.isEmpty, let port = UInt16(exactly: port), port > 0 else {
+                throw URLError(.badURL, reason: "“\(host)” and \(port) are not the host and the port of a server.")
+            }
+            return .host(host, port: port)
+        }
     }
 }
