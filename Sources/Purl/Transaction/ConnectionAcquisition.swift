@@ -218,7 +218,7 @@ final class ConnectionAcquisition: ExchangeClient {
 
     /// RFC 9110 §9.3.6: asks the proxy to connect to the server.
     private func openTunnel(through proxy: HTTPProxy, over connection: HTTPConnection) {
-        guard let tunnel = Tunnel(to: target.origin) else {
+        guard let tunnel = Tunnel(to: target.origin.endpoint) else {
             release(connection, mayStay: true)
             return fail(.url(.badAuthority))
         }

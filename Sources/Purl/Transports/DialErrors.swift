@@ -28,7 +28,7 @@ extension SocketOptions {
 extension ThrownError {
     /// The error as users see it.
     var shown: any Error {
-        guard let refusal = error as? SOCKSDialFailure else { return error }
+        guard let refusal = error as? ProxyDialFailure else { return error }
         return URLError(
             .cannotConnectToHost, reason: refusal.description, userInfo: [NSUnderlyingErrorKey: refusal.failure])
     }
@@ -75,8 +75,10 @@ extension Error {
     /// system call's error is underneath, which decides then; that of an unknown error is taken for one that stays.
     fileprivate var isTransient: Bool {
         if let code = systemCode { return DialError.passingCodes.contains(code) }
-        if let refusal = self as? SOCKSDialFailure { return refusal.failure.mayPass }
+        if let refusal = self as? ProxyDialFailure { return refusal.failure.mayPass }
         guard let error = self as? URLError else { return false }
+        // That of a proxy's connector.
+        if let failure = error.userInfo[NSUnderlyingErrorKey] as? any ProxyFailure { return failure.mayPass }
         switch error.code {
         case .notConnectedToInternet, .networkConnectionLost, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost,
             .timedOut, .internationalRoamingOff, .callIsActive, .dataNotAllowed:

@@ -1,31 +1,22 @@
-package import PurlHTTP
+internal import PurlHTTP
 package import PurlIO
 
 /// Makes connections through a SOCKS proxy, to which another dialler connects.
-struct SOCKSDialler: Dialler {
+package struct SOCKSDialler: Dialler {
     private let proxy: SOCKSProxy
     private let base: any Dialler
 
-    init(_ proxy: SOCKSProxy, over base: any Dialler) {
+    package init(_ proxy: SOCKSProxy, over base: any Dialler) {
         self.proxy = proxy
         self.base = base
     }
 
-    func dial(
+    package func dial(
         _ endpoint: Endpoint, for purpose: DialPurpose,
         completion: @escaping @NetworkActor (Result<any LoopTransport, DialError>) -> Void
     ) -> any Dial {
         SOCKSDial(to: endpoint, through: proxy, base, purpose, completion)
     }
-}
-
-/// A SOCKS proxy has made no connection to a server.
-package struct SOCKSDialFailure: Error, CustomStringConvertible {
-    package let proxy: Endpoint
-    package let server: Endpoint
-    package let failure: SOCKSFailure
-
-    package var description: String { "The SOCKS proxy “\(proxy)” made no connection to “\(server)”: \(failure)." }
 }
 
 /// One connection through a SOCKS proxy: the proxy is connected to, and asked for one to the server.
@@ -149,7 +140,7 @@ private final class SOCKSDial: Dial, TransportHandler {
 
     private func fail(_ failure: SOCKSFailure) {
         transport?.close()
-        let refused = SOCKSDialFailure(proxy: proxy.endpoint, server: endpoint, failure: failure)
+        let refused = ProxyDialFailure(kind: .socks, proxy: proxy.endpoint, server: endpoint, failure: failure)
         finish(.failure(.connector(ThrownError(refused))))
     }
 

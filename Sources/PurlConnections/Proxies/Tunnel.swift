@@ -1,5 +1,5 @@
 package import PurlHTTP
-internal import PurlIO
+package import PurlIO
 
 /// A tunnel to a server that a proxy is asked for with CONNECT (RFC 9110 §9.3.6).
 ///
@@ -11,8 +11,8 @@ package struct Tunnel {
     package let authority: String
 
     /// - Returns: `nil` for a socket of this machine, which no proxy reaches.
-    package init?(to origin: Origin) {
-        guard case .host(let host, let port) = origin.endpoint else { return nil }
+    package init?(to server: Endpoint) {
+        guard case .host(let host, let port) = server else { return nil }
         authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 

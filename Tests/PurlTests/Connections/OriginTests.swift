@@ -108,7 +108,7 @@ struct TunnelTests {
         ])
     func namesTheServer(url: String, authority: String) throws {
         let origin = try #require(URL(string: url).flatMap { Origin($0) })
-        let request = try #require(Tunnel(to: origin)).request(for: Self.head)
+        let request = try #require(Tunnel(to: origin.endpoint)).request(for: Self.head)
         #expect(request.method == "CONNECT")
         #expect(request.target == authority)
         #expect(request.fields[.host] == authority)
@@ -116,7 +116,7 @@ struct TunnelTests {
 
     @Test("CONNECT carries only the fields for the proxy")
     func carriesWhatConcernsTheProxy() throws {
-        let tunnel = try #require(Tunnel(to: Origin(scheme: "ws", endpoint: .host("a", port: 80))))
+        let tunnel = try #require(Tunnel(to: .host("a", port: 80)))
         let request = tunnel.request(for: Self.head)
         #expect(request.fields.map { $0.name.lowercased() } == ["host", "user-agent", "proxy-authorization"])
         #expect(request.fields[.proxyAuthorization] == "Basic eQ==")
@@ -124,7 +124,7 @@ struct TunnelTests {
 
     @Test("CONNECT is not sent for a Unix-domain socket")
     func leadsToNoLocalSocket() {
-        #expect(Tunnel(to: Origin(scheme: "http+unix", endpoint: .unix(path: "/run/a.s"))) == nil)
+        #expect(Tunnel(to: .unix(path: "/run/a.s")) == nil)
     }
 
     @Test("Any status of success opens the tunnel", arguments: [(200, true), (204, true), (101, false), (407, false)])

@@ -44,6 +44,28 @@ struct ConnectorExamplesTests {
         }
     }
 
+    @Test("Through proxies, one behind another")
+    func proxies() async throws {
+        let proxy = try await RawListener.started { peer in
+            let refused = await peer.head()
+            #expect(refused?.hasPrefix("CONNECT gateway.example:1080 HTTP/1.1\r\n") == true)
+            peer.send("HTTP/1.1 407 Who\r\nProxy-Authenticate: \(Proxy.basicChallenge)\r\nContent-Length: 0\r\n\r\n")
+            #expect(await peer.head()?.contains("Proxy-Authorization: \(ProtectedResource.basic)\r\n") == true)
+            peer.send("HTTP/1.1 200 OK\r\n\r\n")
+            await ProxyConnectorKind.socks.accept(peer, to: "server.test", 80)
+            _ = await peer.head()
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            _ = await peer.rest()
+        }
+        let company = HTTPProxyConnector(
+            host: "127.0.0.1", port: Int(proxy.port),
+            credential: URLCredential(user: "me", password: "secret", persistence: .forSession))
+        configuration.connector = SOCKS5Connector(host: "gateway.example", over: company)
+        let session = sandbox.session(of: configuration)
+        let url = try #require(URL(string: "http://server.test/"))
+        #expect(try await session.data(from: url).0 == Data("ok".utf8))
+    }
+
     @Test("Abstract names")
     func abstractNames() async throws {
         let name = "purl-\(UUID().uuidString)"
