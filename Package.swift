@@ -37,7 +37,7 @@ let package = Package(
             name: "PurlTestingTests", dependencies: ["PurlTesting", "Purl", "PurlTLS", "PurlHTTP", "PurlIO"]),
         .testTarget(
             name: "PurlTests",
-            dependencies: ["Purl", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
+            dependencies: ["Purl", "PurlTLS", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
         .testTarget(name: "PurlTLSTests", dependencies: ["PurlTLS", "PurlOpenSSL", "Purl", "PurlTesting"]),
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
@@ -45,7 +45,7 @@ let package = Package(
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(
-            name: "Faults", dependencies: ["Purl", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"],
+            name: "Faults", dependencies: ["Purl", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"],
             path: "Tests/Faults"),
         // The examples, each with its page.
         .target(name: "ExampleStage", path: "Examples/Stage"),

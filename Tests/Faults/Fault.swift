@@ -53,6 +53,8 @@ package struct Fault: Sendable, CustomStringConvertible {
     var needsSockets = false
     /// It happens to connections in the open alone.
     var needsOpenness = false
+    /// It happens to real TLS alone.
+    var needsTLS = false
     /// It concerns the whole process, so nothing else may run beside it.
     package var isProcessWide = false
 
@@ -104,9 +106,10 @@ package struct Fault: Sendable, CustomStringConvertible {
     /// Whether it can happen over a medium.
     func fits(_ medium: Medium) -> Bool {
         switch medium {
-        case .tcp: true
-        case .memory: !needsSockets
-        case .secure: !needsSockets && !needsOpenness
+        case .tcp: !needsTLS
+        case .memory: !needsSockets && !needsTLS
+        case .secure: !needsSockets && !needsOpenness && !needsTLS
+        case .tls: !needsSockets && !needsOpenness
         }
     }
 

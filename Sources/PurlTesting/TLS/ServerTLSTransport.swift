@@ -260,7 +260,7 @@ final class ServerTLSTransport: LoopTransport, TransportHandler {
             guard let count = try lower.receive(into: Self.arrival) else { return false }
             if count == 0 {
                 incoming = .ended
-                tell { _ in .failure(TestAuthority.Failure("the client has left during the handshake")) }
+                giveUpHandshake("the client has left during the handshake")
             } else if case .refused = stage {
                 return true
             } else {
@@ -269,9 +269,19 @@ final class ServerTLSTransport: LoopTransport, TransportHandler {
             }
         } catch {
             incoming = .failed(error)
-            tell { _ in .failure(TestAuthority.Failure("the client has reset the connection during the handshake")) }
+            giveUpHandshake("the client has reset the connection during the handshake")
         }
         return true
+    }
+
+    /// Without its client a handshake is never done, and nothing can be sent.
+    private func giveUpHandshake(_ reason: String) {
+        switch stage {
+        case .waitingForClient, .negotiating, .stalled:
+            outgoing = .failed(SystemError(code: EPIPE, operation: "handshake"))
+        case .refused, .open: break
+        }
+        tell { _ in .failure(TestAuthority.Failure(reason)) }
     }
 
     // MARK: Sending

@@ -52,7 +52,7 @@ final class Loading: Sendable {
         state.withLock { $0.task = task }
         // What is asked for waits until the task begins.
         guard let stream = task as? URLSessionStreamTask else { return }
-        if stage.medium == .secure { stream.startSecureConnection() }
+        if stage.medium.isSecure { stream.startSecureConnection() }
         talk(over: stream)
     }
 

@@ -4,20 +4,25 @@ internal import PurlIO
 internal import PurlTesting
 
 /// What carries the bytes between the client and the server.
-package enum Medium: String, Sendable, CaseIterable {
+package enum Medium: String, Sendable {
     /// Sockets of the loopback interface.
     case tcp
     /// Transports of the program's own, within the process.
     case memory
     /// Those, under a fake security layer: `https`, and streams that are secure from the start.
     case secure
+    /// Those, under TLS by the system's OpenSSL on both sides.
+    case tls
 
     var transport: LoopbackServer.Transport {
         switch self {
         case .tcp: .ipv4
-        case .memory, .secure: .memory
+        case .memory, .secure, .tls: .memory
         }
     }
+
+    /// Whether streams are secure from the start.
+    var isSecure: Bool { self == .secure || self == .tls }
 
     /// Whether everything that happens is recorded.
     var isTraced: Bool { self != .tcp }
@@ -25,8 +30,15 @@ package enum Medium: String, Sendable, CaseIterable {
     var scheme: String {
         switch self {
         case .tcp, .memory: "http"
-        case .secure: "https"
+        case .secure, .tls: "https"
         }
+    }
+}
+
+extension Medium: CaseIterable {
+    /// Those that this machine has.
+    package static var allCases: [Medium] {
+        [.tcp, .memory, .secure] + (TestAuthority.isAvailable ? [.tls] : [])
     }
 }
 

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Purl
 internal import PurlIO
+internal import PurlTLS
 internal import PurlTesting
 import Synchronization
 
@@ -12,8 +13,15 @@ final class Stage: Sendable {
     static let openingLength = 10_000
     static let hostName = "host.test"
 
+    /// Who issues the certificates of all stages.
+    private static let authority = TestAuthority()
+    /// What trusts them. OpenSSL is not needed where it is not used.
+    private static let provider = Result { SystemTLS(trusting: try authority.rootDER) }
+
     let server: LoopbackServer
     let medium: Medium
+    /// How the medium reaches the server in memory.
+    private let connector: any Connector
     let folder: URL
     /// Where servers that stall wait.
     let gate = ServerGate()
@@ -30,6 +38,7 @@ final class Stage: Sendable {
     init(_ medium: Medium = .tcp, content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9)) throws {
         self.medium = medium
         server = try LoopbackServer(medium.transport)
+        connector = medium == .tls ? try server.connector(tls: ServerTLS(Self.authority)) : server.connector
         self.content = content
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-fault-\(UUID().uuidString)")
         names = ScriptedNames(port: server.port)
@@ -146,13 +155,16 @@ final class Stage: Sendable {
         configuration.httpCookieStorage = HTTPCookieStorage()
         configuration.urlCredentialStorage = URLCredentialStorage()
         configuration.nameResolver = names
-        let memory = StageConnector(server: server.connector, port: server.port, names: names)
+        let memory = StageConnector(server: connector, port: server.port, names: names)
         switch medium {
         case .tcp: break
         case .memory: configuration.connector = memory
         case .secure:
             configuration.connector = FakeConnector(base: memory)
             configuration.tlsProvider = FakeProvider()
+        case .tls:
+            configuration.connector = memory
+            configuration.tlsProvider = try? Self.provider.get()
         }
         configuration.files = files
         return configuration

@@ -57,6 +57,22 @@ struct TLSFaultTests {
         gate.open()
     }
 
+    @Test("A client that leaves during a handshake is noticed also by a script that does not read")
+    func leavingUnread() async throws {
+        let (handshake, reading) = (ServerGate(), ServerGate())
+        let tls = ServerTLS(authority).fault(.stall(until: handshake), at: .afterFirstFlight)
+        let server = try LoopbackServer(
+            stream: .listening.notReading(until: reading).send("hello").waitForEnd(), tls: tls)
+        let url = server.route("/file", .text("never"))
+        let session = try secureSession()
+        let load = Task { await outcome(of: url, in: session).code }
+        await handshake.reached()
+        load.cancel()
+        #expect(await load.value == .cancelled)
+        await server.waitUntilDisconnected()
+        #expect(server.streams.map(\.ending) == [.clientLeft])
+    }
+
     @Test("A client without TLS gets the end of the stream, and is recorded")
     func plainClient() async throws {
         let server = try LoopbackServer(tls: authority)

@@ -41,6 +41,23 @@ struct SecureFlowTests {
         #expect(stage.gate.seen.hellos.count == 1)
     }
 
+    @Test(
+        "A body arrives whole in real records", .enabled(if: TestAuthority.isAvailable),
+        arguments: [0, 1, 16_384, 200_000])
+    func realBodies(size: Int) async throws {
+        let stage = try await SecureStage(over: .openSSL)
+        let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+        let url = stage.route("/echo", .computed { .bytes($0.body) })
+        let session = stage.session()
+        var request = URLRequest(url: url)
+        request.httpMethod = "PUT"
+        for _ in 0..<2 {
+            let (body, _) = try await session.upload(for: request, from: content)
+            #expect(body.isSame(as: content))
+        }
+        #expect(stage.hosts.count == 1)
+    }
+
     @Test("What the session has to send by itself goes out while the owner only reads")
     func answers() async throws {
         let stage = try await SecureStage { $0.afterContent = FakeRecord.encode(.keyRequest) }
@@ -88,9 +105,9 @@ struct SecureFlowTests {
         await witness.completion()
     }
 
-    @Test("A task that is suspended receives nothing more, and continues")
-    func suspension() async throws {
-        let stage = try await SecureStage()
+    @Test("A task that is suspended receives nothing more, and continues", arguments: SecureLayer.available)
+    func suspension(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         let url = stage.route("/file", .generated(size: 3_000_000))
         let witness = Witness()
         let session = stage.session(witness)
@@ -103,9 +120,9 @@ struct SecureFlowTests {
         #expect(witness.data(of: task).count == 3_000_000)
     }
 
-    @Test("The session's limits of bytes a second go for secure connections, too")
-    func rates() async throws {
-        let stage = try await SecureStage()
+    @Test("The session's limits of bytes a second go for secure connections, too", arguments: SecureLayer.available)
+    func rates(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         let url = stage.route("/file", .generated(size: 100_000))
         let session = stage.session { $0.limits.bytesReceivedPerSecond = 400_000 }
         #expect(try await session.data(from: url).0.count == 100_000)

@@ -20,24 +20,28 @@ struct SecureTunnelTests {
         try #require(URL(string: "\(scheme)://server.test:8443\(path)"))
     }
 
-    @Test("A CONNECT opens a tunnel; connections behind it belong to the server, and are used again")
-    func reuse() async throws {
-        let stage = try await SecureStage()
+    @Test(
+        "A CONNECT opens a tunnel; connections behind it belong to the server, and are used again",
+        arguments: SecureLayer.available)
+    func reuse(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         _ = stage.route("/file", .text("hello"))
-        let proxy = try await TunnelProxy.started(target: stage.gate.port)
+        let proxy = try await TunnelProxy.started(target: stage.port)
         let session = stage.session { $0.connectionProxyDictionary = Self.dictionary(proxy) }
         for _ in 0..<4 { #expect(try await session.data(from: try url(stage)).0 == Data("hello".utf8)) }
         #expect(proxy.lines == ["CONNECT server.test:8443 HTTP/1.1"])
-        #expect(stage.gate.seen.hellos == ["server.test"])
+        #expect(stage.hosts == ["server.test"])
         #expect(stage.server.requests.map(\.target) == ["/file", "/file", "/file", "/file"])
         #expect(stage.server.requests.map { $0.fields["Host"] }.allSatisfy { $0 == "server.test:8443" })
     }
 
-    @Test("Many tasks at once open no more tunnels than the configuration allows connections")
-    func many() async throws {
-        let stage = try await SecureStage()
+    @Test(
+        "Many tasks at once open no more tunnels than the configuration allows connections",
+        arguments: SecureLayer.available)
+    func many(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         _ = stage.route("/file", .generated(size: 5000))
-        let proxy = try await TunnelProxy.started(target: stage.gate.port)
+        let proxy = try await TunnelProxy.started(target: stage.port)
         let session = stage.session { $0.connectionProxyDictionary = Self.dictionary(proxy) }
         let url = try url(stage)
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -47,12 +51,14 @@ struct SecureTunnelTests {
         #expect(proxy.heads.count <= 6)
     }
 
-    @Test("Credentials for the proxy go to the proxy alone, and the server's fields to the server alone")
-    func credentials() async throws {
-        let stage = try await SecureStage()
+    @Test(
+        "Credentials for the proxy go to the proxy alone, and the server's fields to the server alone",
+        arguments: SecureLayer.available)
+    func credentials(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         _ = stage.route("/file", .text("hello"))
         let proxy = try await TunnelProxy.started(
-            credentials: ProtectedResource.basic, target: stage.gate.port)
+            credentials: ProtectedResource.basic, target: stage.port)
         let session = stage.session { $0.connectionProxyDictionary = Self.dictionaryWithUser(proxy) }
         var request = URLRequest(url: try url(stage))
         request.setValue("Bearer token", forHTTPHeaderField: "Authorization")
@@ -114,11 +120,11 @@ struct SecureTunnelTests {
         await stage.expectCancelling(try url(stage), in: session, witness)
     }
 
-    @Test("A WebSocket's handshake goes through the tunnel, too")
-    func webSocket() async throws {
-        let stage = try await SecureStage()
+    @Test("A WebSocket's handshake goes through the tunnel, too", arguments: SecureLayer.available)
+    func webSocket(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         stage.server.route("/ws", .webSocket())
-        let proxy = try await TunnelProxy.started(target: stage.gate.port)
+        let proxy = try await TunnelProxy.started(target: stage.port)
         let session = stage.session { $0.connectionProxyDictionary = Self.dictionary(proxy) }
         let task = session.webSocketTask(with: try url(stage, "/ws", scheme: "wss")).resumed()
         try await task.send(.string("hello"))
@@ -127,12 +133,12 @@ struct SecureTunnelTests {
         task.cancel(with: .normalClosure, reason: nil)
     }
 
-    @Test("An upload goes through a tunnel after the proxy has asked for credentials")
-    func upload() async throws {
-        let stage = try await SecureStage()
+    @Test("An upload goes through a tunnel after the proxy has asked for credentials", arguments: SecureLayer.available)
+    func upload(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         _ = stage.route("/take", .text("taken"))
         let proxy = try await TunnelProxy.started(
-            credentials: ProtectedResource.basic, target: stage.gate.port)
+            credentials: ProtectedResource.basic, target: stage.port)
         let session = stage.session { $0.connectionProxyDictionary = Self.dictionaryWithUser(proxy) }
         var request = URLRequest(url: try url(stage, "/take"))
         request.httpMethod = "POST"
@@ -142,11 +148,11 @@ struct SecureTunnelTests {
         #expect(stage.server.requests.first?.body.isSame(as: content) == true)
     }
 
-    @Test("Metrics count the tunnel and the request, both over a proxy")
-    func metrics() async throws {
-        let stage = try await SecureStage()
+    @Test("Metrics count the tunnel and the request, both over a proxy", arguments: SecureLayer.available)
+    func metrics(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         _ = stage.route("/file", .text("hello"))
-        let proxy = try await TunnelProxy.started(target: stage.gate.port)
+        let proxy = try await TunnelProxy.started(target: stage.port)
         let observer = TaskWitness()
         let session = stage.session(observer) { $0.connectionProxyDictionary = Self.dictionary(proxy) }
         session.dataTask(with: try url(stage)).resume()

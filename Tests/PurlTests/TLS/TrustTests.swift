@@ -7,9 +7,9 @@ import Testing
 @Suite("The question whether a server is trusted", .timeLimit(.minutes(5)))
 struct TrustTests {
     private func outcome(
-        _ delegate: any URLSessionDelegate, problem: TLSTrust.Problem?
+        _ delegate: any URLSessionDelegate, over layer: SecureLayer, problem: TLSTrust.Problem?
     ) async throws -> (code: URLError.Code?, stage: SecureStage) {
-        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in problem } })
+        let stage = try await SecureStage(over: layer, problem: problem)
         let url = stage.route("/file", .text("hello"))
         let session = stage.session(delegate)
         defer { session.finishTasksAndInvalidate() }
@@ -58,41 +58,50 @@ struct TrustTests {
     ]
 
     @Test(
-        "The answer decides, with the method about the session or the one about a task", arguments: rows, [true, false])
-    func answers(row: Row, isAboutSession: Bool) async throws {
+        "The answer decides, with the method about the session or the one about a task", arguments: rows,
+        SecureLayer.available)
+    func answers(row: Row, layer: SecureLayer) async throws {
+        for isAboutSession in [true, false] { try await answer(row, isAboutSession: isAboutSession, over: layer) }
+    }
+
+    private func answer(_ row: Row, isAboutSession: Bool, over layer: SecureLayer) async throws {
         let session = SessionTrustDelegate(row.answer)
         let task = TaskTrustDelegate(row.answer)
-        let (code, stage) = try await outcome(isAboutSession ? session : task, problem: row.problem)
+        let (code, stage) = try await outcome(isAboutSession ? session : task, over: layer, problem: row.problem)
         #expect(code == row.code)
         #expect((isAboutSession ? session.answers : task.answers).calls == [isAboutSession ? "session" : "task"])
         #expect(stage.server.requests.count == (row.code == nil ? 1 : 0))
     }
 
-    @Test("A delegate with both methods is asked with the one about the session")
-    func both() async throws {
+    @Test("A delegate with both methods is asked with the one about the session", arguments: SecureLayer.available)
+    func both(layer: SecureLayer) async throws {
         let delegate = TwofoldTrustDelegate()
-        #expect(try await outcome(delegate, problem: .invalid).code == nil)
+        #expect(try await outcome(delegate, over: layer, problem: .invalid).code == nil)
         #expect(delegate.answers.calls == ["session"])
     }
 
-    @Test("The challenge names the server, the method and its certificates")
-    func challenge() async throws {
+    @Test("The challenge names the server, the method and its certificates", arguments: SecureLayer.available)
+    func challenge(layer: SecureLayer) async throws {
         let spaces = LockedValue<[URLProtectionSpace]>([])
         let delegate = SessionTrustDelegate { challenge in
             spaces.withLock { $0.append(challenge.protectionSpace) }
             return (.performDefaultHandling, nil)
         }
-        let (code, stage) = try await outcome(delegate, problem: .unknownRoot)
+        let (code, stage) = try await outcome(delegate, over: layer, problem: .unknownRoot)
         #expect(code == .serverCertificateHasUnknownRoot)
         let space = try #require(spaces.withLock { $0.first })
         #expect(space.host == "127.0.0.1")
-        #expect(space.port == Int(stage.gate.port))
+        #expect(space.port == Int(stage.port))
         #expect(space.protocol == NSURLProtectionSpaceHTTPS)
         #expect(space.authenticationMethod == NSURLAuthenticationMethodServerTrust)
         #expect(space.realm == nil)
         #expect(!space.isProxy())
         #expect(space.serverTrust?.problem == .unknownRoot)
-        #expect(space.serverTrust?.certificates == [Data("certificate of 127.0.0.1".utf8)])
+        if layer == .feigned {
+            #expect(space.serverTrust?.certificates == [Data("certificate of 127.0.0.1".utf8)])
+        } else {
+            #expect(space.serverTrust?.certificates == (try SecureLayer.authority.issue(.unknownRoot).certificates))
+        }
     }
 
     @Test("The question is asked once for a connection, and again for a new one, also if an earlier session is resumed")
@@ -109,9 +118,11 @@ struct TrustTests {
         #expect(delegate.answers.calls == ["session", "session"])
     }
 
-    @Test("A task's own delegate is asked before a connection carries its request that another delegate has accepted")
-    func sharing() async throws {
-        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in .unknownRoot } })
+    @Test(
+        "A task's own delegate is asked before a connection carries its request that another delegate has accepted",
+        arguments: SecureLayer.available)
+    func sharing(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer, problem: .unknownRoot)
         let url = stage.route("/file", .text("hello"))
         let session = stage.session()
         let lenient = TaskTrustDelegate()
@@ -125,13 +136,15 @@ struct TrustTests {
         _ = try await session.data(from: url, delegate: lenient)
         #expect(lenient.answers.calls == ["task"])
         #expect(strict.answers.calls == ["task"])
-        #expect(stage.gate.seen.hellos.count == 1)
+        #expect(stage.hosts.count == 1)
         #expect(stage.server.requests.count == 3)
     }
 
-    @Test("What the session's delegate accepts with its method about the session goes for all tasks")
-    func sessionWide() async throws {
-        let stage = try await SecureStage(provider: FakeProvider { $0.problem = { _ in .unknownRoot } })
+    @Test(
+        "What the session's delegate accepts with its method about the session goes for all tasks",
+        arguments: SecureLayer.available)
+    func sessionWide(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer, problem: .unknownRoot)
         let url = stage.route("/file", .text("hello"))
         let delegate = SessionTrustDelegate()
         let session = stage.session(delegate)
@@ -142,9 +155,11 @@ struct TrustTests {
         #expect(own.answers.calls == [])
     }
 
-    @Test("A connection that the server closes while another task's delegate thinks is replaced")
-    func closedMeanwhile() async throws {
-        let stage = try await SecureStage()
+    @Test(
+        "A connection that the server closes while another task's delegate thinks is replaced",
+        arguments: SecureLayer.available)
+    func closedMeanwhile(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         let url = stage.route("/file", .text("hello"))
         let session = stage.session { $0.httpMaximumConnectionsPerHost = 1 }
         let server = stage.server
@@ -161,9 +176,11 @@ struct TrustTests {
         for _ in 0..<3 { #expect(try await session.data(from: url, delegate: first).0 == Data("hello".utf8)) }
     }
 
-    @Test("A task that is cancelled while its delegate thinks closes the connection, and the answer has no effect")
-    func cancelling() async throws {
-        let stage = try await SecureStage()
+    @Test(
+        "A task that is cancelled while its delegate thinks closes the connection, and the answer has no effect",
+        arguments: SecureLayer.available)
+    func cancelling(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer)
         let url = stage.route("/file", .text("hello"))
         let task = LockedValue<URLSessionTask?>(nil)
         let delegate = SessionTrustDelegate { _ in
@@ -180,7 +197,7 @@ struct TrustTests {
         }
         #expect(code == .cancelled)
         #expect(stage.server.requests == [])
-        await stage.gate.wait { $0.open == 0 }
+        await stage.waitUntilClosed()
     }
 
     @Test("A task's delegate is asked before it learns of the end, also when the queue was behind")

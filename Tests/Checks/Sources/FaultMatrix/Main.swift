@@ -16,9 +16,9 @@ enum Main {
         case (let name?, _):
             let sections = FaultMatrix.sections.filter { $0.name.contains(name) }
             guard !sections.isEmpty else {
-                print("FaultMatrix [tcp | memory | secure]                 every cell")
-                print("FaultMatrix [tcp | memory | secure] PART-OF-A-NAME  the cells of one section")
-                print("FaultMatrix transfers COUNT                         so many transfers, of mixed outcomes")
+                print("FaultMatrix [tcp | memory | secure | tls]                 every cell")
+                print("FaultMatrix [tcp | memory | secure | tls] PART-OF-A-NAME  the cells of one section")
+                print("FaultMatrix transfers COUNT                               so many transfers, of mixed outcomes")
                 exit(2)
             }
             exit(await Matrix(sections: sections, medium: medium ?? .tcp).print() ? 0 : 1)
