@@ -2,7 +2,7 @@ import Foundation
 import Purl
 internal import PurlOpenSSL
 
-/// What a certificate says, such as one of ``Purl/TLSTrust/certificates``: read, not verified.
+/// What a certificate says, such as one of the `certificates` of a `TLSTrust`: read, not verified.
 ///
 /// Everything in it was chosen by whoever has made the certificate. Control characters are escaped.
 public struct CertificateDescription: Sendable, Hashable {
@@ -22,7 +22,7 @@ public struct CertificateDescription: Sendable, Hashable {
     /// Reads a certificate.
     ///
     /// - Parameter der: The certificate in DER.
-    /// - Throws: ``Purl/TLSError``: of the kind `.malformed` when it is not a certificate, and `.unavailable` without
+    /// - Throws: `TLSError`: of the kind `.malformed` when it is not a certificate, and `.unavailable` without
     ///   OpenSSL 3.
     public init(der: Data) throws(TLSError) {
         let openSSL = try SystemTLS.unavailable { () throws(OpenSSLUnavailable) in try OpenSSL.shared() }

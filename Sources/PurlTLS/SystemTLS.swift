@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// Share one among the sessions that use the same settings: it keeps what servers give it to resume TLS sessions with.
 /// OpenSSL is loaded and the files are read at the first connection, or by ``prepare()``; what is missing then fails that
-/// connection with a ``Purl/TLSError``, and nothing is sent in the open instead.
+/// connection with a `TLSError`, and nothing is sent in the open instead.
 public final class SystemTLS: TLSProvider {
     /// What this provider was made with.
     public let options: Options
@@ -41,13 +41,13 @@ public final class SystemTLS: TLSProvider {
     /// Loads OpenSSL and reads the files of ``options``, which otherwise happens at the first connection, on the network
     /// thread. Has no effect once it has succeeded.
     ///
-    /// - Throws: ``Purl/TLSError`` of the kind `.unavailable` without OpenSSL 3, and of the kind `.unusableSettings` for a
+    /// - Throws: `TLSError` of the kind `.unavailable` without OpenSSL 3, and of the kind `.unusableSettings` for a
     ///   file that is missing, cannot be read or is not what it should be.
     public func prepare() throws(TLSError) { _ = try preparedContext() }
 
     /// The version of the system's OpenSSL, such as `3.0.17`.
     ///
-    /// - Throws: ``Purl/TLSError`` of the kind `.unavailable`, whose reason names what to install.
+    /// - Throws: `TLSError` of the kind `.unavailable`, whose reason names what to install.
     public static func libraryVersion() throws(TLSError) -> String {
         try unavailable { () throws(OpenSSLUnavailable) in try OpenSSL.shared() }.version
     }
