@@ -38,7 +38,11 @@ let package = Package(
         .testTarget(
             name: "PurlTests",
             dependencies: ["Purl", "PurlTLS", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
-        .testTarget(name: "PurlTLSTests", dependencies: ["PurlTLS", "PurlOpenSSL", "Purl", "PurlTesting"]),
+        // A client over PurlTLS and a server, in memory: for a test suite, and for a program of Tests/Checks.
+        .target(
+            name: "MemoryTLS", dependencies: ["PurlTLS", "PurlOpenSSL", "Purl", "PurlTesting"], path: "Tests/MemoryTLS"),
+        .testTarget(
+            name: "PurlTLSTests", dependencies: ["MemoryTLS", "PurlTLS", "PurlOpenSSL", "Purl", "PurlTesting"]),
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
@@ -82,6 +86,7 @@ if Context.environment["PURL_CHECKS"] != nil {
         check("CrashSubject", needs: ["Purl", "PurlDownloads", "PurlTesting"]),
         check("ConversationSubject", needs: ["Purl", "PurlTesting"]),
         check("TLSSubject", needs: ["Purl", "PurlTLS"]),
+        check("TLSEndurance", needs: ["MemoryTLS", "Purl", "PurlTLS", "PurlTesting"]),
         // One source, two programs, to be compared with each other.
         check("ScenariosWithPurl", needs: ["Purl", "PurlTesting"], swiftSettings: [.define("PURL")]),
         check("ScenariosWithFoundationNetworking", needs: ["PurlTesting"]),

@@ -81,8 +81,9 @@ package final class OpenSSLLibrary: Sendable {
 
     /// The folder that the environment names, unless the program has more rights than its user, as `LD_LIBRARY_PATH`.
     private static var namedFolder: String? {
-        guard getuid() == geteuid(), getgid() == getegid(), let folder = getenv("PURL_OPENSSL") else { return nil }
-        return String(cString: folder)
+        guard getuid() == geteuid(), getgid() == getegid(), let value = getenv("PURL_OPENSSL") else { return nil }
+        let folder = String(cString: value)
+        return folder.isEmpty ? nil : folder
     }
 }
 

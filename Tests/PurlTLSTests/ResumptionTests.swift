@@ -1,4 +1,5 @@
 import Foundation
+import MemoryTLS
 import Purl
 import PurlTLS
 import PurlTesting

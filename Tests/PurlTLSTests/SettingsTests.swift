@@ -1,4 +1,5 @@
 import Foundation
+import MemoryTLS
 import Purl
 import PurlOpenSSL
 import PurlTesting
@@ -105,6 +106,28 @@ struct SettingsTests {
         #expect(reason(SystemTLS.Options(roots: .only([]), identity: binary)) == nil)
     }
 
+    @Test("A key that is encrypted takes its passphrase, in PEM and in PKCS #12")
+    func passphrases() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let sealed = try SealedIdentity(Self.authority.issueClient(name: "me"), passphrase: "correct horse")
+        let certificates = SystemTLS.Source.data(sealed.certificate)
+        func found(_ identity: SystemTLS.Identity) -> String? {
+            reason(SystemTLS.Options(roots: .only([]), identity: identity))
+        }
+        let key = SystemTLS.Source.data(sealed.key)
+        #expect(found(.pem(certificates: certificates, key: key, passphrase: "correct horse")) == nil)
+        #expect(
+            found(.pem(certificates: certificates, key: key, passphrase: "wrong"))
+                == "the data in memory has a private key with another passphrase")
+        #expect(
+            found(.pem(certificates: certificates, key: key))
+                == "the data in memory has a private key that needs its passphrase")
+        let archive = SystemTLS.Source.data(sealed.archive)
+        #expect(found(.pkcs12(archive, passphrase: "correct horse")) == nil)
+        #expect(found(.pkcs12(archive, passphrase: "wrong")) == "the data in memory has another passphrase")
+        #expect(found(.pkcs12(archive)) == "the data in memory has another passphrase")
+    }
+
     @Test("No description and no dump contains a key or a passphrase")
     func secrets() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -180,6 +203,66 @@ struct SettingsTests {
         ] {
             #expect(PublicKeyPin(wrong) == nil)
         }
+    }
+}
+
+/// A certificate of a client's whose key is encrypted.
+private struct SealedIdentity {
+    typealias Pointer = OpaquePointer
+    typealias Bytes = UnsafePointer<UInt8>
+    typealias Text = UnsafePointer<CChar>
+
+    let certificate: Data
+    /// In PEM.
+    let key: Data
+    /// In PKCS #12.
+    let archive: Data
+
+    init(_ identity: TestIdentity, passphrase: String) throws {
+        let library = try OpenSSLLibrary.shared()
+        typealias Decode = @convention(c) (Pointer?, UnsafeMutablePointer<Bytes?>, Int) -> Pointer?
+        func decoded(_ data: Data, _ name: String) throws -> Pointer? {
+            let decode = try library.function(name, Decode.self)
+            return data.withUnsafeBytes { bytes in
+                var position = bytes.bindMemory(to: UInt8.self).baseAddress
+                return decode(nil, &position, bytes.count)
+            }
+        }
+        func free(_ pointer: Pointer?, _ name: String) throws {
+            try library.function(name, (@convention(c) (Pointer?) -> Void).self)(pointer)
+        }
+        certificate = Data(identity.certificatesPEM.utf8)
+        let own = try decoded(identity.certificates[0], "d2i_X509")
+        let key = try decoded(identity.privateKeyDER, "d2i_AutoPrivateKey")
+        let seal = try library.function(
+            "PKCS12_create",
+            (@convention(c) (
+                Text, Text, Pointer?, Pointer?, Pointer?, Int32, Int32, Int32, Int32, Int32
+            ) -> Pointer?).self)
+        let sealed = seal(passphrase, "me", key, own, nil, 0, 0, 0, 0, 0)
+        let encode = try library.function(
+            "i2d_PKCS12", (@convention(c) (Pointer?, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32).self
+        )
+        var bytes = [UInt8](repeating: 0, count: Int(encode(sealed, nil)))
+        bytes.withUnsafeMutableBufferPointer {
+            var position = $0.baseAddress
+            _ = encode(sealed, &position)
+        }
+        archive = Data(bytes)
+        let functions = try ServerFunctions.shared.get()
+        let bio = functions.newBIO(functions.memory())
+        let write = try library.function(
+            "PEM_write_bio_PKCS8PrivateKey",
+            (@convention(c) (Pointer?, Pointer?, Pointer?, Text, Int32, Pointer?, Pointer?) -> Int32).self)
+        let cipher = try library.function("EVP_aes_256_cbc", (@convention(c) () -> Pointer?).self)
+        _ = write(bio, key, cipher(), passphrase, Int32(passphrase.utf8.count), nil, nil)
+        var text = [UInt8](repeating: 0, count: 8192)
+        let length = Int(functions.readBIO(bio, &text, Int32(text.count)))
+        self.key = Data(text.prefix(length))
+        try free(bio, "BIO_free")
+        try free(sealed, "PKCS12_free")
+        try free(own, "X509_free")
+        try free(key, "EVP_PKEY_free")
     }
 }
 

@@ -5,11 +5,11 @@ import PurlTLS
 import PurlTesting
 
 /// Whether this machine has OpenSSL: without it these suites are skipped.
-let hasOpenSSL = (try? OpenSSLLibrary.shared()) != nil
+package let hasOpenSSL = (try? OpenSSLLibrary.shared()) != nil
 
 /// The other side of a ``Purl/TLSConnection`` in the same process: an `SSL` that accepts, between two buffers of OpenSSL's.
-final class MemoryServer {
-    enum Outcome: Equatable {
+package final class MemoryServer {
+    package enum Outcome: Equatable {
         case trusted
         case problem(TLSTrust.Problem)
         case failed(TLSError.Kind)
@@ -22,7 +22,7 @@ final class MemoryServer {
     private let outgoing: OpaquePointer
 
     /// - Parameter context: Made by ``ServerFunctions/context(_:versions:requiringClient:)``; the caller frees it.
-    init(_ context: OpaquePointer) throws {
+    package init(_ context: OpaquePointer) throws {
         functions = try ServerFunctions.shared.get()
         self.context = context
         ssl = functions.new(context)!
@@ -38,20 +38,20 @@ final class MemoryServer {
     }
 
     /// Gives the server bytes of the client's, and takes what it answers.
-    func exchange(_ bytes: [UInt8]) -> [UInt8] {
+    package func exchange(_ bytes: [UInt8]) -> [UInt8] {
         if !bytes.isEmpty { _ = functions.writeBIO(incoming, bytes, Int32(bytes.count)) }
         if functions.isFinished(ssl) != 1 { _ = functions.handshake(ssl) }
         return takeOutgoing()
     }
 
     /// Sends content.
-    func send(_ content: [UInt8]) -> [UInt8] {
+    package func send(_ content: [UInt8]) -> [UInt8] {
         _ = functions.write(ssl, content, Int32(content.count))
         return takeOutgoing()
     }
 
     /// Content that has come.
-    func receive(_ bytes: [UInt8]) -> [UInt8] {
+    package func receive(_ bytes: [UInt8]) -> [UInt8] {
         _ = functions.writeBIO(incoming, bytes, Int32(bytes.count))
         var content = [UInt8]()
         var piece = [UInt8](repeating: 0, count: 16_384)
@@ -74,11 +74,11 @@ final class MemoryServer {
 }
 
 /// What a server needs of OpenSSL.
-struct ServerFunctions: Sendable {
-    typealias Pointer = OpaquePointer
-    typealias Free = @Sendable @convention(c) (Pointer?) -> Void
+package struct ServerFunctions: Sendable {
+    package typealias Pointer = OpaquePointer
+    package typealias Free = @Sendable @convention(c) (Pointer?) -> Void
 
-    static let shared = Result { try ServerFunctions(OpenSSLLibrary.shared()) }
+    package static let shared = Result { try ServerFunctions(OpenSSLLibrary.shared()) }
 
     let new: @Sendable @convention(c) (Pointer?) -> Pointer?
     let free: Free
@@ -88,12 +88,12 @@ struct ServerFunctions: Sendable {
     let isFinished: @Sendable @convention(c) (Pointer?) -> Int32
     let read: @Sendable @convention(c) (Pointer?, UnsafeMutableRawPointer?, Int32) -> Int32
     let write: @Sendable @convention(c) (Pointer?, UnsafeRawPointer?, Int32) -> Int32
-    let newBIO: @Sendable @convention(c) (Pointer?) -> Pointer?
-    let memory: @Sendable @convention(c) () -> Pointer?
-    let readBIO: @Sendable @convention(c) (Pointer?, UnsafeMutableRawPointer?, Int32) -> Int32
+    package let newBIO: @Sendable @convention(c) (Pointer?) -> Pointer?
+    package let memory: @Sendable @convention(c) () -> Pointer?
+    package let readBIO: @Sendable @convention(c) (Pointer?, UnsafeMutableRawPointer?, Int32) -> Int32
     let writeBIO: @Sendable @convention(c) (Pointer?, UnsafeRawPointer?, Int32) -> Int32
     let clearErrors: @Sendable @convention(c) () -> Void
-    let freeContext: Free
+    package let freeContext: Free
     private let newContext: @Sendable @convention(c) (Pointer?) -> Pointer?
     private let method: @Sendable @convention(c) () -> Pointer?
     private let control: @Sendable @convention(c) (Pointer?, Int32, Int, UnsafeMutableRawPointer?) -> Int
@@ -137,7 +137,7 @@ struct ServerFunctions: Sendable {
     /// A server's settings, which the caller frees.
     ///
     /// - Parameter isElliptic: Whether the key is one of an elliptic curve's.
-    func context(_ identity: TestIdentity, versions: ClosedRange<UInt16> = 0x0303...0x0304) throws -> Pointer {
+    package func context(_ identity: TestIdentity, versions: ClosedRange<UInt16> = 0x0303...0x0304) throws -> Pointer {
         let context = newContext(method())!
         setLevel(context, 0)
         // SSL_CTRL_SET_MIN_PROTO_VERSION, SSL_CTRL_SET_MAX_PROTO_VERSION
@@ -165,15 +165,15 @@ struct ServerFunctions: Sendable {
 }
 
 /// Both sides of a handshake wait for each other.
-struct NoEnd: Error {}
+package struct NoEnd: Error {}
 
 /// A client and a server in memory.
-final class MemoryPair {
-    let client: any TLSConnection
-    let server: MemoryServer
+package final class MemoryPair {
+    package let client: any TLSConnection
+    package let server: MemoryServer
     private let context: OpaquePointer
 
-    init(
+    package init(
         _ provider: SystemTLS, _ identity: TestIdentity, host: String = "localhost",
         versions: ClosedRange<UInt16> = 0x0303...0x0304,
         request: ((String) -> TLSConnectionRequest) = { TLSConnectionRequest(host: $0, port: 443) }
@@ -184,7 +184,7 @@ final class MemoryPair {
     }
 
     /// A pair with a server that others have, too, so that sessions can be resumed.
-    init(_ provider: SystemTLS, serverContext: OpaquePointer, _ request: TLSConnectionRequest) throws {
+    package init(_ provider: SystemTLS, serverContext: OpaquePointer, _ request: TLSConnectionRequest) throws {
         context = serverContext
         server = try MemoryServer(serverContext)
         client = try provider.makeConnection(request)
@@ -198,7 +198,7 @@ final class MemoryPair {
     }
 
     /// What the client has to send.
-    func takeCiphertext() -> [UInt8] {
+    package func takeCiphertext() -> [UInt8] {
         var bytes = [UInt8]()
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             while case let count = client.sendCiphertext(into: buffer), count > 0 { bytes += buffer[..<count] }
@@ -209,7 +209,7 @@ final class MemoryPair {
     /// Takes the handshake to its end.
     ///
     /// - Parameter change: What happens to the server's bytes on the way.
-    func handshake(_ change: (inout [UInt8]) -> Void = { _ in }) throws -> TLSHandshakeResult {
+    package func handshake(_ change: (inout [UInt8]) -> Void = { _ in }) throws -> TLSHandshakeResult {
         for _ in 0..<10 {
             if case .done(let result) = try client.handshake() {
                 var answer = server.exchange(takeCiphertext())
@@ -225,7 +225,7 @@ final class MemoryPair {
     }
 
     /// Content that has come to the client.
-    func read() throws -> [UInt8] {
+    package func read() throws -> [UInt8] {
         var content = [UInt8]()
         try withUnsafeTemporaryAllocation(byteCount: 70_000, alignment: 1) { buffer in
             while case .content(let count) = try client.read(into: buffer) { content += buffer[..<count] }
@@ -233,7 +233,7 @@ final class MemoryPair {
         return content
     }
 
-    func write(_ content: [UInt8]) throws -> [UInt8] {
+    package func write(_ content: [UInt8]) throws -> [UInt8] {
         var written = 0
         try content.withUnsafeBytes { bytes in
             while written < bytes.count {
@@ -243,7 +243,7 @@ final class MemoryPair {
         return takeCiphertext()
     }
 
-    var outcome: MemoryServer.Outcome {
+    package var outcome: MemoryServer.Outcome {
         do {
             let problem = try handshake().trust.problem
             return problem.map { .problem($0) } ?? .trusted
@@ -257,7 +257,9 @@ final class MemoryPair {
 
 extension SystemTLS {
     /// A provider that trusts an authority alone.
-    static func trusting(_ authority: TestAuthority, _ change: (inout Options) -> Void = { _ in }) throws -> SystemTLS {
+    package static func trusting(_ authority: TestAuthority, _ change: (inout Options) -> Void = { _ in }) throws
+        -> SystemTLS
+    {
         var options = Options(roots: .only([.data(try authority.rootDER)]))
         change(&options)
         return SystemTLS(options)
