@@ -169,7 +169,7 @@ public final class LoopbackServer: Sendable {
     /// answers to `http` and to `https`. Blocks the thread until it listens.
     ///
     /// - Parameters:
-    ///   - transport: What to listen on, besides.
+    ///   - transport: What to listen on, besides; in memory there is ``connector(tls:)``.
     ///   - port: The TCP port; 0 lets the system choose a free one.
     ///   - tls: How to speak TLS there.
     /// - Returns: The root there: `https://127.0.0.1:port/`.
@@ -331,7 +331,7 @@ public final class LoopbackServer: Sendable {
     /// How many connections have been accepted.
     public var acceptedConnections: Int { recorder.record.read(\.acceptedConnections) }
 
-    /// Drops the requests recorded so far, so that the next one is `requests[0]`. Their numbers continue.
+    /// Drops the requests and handshakes recorded so far, so that the next one is `requests[0]`. Their numbers continue.
     public func forgetRequests() {
         recorder.forgetRequests()
     }

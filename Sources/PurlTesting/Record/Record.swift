@@ -190,10 +190,12 @@ final class Recorder: Sendable {
         change { $0.badRequests.append(reason) }
     }
 
-    /// Drops the requests so far, pending ones included.
+    /// Drops the requests so far, pending ones included, and the handshakes.
     func forgetRequests() {
         change { record in
             record.requests = []
+            record.handshakes = []
+            record.failedHandshakes = []
             record.completeRequests = 0
             record.badRequests = []
         }

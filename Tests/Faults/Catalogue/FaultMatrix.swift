@@ -6,7 +6,7 @@ package enum FaultMatrix {
     /// The faults by where they are.
     package static let sections: [Section] = [
         ("Answers that end or stop", Fault.phases + Fault.lost),
-        ("Records of TLS", Fault.records),
+        ("Handshakes and records of TLS", Fault.handshakes + Fault.records),
         ("Answers that are malformed", Fault.malformed),
         ("Bytes that belong to nothing", Fault.surplus),
         ("Content codings", Fault.codings),

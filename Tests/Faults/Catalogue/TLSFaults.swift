@@ -1,8 +1,32 @@
 internal import Foundation
 internal import PurlTesting
 
-/// What can be wrong with the records of TLS that carry a message. There are none without TLS.
+/// What can be wrong with TLS.
 extension Fault {
+    /// Handshakes that fail or stall. Where the server has sent all of its part, the client takes the handshake for done,
+    /// and what follows is a connection that is lost: other faults are that.
+    static let handshakes: [Fault] = [ServerTLS.HandshakePhase.beforeFirstFlight, .midFirstFlight].flatMap { phase in
+        handshakeEndings.map { name, fault in
+            let made = Fault(
+                "handshake: \(name)", "\(phase)",
+                .failure(fault == .stall(until: nil) ? .timedOut : .secureConnectionFailed),
+                prepare: { stage in
+                    stage.answer(stage.resource)
+                    try stage.secure { $0.fault(fault, at: phase) }
+                }
+            ).with { $0.needsTLS = true }
+            return fault == .stall(until: nil) ? made.timed : made.withStreams()
+        }
+    }
+
+    private static let handshakeEndings: [(String, ServerTLS.HandshakeFault)] = [
+        ("end of stream", .cut), ("reset", .reset), ("alert", .alert(.handshakeFailure)),
+        ("plain text", .plainText("HTTP/1.1 400 Bad Request\r\n\r\n")),
+        ("record of the wrong length", .wrongLength(0xFFFF)),
+        ("wrong bit", .flippedBit(at: 100)), ("stall", .stall(until: nil)),
+    ]
+
+    /// Records that carry a message. There are none without TLS.
     static let records: [Fault] = recordPhases.flatMap { phase in
         recordEndings.map { ending in
             let fault = Fault(

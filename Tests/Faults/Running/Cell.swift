@@ -112,6 +112,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         guard fault.checksSession, !kind.isBackground, fault.meddling?.act.invalidates != true else { return }
         stage.server.stream(nil)
         do {
+            try stage.secure()
             let (data, _) = try await session.data(from: stage.url("/after"))
             report.check(data == Data("after".utf8), "the next request was answered with \(data.count) other bytes")
         } catch {

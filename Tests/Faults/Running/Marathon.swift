@@ -27,13 +27,15 @@ package struct Marathon: Sendable {
     /// Faults that come from the server alone.
     private static let faults =
         Fault.phases + Fault.lost + Fault.malformed + Fault.surplus + Fault.codings + Fault.fields + Fault.challenges
-        + Fault.redirects
+        + Fault.redirects + Fault.handshakes + Fault.records
     private static let kinds = TaskKind.allCases.filter { !$0.isBackground && !$0.isStream }
 
     private let transfers: Int
+    private let medium: Medium
 
-    package init(transfers: Int) {
+    package init(transfers: Int, over medium: Medium) {
         self.transfers = transfers
+        self.medium = medium
     }
 
     /// Returns when all are over and everything that was made for them is gone.
@@ -47,7 +49,7 @@ package struct Marathon: Sendable {
     }
 
     private func run(lane: Int) async throws -> Tally {
-        let stage = try Stage()
+        let stage = try Stage(medium)
         let configuration = stage.configuration()
         configuration.clock = stage.clock
         let session = URLSession(configuration: configuration)
@@ -56,8 +58,9 @@ package struct Marathon: Sendable {
             // Two numbers without a common factor: every kind meets every fault some time.
             let fault = Self.faults[number % Self.faults.count]
             let kind = Self.kinds[number / Self.lanes % Self.kinds.count]
-            guard fault.kinds(kind) else { continue }
+            guard fault.kinds(kind), fault.fits(medium) else { continue }
             tally.count(try await load(kind, fault, on: stage, in: session))
+            try stage.secure()
             stage.server.forgetRequests()
         }
         session.invalidateAndCancel()

@@ -44,7 +44,7 @@ extension Medium: CaseIterable {
 
 /// Connects to a stage's server in memory, and to nothing else. Hosts with a name have the addresses that the cell wants.
 struct StageConnector: Connector {
-    let server: any Connector
+    let server: @Sendable () -> any Connector
     /// The server's, which stands for one that listens on 127.0.0.1.
     let port: UInt16
     let names: ScriptedNames
@@ -54,7 +54,7 @@ struct StageConnector: Connector {
         guard request.port == Int(port), addresses.contains(.loopback(port: port)) else {
             throw URLError(.cannotConnectToHost, userInfo: [NSUnderlyingErrorKey: POSIXError(.ECONNREFUSED)])
         }
-        return try await server.connect(request)
+        return try await server().connect(request)
     }
 
     private func addresses(of request: ConnectionRequest) async throws -> [SocketAddress] {

@@ -21,7 +21,7 @@ final class Stage: Sendable {
     let server: LoopbackServer
     let medium: Medium
     /// How the medium reaches the server in memory.
-    private let connector: any Connector
+    private let connector: Mutex<any Connector>
     let folder: URL
     /// Where servers that stall wait.
     let gate = ServerGate()
@@ -38,7 +38,7 @@ final class Stage: Sendable {
     init(_ medium: Medium = .tcp, content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9)) throws {
         self.medium = medium
         server = try LoopbackServer(medium.transport)
-        connector = medium == .tls ? try server.connector(tls: ServerTLS(Self.authority)) : server.connector
+        connector = Mutex(medium == .tls ? try server.connector(tls: ServerTLS(Self.authority)) : server.connector)
         self.content = content
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-fault-\(UUID().uuidString)")
         names = ScriptedNames(port: server.port)
@@ -67,6 +67,13 @@ final class Stage: Sendable {
     /// From now on the server answers like this.
     func answer(_ reply: Reply, at path: String = Stage.path) {
         server.route(path, reply)
+    }
+
+    /// From now on the server makes its connections secure like this; without a change, as it should.
+    func secure(_ change: (ServerTLS) -> ServerTLS = { $0 }) throws {
+        guard medium == .tls else { return }
+        let changed = try server.connector(tls: change(ServerTLS(Self.authority)))
+        connector.withLock { $0 = changed }
     }
 
     // MARK: Streams
@@ -155,7 +162,8 @@ final class Stage: Sendable {
         configuration.httpCookieStorage = HTTPCookieStorage()
         configuration.urlCredentialStorage = URLCredentialStorage()
         configuration.nameResolver = names
-        let memory = StageConnector(server: connector, port: server.port, names: names)
+        let memory = StageConnector(
+            server: { [self] in connector.withLock { $0 } }, port: server.port, names: names)
         switch medium {
         case .tcp: break
         case .memory: configuration.connector = memory

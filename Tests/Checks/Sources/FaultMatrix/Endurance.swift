@@ -8,6 +8,7 @@ struct Endurance {
     private static let slack = 4 << 20
 
     let transfers: Int
+    let medium: Medium
 
     /// Prints a census from time to time, and at the end whether anything has grown.
     ///
@@ -36,6 +37,6 @@ struct Endurance {
     }
 
     private func leg(_ count: Int) async -> Marathon.Tally {
-        await Marathon(transfers: count).run()
+        await Marathon(transfers: count, over: medium).run()
     }
 }

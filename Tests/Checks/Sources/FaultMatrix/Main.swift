@@ -12,13 +12,13 @@ enum Main {
         case (nil, _):
             exit(await Matrix(sections: FaultMatrix.sections, medium: medium ?? .tcp).print() ? 0 : 1)
         case ("transfers", let count?) where Int(count) != nil:
-            exit(await Endurance(transfers: Int(count) ?? 0).print() ? 0 : 1)
+            exit(await Endurance(transfers: Int(count) ?? 0, medium: medium ?? .tcp).print() ? 0 : 1)
         case (let name?, _):
             let sections = FaultMatrix.sections.filter { $0.name.contains(name) }
             guard !sections.isEmpty else {
-                print("FaultMatrix [tcp | memory | secure | tls]                 every cell")
-                print("FaultMatrix [tcp | memory | secure | tls] PART-OF-A-NAME  the cells of one section")
-                print("FaultMatrix transfers COUNT                               so many transfers, of mixed outcomes")
+                print("FaultMatrix [tcp | memory | secure | tls]                  every cell")
+                print("FaultMatrix [tcp | memory | secure | tls] PART-OF-A-NAME   the cells of one section")
+                print("FaultMatrix [tcp | memory | secure | tls] transfers COUNT  so many transfers, of mixed outcomes")
                 exit(2)
             }
             exit(await Matrix(sections: sections, medium: medium ?? .tcp).print() ? 0 : 1)
