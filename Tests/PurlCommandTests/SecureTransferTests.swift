@@ -108,6 +108,7 @@ struct SecureTransferTests {
         #expect(code == 1)
         #expect(text.hasPrefix("purl: The "))
         #expect(text.contains(fact), "\(text)")
+        #expect(!text.contains("has expired: "), "what the sentence says is said again")
         if advice.isEmpty { #expect(!text.contains("--cacert")) } else { #expect(text.contains(advice)) }
         #expect(server.requests == [])
         #expect(folder.names == ["root.pem"])

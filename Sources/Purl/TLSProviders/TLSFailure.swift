@@ -75,7 +75,13 @@ enum TLSFailure: Error {
             case .revoked: (.serverCertificateUntrusted, "The certificate of “\(trust.host)” has been revoked")
             case .invalid, nil: (.serverCertificateUntrusted, "The certificate of “\(trust.host)” is invalid")
             }
-        return (code, sentence + detail(trust.reason ?? ""), nil)
+        let reason = trust.reason ?? ""
+        return (code, sentence + detail(adds(reason, to: sentence) ? reason : ""), nil)
+    }
+
+    /// Whether a provider's description has a word that the sentence does not have: “certificate has expired” has none.
+    private static func adds(_ reason: String, to sentence: String) -> Bool {
+        !Set(reason.lowercased().split(separator: " ")).isSubset(of: sentence.lowercased().split(separator: " "))
     }
 
     /// The end of a sentence: the provider's description.
