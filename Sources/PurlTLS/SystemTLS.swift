@@ -10,8 +10,7 @@ import Synchronization
 /// TLS 1.2 and 1.3 over the system's OpenSSL 3, which is found when the program runs.
 ///
 /// ```swift
-/// let configuration = URLSessionConfiguration.default
-/// configuration.tlsProvider = SystemTLS()
+/// URLSessionConfiguration.defaultTLSProvider = SystemTLS()
 /// ```
 ///
 /// Share one among the sessions that use the same settings: it keeps what servers give it to resume TLS sessions with.

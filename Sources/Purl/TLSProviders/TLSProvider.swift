@@ -2,7 +2,8 @@ import Foundation
 
 /// A TLS library, as a session uses it: makes a ``TLSConnection`` for each connection that is to be secure.
 ///
-/// It is set in ``URLSessionConfiguration/tlsProvider``. Purl calls it on its network thread: it must not block.
+/// It is set in ``URLSessionConfiguration/defaultTLSProvider``, for all sessions, or in the
+/// ``URLSessionConfiguration/tlsProvider`` of one. Purl calls it on its network thread: it must not block.
 public protocol TLSProvider: Sendable {
     /// Makes the client's side of a connection. Nothing has been sent yet.
     func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection
