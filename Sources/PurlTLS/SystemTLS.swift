@@ -161,6 +161,10 @@ extension SystemTLS {
         }
 
         /// A certificate and its key in PKCS #12 (`.p12`, `.pfx`).
+        ///
+        /// - Parameters:
+        ///   - source: A file of that form, or what it contains.
+        ///   - passphrase: What it is encrypted with.
         public static func pkcs12(_ source: Source, passphrase: String = "") -> Identity {
             Identity(form: .archive(source), passphrase: passphrase)
         }

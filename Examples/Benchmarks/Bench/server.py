@@ -36,6 +36,11 @@ http {{
         root {folder}/www;
         # A cache would otherwise answer in the place of the server.
         add_header Cache-Control no-store;
+        # Each request takes a connection of its own.
+        location /once/ {{
+            alias {folder}/www/;
+            keepalive_timeout 0;
+        }}
         location /chunked/ {{
             alias {folder}/www/;
             # Content that is filtered has no length beforehand.

@@ -93,6 +93,34 @@ def secure_small(clients, servers, folder):
     return secure(every, web)
 
 
+def secure_delegate(clients, servers, folder):
+    web = servers.web
+    url = f"{web.secure_url}/big"
+    every = clients.swift("pieces", url, 0) | {"curl": [*CURL, "--cacert", str(web.root), "-o", "/dev/null", url]}
+    return secure(every, web)
+
+
+def secure_upload(clients, servers, folder):
+    web = servers.web
+    url = f"{web.secure_url}/put/big"
+    every = clients.swift("upload", url, web.big_file) | {
+        "curl": [*CURL, "--cacert", str(web.root), "-T", str(web.big_file), url]}
+    return secure(every, web)
+
+
+def secure_one_by_one(path, count):
+    def commands(clients, servers, folder):
+        web = servers.web
+        url = f"{web.secure_url}{path}"
+        every = {
+            "Purl": clients.runner("PurlRunner", "small", url, count, 1),
+            "AsyncHTTPClient": clients.runner("AsyncHTTPClientRunner", "small", url, count, 1),
+            "curl": [*CURL, "--cacert", str(web.root), "-o", "/dev/null", f"{url}?[1-{count}]"]}
+        return secure(every, web)
+
+    return commands
+
+
 def download_to_disk(clients, servers, folder):
     file = folder / "out"
     return {
@@ -178,6 +206,10 @@ WORKLOADS = [
     Workload("delegate", "1 GiB to a delegate", "seconds", pieces(0)),
     Workload("upload", "1 GiB from a file", "seconds", upload),
     Workload("download-tls", "1 GiB to a file in memory, over TLS 1.3", "seconds", secure_download),
+    Workload("delegate-tls", "1 GiB to a delegate, over TLS 1.3", "seconds", secure_delegate),
+    Workload("upload-tls", "1 GiB from a file, over TLS 1.3", "seconds", secure_upload),
+    Workload("small-1-tls", "GET 1 KB, one after another, over TLS 1.3", "rate", secure_one_by_one("/small", 5000)),
+    Workload("connections-tls", "1,000 new connections, over TLS 1.3", "rate", secure_one_by_one("/once/small", 1000)),
     Workload("small-64-tls", "GET 1 KB, 64 at once, over TLS 1.3", "rate", secure_small),
     Workload("chunked", "1 GiB chunked to a file", "seconds", chunked),
     Workload("slow", "1 GiB to a delegate that takes 1 ms a call", "memory", pieces(0.001), rounds=1),
