@@ -27,7 +27,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         /// The caller's; `nil` for a sink on a file of its own.
         var handle: FileHandle?
         /// Open and locked. That of a handle has a descriptor of its own.
-        var file: (any OpenFile)?
+        var file: WrittenFile?
         var closing: Closing
         /// Whether room on the disk is reserved for the whole resource before its first byte.
         var reservesSpace = false
@@ -144,7 +144,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     package func lock() throws {
         try state.withLock { state in
             guard state.file == nil, let url = state.url else { return }
-            state.file = try files.openSinkFile(at: url)
+            state.file = try WrittenFile(files.openSinkFile(at: url), .keepsName)
             state.closing = .whenUnlocked
         }
     }
@@ -152,7 +152,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     /// Whether the file that is locked still is the one at the sink's path.
     package var isInPlace: Bool {
         state.withLock { state in
-            guard let file = state.file, let url = state.url else { return true }
+            guard let file = state.file?.file, let url = state.url else { return true }
             return file.isFound(at: url.path)
         }
     }
@@ -161,7 +161,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     package func unlock() {
         state.withLock { state in
             guard case .whenUnlocked = state.closing else { return }
-            state.file?.unlock()
+            state.file?.file.unlock()
             state.file = nil
             state.closing = .atEnd
         }
@@ -178,18 +178,19 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     /// Reserves room for `total` bytes, if that is wanted. The file's length stays, since it counts the bytes that were written.
     func reserve(upTo total: Int64) throws {
         guard total > 0, state.withLock({ $0.reservesSpace }) else { return }
-        try withFile { try $0.reserve(total) }
+        try withFile { try $0.file.reserve(total) }
     }
 
     // MARK: BodySink
 
+    /// Throws when another program has changed the file since the sink opened it.
     public var length: Int64 {
         get throws {
             // This creates no file: the server may have nothing to put into it.
             let isThere = state.withLock { state in
                 state.file != nil || state.handle != nil || state.url.map { files.entry($0.path) != .missing } == true
             }
-            return isThere ? try withFile { try $0.size() } : 0
+            return isThere ? try withFile { try $0.checkedEnd() } : 0
         }
     }
 
@@ -203,9 +204,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
 
     private func append(_ count: Int, by write: (any OpenFile, Int64) throws -> Void) throws {
         let maximum = state.withLock { $0.maximumLength }
-        let offset = try withFile { try $0.size() }
-        guard offset + Int64(count) <= maximum else { throw LengthLimitPassed(maximum: maximum) }
-        try withFile { try write($0, offset) }
+        try withFile { try $0.append(count, upTo: maximum, by: write) }
     }
 
     public func truncate(to length: Int64) throws {
@@ -213,7 +212,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     public func bytes(in range: Range<Int64>) throws -> Data {
-        try withFile { try $0.read(range.count, at: range.lowerBound) }
+        try withFile { try $0.file.read(range.count, at: range.lowerBound) }
     }
 
     public func synchronize() throws {
@@ -221,7 +220,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     package func makeSynchronization() throws -> @Sendable () throws -> Void {
-        let file = try withFile { $0 }
+        let file = try withFile { $0.file }
         return { try Self.posix { try file.synchronize() } }
     }
 
@@ -233,7 +232,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ///
     /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
-        _ = try withFile { $0 }
+        try withFile { _ in }
         try state.withLock { $0.record }?.save(record)
     }
 
@@ -251,12 +250,12 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         try state.withLock { state in
             state.record?.close()
             // What was reserved and not used is free again.
-            if state.reservesSpace, let file = state.file {
+            if state.reservesSpace, let file = state.file?.file {
                 try Self.posix { try file.truncate(to: try file.size()) }
             }
             switch state.closing {
             case .whenUnlocked: return
-            case .atEnd: state.file?.unlock()
+            case .atEnd: state.file?.file.unlock()
             // What the caller writes follows the body.
             case .byCaller: _ = try state.handle?.seekToEnd()
             }
@@ -265,19 +264,72 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     /// Calls `body` with the file, which is opened and locked first where it is not.
-    private func withFile<Result: Sendable>(_ body: (any OpenFile) throws -> Result) throws -> Result {
+    private func withFile<Result: Sendable>(_ body: (inout WrittenFile) throws -> Result) throws -> Result {
         try state.withLock { state in
-            if state.file == nil { state.file = try open(state) }
-            guard let file = state.file else { throw CocoaError(.fileNoSuchFile) }
-            return try Self.posix { try body(file) }
+            try Self.posix {
+                var file = try state.file ?? open(state)
+                defer { state.file = file }
+                return try body(&file)
+            }
         }
     }
 
-    private func open(_ state: State) throws -> (any OpenFile)? {
+    private func open(_ state: State) throws -> WrittenFile {
         if let handle = state.handle {
-            return try Self.posix { try RegularFile(duplicating: handle.fileDescriptor) }
+            return try WrittenFile(RegularFile(duplicating: handle.fileDescriptor), .mayLackName)
         }
-        return try state.url.map { try files.openSinkFile(at: $0) }
+        guard let url = state.url else { throw CocoaError(.fileNoSuchFile) }
+        return try WrittenFile(files.openSinkFile(at: url), .keepsName)
+    }
+}
+
+/// An open file to which one sink appends.
+///
+/// The lock keeps other sinks away, not other programs. So the sink remembers where it has written to: in a file that has
+/// become shorter or longer, its bytes and another program's cannot be told apart.
+private struct WrittenFile {
+    /// Whether the file stays where others can find it.
+    enum Naming {
+        case keepsName
+        /// A handle of the caller's may be that of a file without a name.
+        case mayLackName
+    }
+
+    let file: any OpenFile
+    private let naming: Naming
+    /// Where the next byte goes.
+    private var end: Int64
+
+    init(_ file: any OpenFile, _ naming: Naming) throws(SystemError) {
+        self.file = file
+        self.naming = naming
+        end = try file.size()
+    }
+
+    /// Where the next byte goes. Throws when the file does not end there.
+    func checkedEnd() throws -> Int64 {
+        let status = try file.status()
+        if naming == .keepsName, status.lacksName { throw refusal("it was removed or replaced while it was written") }
+        guard status.length == end else { throw refusal("another program has changed it while it was written") }
+        return end
+    }
+
+    mutating func append(_ count: Int, upTo maximum: Int64, by write: (any OpenFile, Int64) throws -> Void) throws {
+        let start = try checkedEnd()
+        guard start + Int64(count) <= maximum else { throw LengthLimitPassed(maximum: maximum) }
+        do {
+            try write(file, start)
+        } catch {
+            // What was written before that counts.
+            if let length = try? file.size(), start...(start + Int64(count)) ~= length { end = length }
+            throw error
+        }
+        end = start + Int64(count)
+    }
+
+    mutating func truncate(to length: Int64) throws {
+        try file.truncate(to: length)
+        end = length
     }
 }
 
@@ -313,8 +365,8 @@ extension FileLayer {
         case .replaced: refusal("it was replaced each time it was opened")
         }
     }
+}
 
-    private static func refusal(_ reason: String, _ code: CocoaError.Code = .fileWriteUnknown) -> CocoaError {
-        CocoaError(code, userInfo: [NSLocalizedDescriptionKey: reason])
-    }
+private func refusal(_ reason: String, _ code: CocoaError.Code = .fileWriteUnknown) -> CocoaError {
+    CocoaError(code, userInfo: [NSLocalizedDescriptionKey: reason])
 }

@@ -374,13 +374,13 @@ final class BodyStorage {
     func complete(then: @escaping @Sendable @NetworkActor (TransferFailure?) -> Void) {
         endCheckpoints()
         guard let writer else { return then(nil) }
-        writer.complete { [weak self] result in
+        writer.complete { [weak self, file = writer.capabilities.file] result in
             switch result {
             case .success(let length):
                 guard let total = self?.content?.total, total != length else { return then(nil) }
                 then(.incomplete(received: length, total: total))
             case .failure(let error):
-                then(.file(FileFailure(.write, nil, error)))
+                then(.file(FileFailure(.write, file?.fileURL, error)))
             }
         }
     }

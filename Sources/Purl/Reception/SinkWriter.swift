@@ -223,7 +223,7 @@ final class SinkWriter: Sendable {
             state.template = template
             state.disk = .sound(safe: nil)
         }
-        let first = template.firstRecord(of: sink)
+        let first = template.emptyRecord(of: sink, .writing)
         switch checkpointPlace {
         case .none: break
         // It tells whose the file is, even where nothing can be resumed.
@@ -286,12 +286,26 @@ final class SinkWriter: Sendable {
     func stop(then: @escaping @Sendable @NetworkActor (ResumeData?) -> Void) {
         queue.async { [self] in
             endCheckpoints()
-            let resume = try? makeResumeData()
+            let resume = finalResumeData()
             trace?.file(.stop)
             // Where no record can be written, for lack of room perhaps, the resume data still describes what is there.
             if let resume { try? write(resume) }
             try? close { try $0.close() }
             NetworkActor.post { then(resume) }
+        }
+    }
+
+    /// The resume data for what the sink holds, if there can be any.
+    private func finalResumeData() -> ResumeData? {
+        do {
+            return try makeResumeData()
+        } catch {
+            // Another program has changed the file, or it cannot be read. Its record must not count what is there now.
+            let (template, disk) = state.withLock { ($0.template, $0.disk) }
+            guard let template else { return nil }
+            if let resume = disk.safe.flatMap({ template.resumeData(for: sink, safe: $0) }) { return resume }
+            if case .sinkRecord = checkpointPlace { try? write(template.emptyRecord(of: sink, .stopped)) }
+            return nil
         }
     }
 

@@ -164,9 +164,10 @@ struct ResumeTemplate: Sendable {
             for: sink, state, length: length, tailDigest: try sink.tailDigest(endingAt: length), safe: nil)
     }
 
-    /// The record of `sink` while it holds nothing: the bytes that follow count as long as the machine runs.
-    func firstRecord(of sink: any BodySink) -> ResumeData {
-        resumeData(for: sink, .writing, length: 0, tailDigest: Data().sha256, safe: nil)
+    /// The record of `sink` that counts no byte; while a transfer writes, the bytes that follow it count as long as the
+    /// machine runs.
+    func emptyRecord(of sink: any BodySink, _ state: ResumeData.WritingState) -> ResumeData {
+        resumeData(for: sink, state, length: 0, tailDigest: Data().sha256, safe: nil)
     }
 
     /// The record of `sink`, which holds what `found` describes, before more bytes follow.

@@ -179,6 +179,8 @@ enum AttemptResult {
     case interrupted
     /// The bytes cannot be saved.
     case refused(CommandFailure)
+    /// `FILE.part` was removed, moved or replaced while it was written.
+    case displaced(CommandFailure)
     case httpError(status: Int)
     /// A status below 400 whose body is not the file.
     case notTheFile(status: Int)
@@ -209,7 +211,7 @@ enum AttemptResult {
     /// Whether another server may do better.
     var isOfServer: Bool {
         switch self {
-        case .complete, .upToDate, .interrupted, .refused: false
+        case .complete, .upToDate, .interrupted, .refused, .displaced: false
         case .httpError, .notTheFile: true
         case .failed(let error): !Self.isOfFile(error)
         }
@@ -226,7 +228,7 @@ enum AttemptResult {
         case .complete, .upToDate: .complete(bytes: 0, new: 0)
         case .interrupted: .interrupted
         case .httpError: .httpError
-        case .refused, .notTheFile, .failed: .failed
+        case .refused, .displaced, .notTheFile, .failed: .failed
         }
     }
 
@@ -236,7 +238,7 @@ enum AttemptResult {
         case .complete: "Complete."
         case .upToDate: "Up to date."
         case .interrupted: "Interrupted."
-        case .refused(let failure): failure.sentence
+        case .refused(let failure), .displaced(let failure): failure.sentence
         case .httpError(let status): "The server answered \(Self.describe(status))."
         case .notTheFile(let status): "The server answered \(Self.describe(status)), which is not a file."
         case .failed(let error): error.sentenceWithAdvice

@@ -150,14 +150,22 @@ struct FileDownload: Sendable {
         mutating func attempt() async -> Report {
             let report = await download.attempt(mirrors.current, at: destination, output)
             destination = report.destination
+            if !isInPlace, let parts = destination.parts {
+                return Report(task: report, result: .displaced(parts.displacement))
+            }
             return Report(task: report, result: AttemptResult(report, isInterrupted: Task.isCancelled))
+        }
+
+        /// Whether the file that takes the bytes still is the one at its path.
+        private var isInPlace: Bool {
+            if case .file(let sink) = output { sink.isInPlace } else { true }
         }
 
         func end(of report: Report) -> AttemptSequence.End {
             let error: any Error
             switch report.result {
             case .complete: return .complete
-            case .upToDate, .interrupted, .refused: return .over
+            case .upToDate, .interrupted, .refused, .displaced: return .over
             case .httpError, .notTheFile: error = URLError(.badServerResponse)
             case .failed(let failure): error = failure
             }
@@ -173,11 +181,8 @@ struct FileDownload: Sendable {
 
         mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
             let elapsed = start.duration(to: .now)
-            if case .file(let sink) = output, !sink.isInPlace, let parts = destination.parts {
-                throw parts.replacement
-            }
             switch try await download.verify(destination, output.stream) {
-            case .right: break
+            case .right: try confirmBytes()
             case .interrupted: return .over(try await conclude(report, .interrupted))
             case .wrong(let sentence):
                 guard case .file = output else { throw CommandFailure(sentence) }
@@ -188,6 +193,20 @@ struct FileDownload: Sendable {
                 try? sink.adopt(mirrors.origin)
             }
             return .over(try download.finish(report.task, elapsed: elapsed))
+        }
+
+        /// Throws when the bytes are no longer those that were received.
+        private func confirmBytes() throws(CommandFailure) {
+            guard case .file(let sink) = output, let parts = destination.parts else { return }
+            guard isInPlace else {
+                parts.removeStrayRecord()
+                throw parts.displacement
+            }
+            do {
+                _ = try sink.length
+            } catch {
+                throw CommandFailure("“\(destination.name).part” cannot be used: \((error as NSError).reason).")
+            }
         }
 
         mutating func prepare(_ next: NextAttempt, because sentence: String) async throws(CommandFailure) {
@@ -431,9 +450,13 @@ struct FileDownload: Sendable {
         case .interrupted where context.isOneOfMany: break
         case .interrupted: messages.info("\(destination.name): interrupted")
         case .httpError, .notTheFile: messages.error(result.sentence, of: url)
-        case .complete, .upToDate, .refused, .failed: messages.error(result.sentence)
+        case .complete, .upToDate, .refused, .displaced, .failed: messages.error(result.sentence)
         }
         if let parts = destination.parts {
+            if case .displaced = result {
+                parts.removeStrayRecord()
+                return result.outcome
+            }
             removeUselessParts(parts)
             if case .refused = result { return result.outcome }
             printWhatIsSaved(parts, destination)
@@ -466,11 +489,16 @@ struct FileDownload: Sendable {
         case .unfinished(let record):
             let progress = ByteText.progress(record.bytesReceived, of: record.totalBytes)
             messages.info("\(name): \(progress) saved; the same command resumes the download")
-        case .useless:
+        case .useless(let record) where record.validator == nil:
             let bytes = ByteText.count(parts.length)
             messages.info(
                 "\(name): \(bytes) saved, but this server does not support resuming; the same command starts"
                     + " over")
+        case .useless(let record) where record.bytesReceived == 0:
+            let bytes = ByteText.count(parts.length)
+            messages.info("\(name): \(bytes) saved, which cannot be resumed; the same command starts over")
+        case .useless:
+            messages.info("\(name): “\(parts.bytes.lastPathComponent)” cannot be resumed. It was left as it is.")
         }
     }
 

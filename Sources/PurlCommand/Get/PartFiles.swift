@@ -126,11 +126,14 @@ struct PartFiles: Sendable, Equatable {
         )
     }
 
-    /// The failure where another file has taken the place of the one that bytes were written to.
-    var replacement: CommandFailure {
-        CommandFailure(
-            "“\(bytes.lastPathComponent)” was moved or replaced while it was written. What has the name now was left as it is."
-        )
+    /// The failure where the file that bytes were written to has lost its name.
+    var displacement: CommandFailure {
+        let name = bytes.lastPathComponent
+        guard FileEntry(at: bytes) != .missing else {
+            return CommandFailure("“\(name)” was removed or renamed while it was written.")
+        }
+        return CommandFailure(
+            "“\(name)” was moved or replaced while it was written. What has the name now was left as it is.")
     }
 
     /// How many bytes there are, with or without a valid record.
@@ -199,6 +202,13 @@ struct PartFiles: Sendable, Equatable {
     /// Removes the bytes and the record.
     func remove() throws(CommandFailure) {
         for url in [bytes, newRecord, record] { try remove(url) }
+        restoreRecordOfFile()
+    }
+
+    /// Removes the record of bytes that have lost their name, unless another transfer has begun there.
+    func removeStrayRecord() {
+        guard !isBeingWritten else { return }
+        removeRecord()
         restoreRecordOfFile()
     }
 

@@ -66,14 +66,20 @@ package struct FileStatus: Sendable, Equatable {
     package let modified: Time
     /// Whether there are hard links to it.
     package let hasOtherNames: Bool
+    /// Whether it has been removed, and is only open.
+    package let lacksName: Bool
     /// Whether it belongs to the user that this process acts for.
     package let isOwn: Bool
 
-    package init(identity: Identity, length: Int64, modified: Time, hasOtherNames: Bool = false, isOwn: Bool = true) {
+    package init(
+        identity: Identity, length: Int64, modified: Time, hasOtherNames: Bool = false, lacksName: Bool = false,
+        isOwn: Bool = true
+    ) {
         self.identity = identity
         self.length = length
         self.modified = modified
         self.hasOtherNames = hasOtherNames
+        self.lacksName = lacksName
         self.isOwn = isOwn
     }
 
@@ -83,6 +89,6 @@ package struct FileStatus: Sendable, Equatable {
             identity: Identity(device: .init(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino)),
             length: Int64(status.st_size),
             modified: Time(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)),
-            hasOtherNames: status.st_nlink > 1, isOwn: status.st_uid == geteuid())
+            hasOtherNames: status.st_nlink > 1, lacksName: status.st_nlink == 0, isOwn: status.st_uid == geteuid())
     }
 }

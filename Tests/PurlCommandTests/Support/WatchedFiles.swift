@@ -1,0 +1,135 @@
+import Foundation
+import Purl
+import PurlIO
+import Synchronization
+
+@testable import PurlCommand
+
+/// A run of `purl get` for one URL in this process, through a layer of files.
+struct InProcessGet {
+    let outcome: DownloadOutcome
+    /// What it has printed.
+    let lines: [String]
+
+    init(_ url: URL, _ options: [String] = [], in folder: TemporaryFolder, through files: any FileLayer) async throws {
+        guard case .get(let options) = try Command(arguments: ["get", url.absoluteString] + options) else {
+            (outcome, lines) = (.notBegun, [])
+            return
+        }
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.files = files
+        let session = URLSession(configuration: configuration)
+        defer { session.finishTasksAndInvalidate() }
+        let output = Pipe()
+        let console = Console(output.fileHandleForWriting.fileDescriptor)
+        let context = FileDownload.Context(
+            options: options, checksums: nil, session: session, display: ProgressDisplay(console, count: 1),
+            reservations: PathReservations(), isOneOfMany: false)
+        let download = FileDownload(options.requests[0], number: 0, context, console: console)
+        let place = download.destination(in: folder.url, after: EarlierAttempts(in: folder.url))
+        if let destination = place.flatMap(download.reserve) {
+            outcome = await download.run(to: destination).0
+        } else {
+            outcome = .failed
+        }
+        try output.fileHandleForWriting.close()
+        // Short enough for the pipe's buffer.
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+}
+
+/// The system's files, with a list of all changes. They are made one at a time.
+final class WatchedFiles: FileLayer {
+    enum Change: Sendable, Equatable {
+        case create(String)
+        case write(String)
+        case truncate(String)
+        case synchronize(String)
+        case move(String, to: String)
+        case remove(String)
+        case synchronizeFolder
+    }
+
+    private let list = Mutex<[Change]>([])
+    private let observer: @Sendable (Change) -> Void
+
+    /// - Parameter observer: Called after each change, before the next one.
+    init(_ observer: @escaping @Sendable (Change) -> Void) {
+        self.observer = observer
+    }
+
+    var changes: [Change] { list.withLock { $0 } }
+
+    fileprivate func make<Result>(
+        _ change: Change, _ body: () throws(SystemError) -> Result
+    ) throws(SystemError) -> Result {
+        try list.withLock { list throws(SystemError) in
+            let result = try body()
+            list.append(change)
+            observer(change)
+            return result
+        }
+    }
+
+    private func name(_ path: String) -> String { URL(fileURLWithPath: path).lastPathComponent }
+
+    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+    func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
+        let (name, isThere) = (name(path), entry(path) != .missing)
+        let file = try SystemFiles().open(path, opening)
+        if !isThere { try make(.create(name)) { () throws(SystemError) in } }
+        return WatchedFile(file, name, self)
+    }
+
+    func move(_ path: String, to newPath: String) throws(SystemError) {
+        try make(.move(name(path), to: name(newPath))) { () throws(SystemError) in
+            try SystemFiles().move(path, to: newPath)
+        }
+    }
+
+    func removeExisting(_ path: String) throws(SystemError) -> Bool {
+        guard entry(path) != .missing else { return false }
+        return try make(.remove(name(path))) { () throws(SystemError) in try SystemFiles().removeExisting(path) }
+    }
+
+    func synchronizeFolder(_ path: String) throws(SystemError) {
+        try make(.synchronizeFolder) { () throws(SystemError) in try SystemFiles().synchronizeFolder(path) }
+    }
+}
+
+private final class WatchedFile: OpenFile {
+    private let file: any OpenFile
+    private let name: String
+    private let files: WatchedFiles
+
+    init(_ file: any OpenFile, _ name: String, _ files: WatchedFiles) {
+        (self.file, self.name, self.files) = (file, name, files)
+    }
+
+    func lock() throws(SystemError) -> Bool { try file.lock() }
+    func unlock() { file.unlock() }
+    func status() throws(SystemError) -> FileStatus { try file.status() }
+    func isFound(at path: String) -> Bool { file.isFound(at: path) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        try files.make(.write(name)) { () throws(SystemError) in try file.write(bytes, at: offset) }
+    }
+
+    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
+        try files.make(.write(name)) { () throws(SystemError) in try file.write(count, from: pipe, at: offset) }
+    }
+
+    func truncate(to length: Int64) throws(SystemError) {
+        try files.make(.truncate(name)) { () throws(SystemError) in try file.truncate(to: length) }
+    }
+
+    func synchronize() throws(SystemError) {
+        try files.make(.synchronize(name)) { () throws(SystemError) in try file.synchronize() }
+    }
+}
