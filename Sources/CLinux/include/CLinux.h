@@ -18,6 +18,7 @@ int pipe2(int ends[2], int flags);
 int pthread_setname_np(pthread_t thread, const char *name);
 ssize_t splice(int source, off_t *source_offset, int target, off_t *target_offset, size_t count, unsigned int flags);
 int fallocate(int descriptor, int mode, off_t offset, off_t length);
+int renameat2(int folder, const char *path, int new_folder, const char *new_path, unsigned int flags);
 
 // Macros that reach Swift with another type in each C library, or not at all.
 static const uint32_t CLINUX_EPOLLIN = EPOLLIN;
@@ -44,6 +45,7 @@ static const unsigned long CLINUX_SIOCOUTQ = TIOCOUTQ;
 // Hidden from sources that are not GNU; the same in every Linux C library.
 static const int CLINUX_EAI_NODATA = -5;
 static const int CLINUX_F_SETPIPE_SZ = 1031;
+static const unsigned int CLINUX_RENAME_NOREPLACE = 1;
 static const unsigned int CLINUX_SPLICE_F_MOVE = 1;
 static const unsigned int CLINUX_SPLICE_F_NONBLOCK = 2;
 

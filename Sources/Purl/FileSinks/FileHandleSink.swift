@@ -84,11 +84,22 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ///   - url: Where the file is to be.
     ///   - recordURL: Where to keep what is known of the bytes; `nil` puts it beside the file.
     public func move(to url: URL, recordAt recordURL: URL? = nil) throws {
+        try move(to: url, recordAt: recordURL, files.move(_:to:))
+    }
+
+    /// Moves the file to `url`, unless there is something, and its record with it.
+    package func move(toFree url: URL, recordAt recordURL: URL) throws {
+        try move(to: url, recordAt: recordURL, files.move(_:toFree:))
+    }
+
+    private func move(
+        to url: URL, recordAt recordURL: URL?, _ rename: (String, String) throws(SystemError) -> Void
+    ) throws {
         let newRecord = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"), through: files)
         try state.withLock { state in
             guard let old = state.url else { throw CocoaError(.fileNoSuchFile) }
             if files.entry(old.path) != .missing {
-                try Self.posix { try files.move(old.path, to: url.path) }
+                try Self.posix { try rename(old.path, url.path) }
             }
             let record = try state.record?.load()
             try newRecord.save(record)

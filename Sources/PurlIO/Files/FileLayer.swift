@@ -16,6 +16,9 @@ package protocol FileLayer: Sendable {
     /// Renames the file at `path`, and replaces the file at `newPath`, in one step.
     func move(_ path: String, to newPath: String) throws(SystemError)
 
+    /// Renames the file at `path` in one step, unless there is something at `newPath`: then it throws `EEXIST`.
+    func move(_ path: String, toFree newPath: String) throws(SystemError)
+
     /// Removes the file or link at `path`, never a folder. While it is open it stays readable. False when there is none.
     @discardableResult
     func removeExisting(_ path: String) throws(SystemError) -> Bool
@@ -27,6 +30,12 @@ package protocol FileLayer: Sendable {
 extension FileLayer {
     /// The machine's own.
     package var bootIdentifier: String? { Boot.identifier }
+
+    /// For a layer whose files no other process uses: it looks first.
+    package func move(_ path: String, toFree newPath: String) throws(SystemError) {
+        guard entry(newPath) == .missing else { throw SystemError(code: EEXIST, operation: "rename") }
+        try move(path, to: newPath)
+    }
 
     /// Removes the file at `path`, if there is one and it can be removed.
     package func remove(_ path: String) { _ = try? removeExisting(path) }
@@ -59,6 +68,10 @@ package struct SystemFiles: FileLayer {
 
     package func move(_ path: String, to newPath: String) throws(SystemError) {
         try RegularFile.move(path, to: newPath)
+    }
+
+    package func move(_ path: String, toFree newPath: String) throws(SystemError) {
+        try RegularFile.move(path, toFree: newPath)
     }
 
     package func removeExisting(_ path: String) throws(SystemError) -> Bool {

@@ -29,6 +29,15 @@ package final class RegularFile: OpenFile {
             }
         let mode: mode_t = if case .existingOrNewDocument = opening { 0o666 } else { 0o600 }
         try self.init(path, O_NOFOLLOW | flags, mode)
+        if flags & O_CREAT != 0 { letOwnerReopen() }
+    }
+
+    /// Lets the owner of a new file read and write it, whatever the process's mask: it must be possible to open it again.
+    private func letOwnerReopen() {
+        guard let status = try? Self.status(of: descriptor), status.st_size == 0, status.st_mode & 0o600 != 0o600
+        else { return }
+        // A file system without modes has no need of it.
+        _ = fchmod(descriptor.rawValue, status.st_mode & 0o777 | 0o600)
     }
 
     /// Opens the file at `path` for reading.
@@ -183,6 +192,16 @@ package final class RegularFile: OpenFile {
     /// Renames the file at `path`, and replaces the file at `newPath`, in one step.
     package static func move(_ path: String, to newPath: String) throws(SystemError) {
         guard retrying({ rename(path, newPath) }) == 0 else { throw .last("rename") }
+    }
+
+    /// Renames the file at `path` in one step, unless there is something at `newPath`: then it throws `EEXIST`. Where the file
+    /// system cannot do both in one step, it looks first.
+    package static func move(_ path: String, toFree newPath: String) throws(SystemError) {
+        if retrying({ Platform.renameToFreeName(path, newPath) }) == 0 { return }
+        let error = SystemError.last("rename")
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(error.code) else { throw error }
+        guard FileEntry(atPath: newPath) == .missing else { throw SystemError(code: EEXIST, operation: "rename") }
+        try move(path, to: newPath)
     }
 
     /// Removes the file or link at `path`, never a folder. False when there is none.

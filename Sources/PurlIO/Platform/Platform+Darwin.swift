@@ -124,6 +124,11 @@
         /// meanwhile.
         static func fileCreationMask() -> mode_t? { nil }
 
+        /// Renames a file unless there is something at the new path. Returns what `renamex_np` returns.
+        static func renameToFreeName(_ path: String, _ newPath: String) -> Int32 {
+            renamex_np(path, newPath, UInt32(RENAME_EXCL))
+        }
+
         static func reserve(_ length: Int64, in file: Int32) -> Int32 {
             errno = ENOSYS
             return -1

@@ -141,6 +141,11 @@
             CLinux.fallocate(file, 1, 0, off_t(length))
         }
 
+        /// Renames a file unless there is something at the new path. Returns what `renameat2` returns.
+        static func renameToFreeName(_ path: String, _ newPath: String) -> Int32 {
+            renameat2(AT_FDCWD, path, AT_FDCWD, newPath, CLINUX_RENAME_NOREPLACE)
+        }
+
         /// Moves bytes from a pipe to a place in a file. Returns what `splice` returns.
         static func splice(_ pipe: Int32, to file: Int32, at offset: Int64, count: Int) -> Int {
             var position = off_t(offset)

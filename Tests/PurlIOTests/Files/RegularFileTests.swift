@@ -1,0 +1,55 @@
+import Testing
+
+@testable import PurlIO
+
+@Suite("Names of regular files")
+struct RegularFileTests {
+    private let folder = ScratchFolder()
+
+    /// Removed with its files when it is deallocated.
+    private final class ScratchFolder {
+        private let path: String
+        private var names: [String] = []
+
+        init() {
+            var template = Array("/tmp/purl-io-XXXXXX".utf8CString)
+            let created = mkdtemp(&template)
+            path = created.map { String(cString: $0) } ?? "/nonexistent"
+        }
+
+        deinit {
+            for name in names { unlink(path + "/" + name) }
+            rmdir(path)
+        }
+
+        func path(_ name: String) -> String {
+            names.append(name)
+            return path + "/" + name
+        }
+    }
+
+    private func write(_ text: String, to name: String) throws -> String {
+        let path = folder.path(name)
+        try RegularFile(path, .existingOrNew).write(Array(text.utf8).span.bytes, at: 0)
+        return path
+    }
+
+    private func text(_ path: String) throws -> String {
+        let file = try RegularFile(path, .reading)
+        return String(decoding: try file.read(100, at: 0), as: UTF8.self)
+    }
+
+    @Test("A file is moved to a free name, and never to one that is taken")
+    func movesToFreeName() throws {
+        let (old, new) = (try write("old", to: "old"), folder.path("new"))
+        try RegularFile.move(old, toFree: new)
+        #expect(try text(new) == "old")
+        #expect(FileEntry(atPath: old) == .missing)
+        let other = try write("other", to: "other")
+        #expect(throws: SystemError(code: EEXIST, operation: "rename")) { try RegularFile.move(other, toFree: new) }
+        #expect(try text(new) == "old")
+        #expect(try text(other) == "other")
+        #expect(symlink("nowhere", folder.path("link")) == 0)
+        #expect(throws: SystemError.self) { try RegularFile.move(other, toFree: folder.path("link")) }
+    }
+}
