@@ -80,8 +80,7 @@ struct Journal: Sendable {
 
     /// Creates the file that is to replace this one. From now on entries are kept for it, too.
     mutating func prepareSuccessor() throws(SystemError) -> JournalSuccessor {
-        file.files.remove(file.successorPath)
-        let successor = JournalSuccessor(file: try file.files.open(file.successorPath, .creating))
+        let successor = JournalSuccessor(file: try file.files.createSuccessor(of: file.path, Data().bytes))
         successorStage = .prepared(missing: Data())
         return successor
     }
@@ -100,7 +99,7 @@ struct Journal: Sendable {
         guard let missing = takeMissingLines() else { return false }
         do {
             try successor.append(lines: missing)
-            try file.files.move(file.successorPath, to: file.path)
+            try file.files.installSuccessor(of: file.path)
         } catch {
             dropSuccessor()
             throw error

@@ -135,12 +135,16 @@ final class CookieFile: Sendable {
 
     /// Other processes hold the lock for one write each.
     private func lock() throws -> any OpenFile {
-        let lock = try files.open(folder.appendingPathComponent("lock").path, .existingOrNew)
+        let path = folder.appendingPathComponent("lock").path
         for _ in 0..<200 {
-            if try lock.lock() { return lock }
-            usleep(5_000)
+            do throws(LockFailure) {
+                return try files.openLocked(path, .existingOrNew)
+            } catch {
+                guard error == .taken else { throw error.systemError }
+                usleep(5_000)
+            }
         }
-        throw SystemError(code: EWOULDBLOCK, operation: "flock")
+        throw LockFailure.taken.systemError
     }
 
     private func find() throws -> Finding {

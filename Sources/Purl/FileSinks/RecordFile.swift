@@ -68,7 +68,7 @@ final class RecordFile: Sendable {
         _ = try files.createSuccessor(of: url.path, record.bytes)
         if case .regular = files.entry(url.path) { return .newer }
         // It replaces nothing that a power loss could bring back.
-        try files.move(newer, to: url.path)
+        try files.installSuccessor(of: url.path)
         return .first
     }
 
@@ -93,7 +93,7 @@ final class RecordFile: Sendable {
             try state.withLock { state in
                 // Another thread may have made the same change safe, and put it in its place.
                 guard state.changes == changes, state.unsafeChange == change else { return }
-                if case .newer = change { try files.move(newer, to: url.path) }
+                if case .newer = change { try files.installSuccessor(of: url.path) }
                 state.unsafeChange = .none
             }
         } catch {

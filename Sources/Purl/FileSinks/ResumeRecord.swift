@@ -1,6 +1,6 @@
 import Foundation
 internal import PurlHTTP
-internal import PurlIO
+package import PurlIO
 
 /// What resume data records about the bytes on disk: enough to show a progress before a request is sent.
 ///
@@ -17,12 +17,18 @@ public struct ResumeRecord: Sendable, Equatable {
     /// The strong entity tag or the date that names the version the bytes belong to.
     public let validator: String?
     private let resume: ResumeData
+    private let files: any FileLayer
+
+    public static func == (left: ResumeRecord, right: ResumeRecord) -> Bool {
+        // The rest follows from these.
+        left.resume == right.resume && left.bytesReceived == right.bytesReceived
+    }
 
     /// Reads resume data; `nil` when it cannot be read.
     ///
     /// - Parameter resumeData: From a cancelled or failed download, or the record beside a sink's file.
     public init?(_ resumeData: Data) {
-        self.init(resumeData, count: { _ in nil })
+        self.init(resumeData, through: SystemFiles(), count: { _ in nil })
     }
 
     /// Reads a file; `nil` when it cannot be read or is something else.
@@ -30,8 +36,13 @@ public struct ResumeRecord: Sendable, Equatable {
     /// - Parameter file: Where resume data, or a sink's record, was saved. If the sink's file is beside its record, its
     ///   bytes are counted.
     public init?(contentsOf file: URL) {
+        self.init(contentsOf: file, through: SystemFiles())
+    }
+
+    /// Reads a file through a layer, and counts the bytes of the sink's file beside it.
+    package init?(contentsOf file: URL, through files: any FileLayer) {
         let folder = file.deletingLastPathComponent()
-        self.init(contentsOf: file) { folder.appendingPathComponent($0.partialName) }
+        self.init(contentsOf: file, through: files) { folder.appendingPathComponent($0.partialName) }
     }
 
     /// Reads the record of a sink; `nil` when it cannot be read or is something else.
@@ -39,52 +50,49 @@ public struct ResumeRecord: Sendable, Equatable {
     /// - Parameters:
     ///   - record: The record.
     ///   - file: The sink's file, whose bytes are counted.
-    package init?(contentsOf record: URL, of file: URL) {
-        self.init(contentsOf: record) { _ in file }
+    ///   - files: What both are read through.
+    package init?(contentsOf record: URL, of file: URL, through files: any FileLayer = SystemFiles()) {
+        self.init(contentsOf: record, through: files) { _ in file }
     }
 
-    private init?(contentsOf record: URL, file: (ResumeData) -> URL) {
-        guard let data = try? RecordFile(url: record).load() else { return nil }
-        self.init(data) { $0.count(inFileAt: file($0)) }
+    private init?(contentsOf record: URL, through files: any FileLayer, file: (ResumeData) -> URL) {
+        guard let data = try? RecordFile(url: record, through: files).load() else { return nil }
+        self.init(data, through: files) { $0.count(inFileAt: file($0), through: files) }
     }
 
     /// - Parameter count: How many bytes count; `nil` when there is no such file.
-    private init?(_ data: Data, count: (ResumeData) -> Int64?) {
+    private init?(_ data: Data, through files: any FileLayer, count: (ResumeData) -> Int64?) {
         guard let resume = try? ResumeData(decoding: data), let url = URL(string: resume.originalRequest.url)
         else { return nil }
         self.url = url
-        bytesReceived = count(resume) ?? resume.claim(inBoot: Boot.identifier).verified.count
+        bytesReceived = count(resume) ?? resume.claim(inBoot: files.bootIdentifier).verified.count
         totalBytes = resume.totalBytes
         validator = resume.validator?.fieldText
         self.resume = resume
+        self.files = files
     }
 
     /// Whether the file begins with the bytes that the record counts, as far as their number and their end can tell.
     ///
     /// - Parameter file: A file; what a symbolic link leads to does not count.
     package func describes(fileAt file: URL) -> Bool {
-        bytesReceived > 0 && resume.count(inFileAt: file) == bytesReceived
+        bytesReceived > 0 && resume.count(inFileAt: file, through: files) == bytesReceived
     }
 
     /// Whether the record was made of a complete file, and this is it, as far as its length and its end can tell. The record
     /// of a transfer that was killed does not: its bytes need not be those of `file`.
     package func describesComplete(fileAt file: URL) -> Bool {
-        let recorded = resume.claim(inBoot: Boot.identifier).verified.count
-        guard recorded == totalBytes, let whole = try? RegularFile(reading: file.path, followsLinks: false).size()
-        else {
-            return false
-        }
-        return whole == recorded && resume.count(inFileAt: file) == recorded
+        let recorded = resume.claim(inBoot: files.bootIdentifier).verified.count
+        guard recorded == totalBytes, files.entry(file.path).regularFile?.length == recorded else { return false }
+        return resume.count(inFileAt: file, through: files) == recorded
     }
 }
 
 extension ResumeData {
     /// How many bytes of the file at `url` count; `nil` when it is not the one that this data describes.
-    fileprivate func count(inFileAt url: URL) -> Int64? {
-        guard let file = try? RegularFile(reading: url.path, followsLinks: false), let length = try? file.size() else {
-            return nil
-        }
-        return try? count(ofLength: length, inBoot: Boot.identifier) { range in
+    fileprivate func count(inFileAt url: URL, through files: any FileLayer) -> Int64? {
+        guard let file = try? files.open(url.path, .reading), let length = try? file.size() else { return nil }
+        return try? count(ofLength: length, inBoot: files.bootIdentifier) { range in
             try file.read(range.count, at: range.lowerBound)
         }
     }

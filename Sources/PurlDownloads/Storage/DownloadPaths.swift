@@ -56,7 +56,8 @@ struct DownloadPaths: Sendable {
     /// The record on disk, if there are as many bytes as it vouches for.
     func soundRecord(_ url: URL) -> ResumeRecord? {
         guard let size = files.fileSize(partial(url)),
-            let record = ResumeRecord(contentsOf: record(url), of: partial(url)), record.bytesReceived <= size
+            let record = ResumeRecord(contentsOf: record(url), of: partial(url), through: files),
+            record.bytesReceived <= size
         else { return nil }
         return record
     }

@@ -76,7 +76,8 @@ final class DownloadSink: PipedSink, ConcurrentSink {
 
     /// Called with the lock held, when the file exists.
     func loadRecord() throws -> Data? {
-        guard let record = ResumeRecord(contentsOf: paths.record(url), of: paths.partial(url)) else { return nil }
+        guard let record = ResumeRecord(contentsOf: paths.record(url), of: paths.partial(url), through: paths.files)
+        else { return nil }
         if let total = record.totalBytes {
             // One of the two totals is damaged, or the file is longer than the resource: the bytes are not used.
             let fits = resource.totalBytes == nil || resource.totalBytes == total

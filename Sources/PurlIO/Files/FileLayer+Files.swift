@@ -73,12 +73,17 @@ extension FileLayer {
         try removeExisting(successor)
         let file = try open(successor, .creating)
         do throws(SystemError) {
-            try file.write(bytes, at: 0)
+            if !bytes.isEmpty { try file.write(bytes, at: 0) }
         } catch {
             remove(successor)
             throw error
         }
         return file
+    }
+
+    /// Puts the file that ``createSuccessor(of:_:)`` has made in the place of the one at `path`, in one step.
+    package func installSuccessor(of path: String) throws(SystemError) {
+        try move(successor(of: path), to: path)
     }
 
     /// Puts a new file with these bytes, readable by its owner only, in the place of the one at `path`. A process that is killed
@@ -90,7 +95,7 @@ extension FileLayer {
         let file = try createSuccessor(of: path, bytes)
         do throws(SystemError) {
             if survivesPowerLoss { try file.synchronize() }
-            try move(successor(of: path), to: path)
+            try installSuccessor(of: path)
         } catch {
             remove(successor(of: path))
             throw error
