@@ -12,6 +12,19 @@ import Purl
 /// | failed | the policy has another retry for it | an attempt after a delay |
 /// | failed, and that may be the source's fault | there is another source | an attempt there, with all its retries |
 /// | over, or anything else | | nothing |
+///
+/// Two loops ask it, with the same steps: attempt, judge, wait, verify, move. `ResumingTransfer.run` of the command line is a
+/// loop in one task, which waits for its own delay. A manager's download gives its slot up while it waits, and its user pauses
+/// it, gives it another URL or deletes it at any moment, from any thread, with an effect at once; so what its loop would wait
+/// in are its phases, and ``DownloadScheduler`` continues where ``DownloadPhase/after(_:)`` allows it.
+///
+/// | step | in the command | in a manager |
+/// | --- | --- | --- |
+/// | attempt | `attempt` | ``FileAcquisition``, in the phase `downloading` |
+/// | judge | `end(of:)` | ``Download/attemptEnded(_:_:_:)`` |
+/// | wait | `wait` | the phases `backingOff` and, for a slot, `queued` |
+/// | verify | `deliver` | ``FileAcquisition``'s `verify`, by ``Download/judgeReceivedFile(_:isReady:)`` |
+/// | move | `deliver` | ``FileMover``, in the phase `moving` |
 package struct AttemptSequence: Sendable {
     /// How an attempt has ended.
     package enum End {

@@ -267,10 +267,11 @@ final class Download: Sendable {
         update { $0.finish(file, size: size, sha256: sha256) }
     }
 
-    /// An attempt failed: the download is retried later, or fails.
-    func attemptFailed(_ error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy) {
+    /// An attempt has failed: the download is retried later, or fails.
+    func attemptEnded(_ error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy) {
         switch shared.withLock({ $0.status.step(after: error, response, policy) }) {
         case .retry(let delay): if update({ $0.retry(after: delay) }) { return }
+        // A manager's download has one source, and a server of downloads loses nothing that it has received.
         case .deliver, .startOver, .useNextSource, .stop: break
         }
         update { $0.fail(error) }

@@ -125,7 +125,7 @@ actor DownloadScheduler {
         attempts[ObjectIdentifier(download)] = nil
         switch outcome {
         case .over: break
-        case .failed(let error, let response): download.attemptFailed(error, response, policy)
+        case .failed(let error, let response): download.attemptEnded(error, response, policy)
         }
         reconcile(download)
         reconcile()

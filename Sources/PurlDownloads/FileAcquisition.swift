@@ -193,7 +193,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         var sha256: String?
         do {
             size = try sink.length
-            guard try check(size, &sha256, isReady: false) else { return }
+            guard try verify(size, &sha256, isReady: false) else { return }
             try sink.synchronize()
         } catch {
             throw unreadable(error)
@@ -206,7 +206,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         }
         do {
             // Callers may have asked for other digests meanwhile.
-            guard try check(size, &sha256, isReady: true) else {
+            guard try verify(size, &sha256, isReady: true) else {
                 copy?.discard()
                 return
             }
@@ -229,7 +229,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     /// - Parameters:
     ///   - sha256: The file's digest, when it is known.
     ///   - isReady: The file is about to be moved.
-    private func check(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Bool {
+    private func verify(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Bool {
         while true {
             switch download.judgeReceivedFile(sha256, isReady: isReady) {
             case .accepted:
