@@ -17,7 +17,8 @@ public struct CommandLineTool {
     /// - Parameter arguments: The words after the program's name.
     /// - Returns: The exit status.
     public func run(_ arguments: [String]) async -> Int32 {
-        await code(of: arguments).rawValue
+        StandardDescriptors.fillGaps()
+        return await code(of: arguments).rawValue
     }
 
     private func code(of words: [String]) async -> ExitCode {

@@ -188,6 +188,52 @@ struct ForeignFileTests {
         #expect(folder.names == ["film.bin.part", "film.bin.resume"])
     }
 
+    // MARK: Commands at the same time
+
+    @Test(
+        "A name that another program takes at the last moment is not taken from it",
+        arguments: [
+            ("film.bin.part", "“film.bin.part” is being written by another transfer."),
+            (
+                "film.bin",
+                "“film.bin” was created or changed meanwhile. The complete download is in “film.bin.part”."
+            ),
+        ])
+    func takenName(name: String, sentence: String) async throws {
+        let url = server.route(
+            "/1", .generated(Self.content).field("Content-Disposition", "attachment; filename=\"film.bin\""))
+        let path = folder.file(name).path
+        let files = WatchedFiles(willMove: { newPath in
+            guard newPath == path else { return }
+            #expect(FileManager.default.createFile(atPath: path, contents: Data("mine".utf8)))
+        })
+        let run = try await InProcessGet(url, in: folder, through: files)
+        #expect(run.outcome == .failed)
+        #expect(run.lines.contains("purl: " + sentence))
+        #expect(folder.contents(name) == Data("mine".utf8))
+        let names = name == "film.bin" ? ["film.bin", "film.bin.part", "film.bin.resume"] : [name]
+        #expect(folder.names.filter { !$0.hasSuffix(".new") } == names)
+    }
+
+    @Test("Of several commands whose servers give the same name, one saves its file, whole")
+    func sameName() async throws {
+        let contents = (1...4).map { GeneratedContent(size: 1_000_000, seed: UInt64($0)) }
+        let urls = contents.indices.map { number in
+            server.route(
+                "/\(number)",
+                .generated(contents[number]).field("Content-Disposition", "attachment; filename=\"film.bin\""))
+        }
+        let processes = try urls.map { try PurlProcess(["get", $0.absoluteString], in: folder) }
+        var codes: [Int32] = []
+        for process in processes { codes.append(await process.exitCode) }
+        #expect(codes.sorted() == [0, 1, 1, 1])
+        let winner = try #require(codes.firstIndex(of: 0))
+        #expect(try contents[winner].matches(fileAt: folder.file("film.bin")))
+        for part in folder.names where part.hasSuffix(".part") {
+            #expect(contents.contains { $0.matches(folder.contents(part)) })
+        }
+    }
+
     // MARK: purl's own
 
     /// A server without validators: no checkpoint is ever saved.
@@ -229,6 +275,21 @@ struct ForeignFileTests {
         #expect(try await PurlProcess.run(["clean"], in: folder).exitCode == 0)
         #expect(try await get().exitCode == 0)
         #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+    }
+
+    @Test(
+        "A partial file and its record can be opened again, whatever the mask of the process",
+        arguments: ["777", "0", "77"])
+    func mask(_ mask: String) async throws {
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\"").cut(afterBytes: 400_000, times: 1))
+        let process = try PurlProcess(
+            shell: "umask \(mask); exec \"$0\" \"$@\"", ["get", url.absoluteString], in: folder)
+        #expect(await process.exitCode == 1)
+        func mode(_ name: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: folder.file(name).path)[.posixPermissions] as? Int
+        }
+        #expect(try mode("film.bin.part") == (mask == "0" ? 0o666 : 0o600))
+        #expect(try mode("film.bin.resume") == 0o600)
     }
 
     @Test("The record of a complete file does not vouch for a partial file")

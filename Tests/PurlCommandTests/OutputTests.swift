@@ -66,6 +66,37 @@ struct OutputTests {
         #expect(FileEntry(at: folder.file("pipe")) == .pipe)
     }
 
+    @Test("says that a closed descriptor takes no bytes", arguments: ["/dev/stdout", "/dev/fd/1", "/dev/stderr"])
+    func closed(path: String) async throws {
+        let descriptor = path == "/dev/stderr" ? 2 : 1
+        let process = try PurlProcess(
+            shell: "exec 3>&2; \"$0\" \"$@\" \(descriptor)>&-; echo $? >&3", ["get", url.absoluteString, "-o", path],
+            in: folder)
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(lines == (descriptor == 1 ? ["purl: “\(path)” is not open."] : []) + ["1"])
+        #expect(server.requests.isEmpty)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("refuses a name that the partial files cannot have, before the request")
+    func namesOfPartialFiles() async throws {
+        let long = String(repeating: "a", count: 245)
+        let suffix = "until it is complete, purl needs room for “.resume.new” behind it. Choose another name with -o."
+        #expect(try await get(long) == (1, ["purl: “\(long)” is too long by 1 byte: \(suffix)"]))
+        #expect(try await get(long + "éé").lines == ["purl: “\(long)éé” is too long by 5 bytes: \(suffix)"])
+        let (code, lines) = try await get("a\nb")
+        #expect(code == 1)
+        #expect(lines.count == 1)
+        #expect(
+            lines.last?.hasSuffix(
+                "has a line break or another control character, which purl cannot record. Choose another name with -o.")
+                == true)
+        #expect(server.requests.isEmpty)
+        #expect(folder.names.isEmpty)
+        #expect(try await get(String(long.dropLast())).exitCode == 0)
+    }
+
     @Test("reports a wrong SHA-256 of what it has written into a FIFO")
     func checksum() async throws {
         makePipe()

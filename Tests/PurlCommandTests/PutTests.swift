@@ -458,6 +458,18 @@ struct PutTests {
         #expect(folder.names == ["film.bin"])
     }
 
+    @Test("a status that does not say that the server has the file fails", arguments: [300, 302, 304, 305])
+    func notAccepted(status: Int) async throws {
+        // Not where the server says how to resume: a redirection without a Location leads nowhere.
+        let body = status == 304 ? Reply.status(304) : .text("Elsewhere.").status(status)
+        let url = server.route("/moved", method: "PUT", body)
+        let (code, lines) = try await PurlProcess.run(["put", "film.bin", url.absoluteString, "-q"], in: folder)
+        #expect(code == 1)
+        #expect(lines.first?.hasPrefix("purl: The server answered \(status) (") == true)
+        #expect(lines.first?.hasSuffix("), which does not mean that it has the file.") == true)
+        #expect(folder.names == ["film.bin"])
+    }
+
     @Test("a file under the record's name that is not a record stays as it is")
     func foreignRecord() async throws {
         try folder.write("mine", to: "film.bin.upload")
@@ -527,6 +539,21 @@ struct PutTests {
         secondGate.open()
         for await _ in second.lines {}
         #expect(await second.exitCode == 0)
+        #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("a file that was cut while it was sent is uploaded from its beginning, and that is said", arguments: [0, 1])
+    func cutFile(retries: Int) async throws {
+        let (first, gate) = try await putStalled(at: 1_000_000, ["--retry", "\(retries)", "--limit-rate", "2M"])
+        let cut = Self.content.prefix(1_000_000)
+        try #require(truncate(folder.file("film.bin").path, cut.count) == 0)
+        gate.open()
+        var lines: [String] = []
+        for await line in first.lines { lines.append(line) }
+        #expect(!lines.contains { $0.contains("resum") }, "\(lines)")
+        let code = await first.exitCode
+        if code != 0 { #expect(try await put().lines.allSatisfy { !$0.contains("resuming") }) }
+        #expect(target.uploads.last?.content == Data(cut))
         #expect(folder.names == ["film.bin"])
     }
 

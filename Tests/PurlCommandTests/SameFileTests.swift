@@ -169,6 +169,23 @@ struct UpdateTests {
         #expect(try await get("-N").lines == ["film.bin: up to date (300 kB)"])
     }
 
+    @Test(
+        "Without -N, a download over the file that fails leaves the file and its record, too",
+        arguments: [[], ["--no-resume"]])
+    func failedWithoutUpdate(_ options: [String]) async throws {
+        server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))
+        #expect(try await get("-N").exitCode == 0)
+        let record = folder.contents("film.bin.resume")
+        let words = ["get", server.url("/film.bin").absoluteString, "-o", "film.bin"] + options
+        let wrong = ["--sha256", String(repeating: "0", count: 64)]
+        #expect(try await PurlProcess.run(words + wrong, in: folder).exitCode == 1)
+        #expect(folder.names == ["film.bin", "film.bin.resume"])
+        #expect(folder.contents("film.bin.resume") == record)
+        server.route("/film.bin", .text("Gone.").status(404))
+        #expect(try await PurlProcess.run(words, in: folder).exitCode == (options.isEmpty ? 0 : 22))
+        #expect(folder.names == ["film.bin"] + (options.isEmpty ? [] : ["film.bin.resume"]))
+    }
+
     @Test("A file that is not purl's, under the name for the old version's record, is left alone")
     func foreignOldRecord() async throws {
         server.route("/film.bin", .generated(Self.content).entityTag("\"v1\""))

@@ -44,6 +44,28 @@ struct UnfinishedTests {
             ])
     }
 
+    @Test("shows that a partial file with a second name cannot be resumed, and a URL without purl's own mark in it")
+    func obstacles() async throws {
+        try folder.leaveParts(of: "http://host/film", named: "film", bytes: 500)
+        try FileManager.default.linkItem(at: folder.file("film.part"), to: folder.file("other name"))
+        let digest = String(repeating: "0a", count: 32)
+        try folder.leaveParts(of: "http://host/joined#sha256=\(digest)", named: "joined", bytes: 500)
+        #expect(
+            try await purl("list") == (
+                0,
+                [
+                    "film.part  500 B                   has a second name, a hard link",
+                    "joined     500 B of 1.00 kB  50 %  http://host/joined",
+                ]
+            ))
+        #expect(
+            try await purl("clean").lines == [
+                "film: removed, 500 B of 1.00 kB, http://host/film",
+                "joined: removed, 500 B of 1.00 kB, http://host/joined", "Removed 1.00 kB in all",
+            ])
+        #expect(folder.names == ["other name"])
+    }
+
     @Test("shows several folders, and names the one that does not exist")
     func folders() async throws {
         let other = folder.file("other")

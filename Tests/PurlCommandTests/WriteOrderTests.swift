@@ -32,7 +32,7 @@ struct WriteOrderTests {
         let (parts, url) = (PartFiles(for: file), url)
         let losses = Mutex<[String]>([])
         let files = WatchedFiles { change in
-            let isComplete = PartFiles.length(of: parts.file) == Int64(Self.content.size)
+            let isComplete = parts.length(of: parts.file) == Int64(Self.content.size)
             guard !isComplete, parts.length > 0 else { return }
             guard case .unfinished(let record) = parts.content(for: [url]), record.bytesReceived == parts.length else {
                 return losses.withLock { $0.append("\(change): \(parts.length) bytes, \(parts.content(for: [url]))") }
@@ -56,6 +56,32 @@ struct WriteOrderTests {
         ].map { try #require(changes.lastIndex(of: $0)) }
         #expect(order == order.sorted())
         #expect(order.last == changes.indices.last)
+    }
+
+    @Test("the record of an upload is safe before it takes its name, and is removed when the upload is complete")
+    func upload() async throws {
+        let target = UploadTarget(reply: .status(201))
+        target.fault(.connection(.cut), at: .offset(1_000_000))
+        let url = server.route("/put/film.bin", .upload(to: target))
+        try Self.content.data.write(to: file)
+        guard
+            case .put(let options) = try Command(
+                arguments: ["put", "film.bin", url.absoluteString, "-q", "--retry", "1"])
+        else { return }
+        let files = WatchedFiles()
+        let console = Console(STDERR_FILENO)
+        let put = Put(options, output: console, errors: console, in: folder.url) {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.files = files
+            return configuration
+        }
+        #expect(await put.run() == .success)
+        let (new, record) = ("film.bin.upload.new", "film.bin.upload")
+        let changes = files.changes
+        #expect(
+            Array(changes.prefix(4)) == [.create(new), .write(new), .synchronize(new), .move(new, to: record)])
+        #expect(changes.last == .remove(record))
+        #expect(folder.names == ["film.bin"])
     }
 
     @Test("a record precedes the first byte")

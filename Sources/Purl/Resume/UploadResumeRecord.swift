@@ -1,10 +1,13 @@
 import Foundation
 internal import PurlHTTP
+package import PurlIO
 
 /// The resume data of an upload from a file, for a program that keeps it beside the file.
 package struct UploadResumeRecord: Sendable {
-    /// The length of the file.
+    /// The length of the file whose bytes were sent.
     package let length: Int64
+    /// When that was last written to.
+    package let modified: FileStatus.Time
     private let resume: UploadResumeData
 
     /// `nil` for what is not the resume data of an upload from a file.
@@ -12,6 +15,7 @@ package struct UploadResumeRecord: Sendable {
         guard let resume = try? UploadResumeData(decoding: resumeData), case .file(_, let file) = resume.content
         else { return nil }
         length = file.length
+        modified = file.modified
         self.resume = resume
     }
 

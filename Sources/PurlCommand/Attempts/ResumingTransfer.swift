@@ -2,7 +2,7 @@ import Foundation
 import PurlDownloads
 
 /// A transfer of the command line: what it does in each step of the loop that attempts it until it is done, or nothing is left to
-/// be tried. `AttemptSequence` decides which step that is.
+/// be tried. `AttemptSequence` decides which step that is, as for a manager's downloads.
 protocol ResumingTransfer {
     associatedtype Report
     associatedtype Outcome

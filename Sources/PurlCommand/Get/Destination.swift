@@ -67,7 +67,7 @@ struct Destination: Equatable, Sendable {
     /// - Parameters:
     ///   - folder: Where to save when the request has no path.
     ///   - earlier: The partial files in that folder.
-    ///   - layer: What changes of files go through.
+    ///   - layer: What files are read and changed through.
     init(
         for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts,
         through layer: any FileLayer = SystemFiles()
@@ -76,8 +76,10 @@ struct Destination: Equatable, Sendable {
             let url = URL.file(at: output, in: folder)
             switch try OutputPath(at: url, name: output) {
             case .file:
+                try FileName.validate(url)
                 self.init(parts: PartFiles(for: url, through: layer), choice: .user, name: output)
             case .linkedFile(let target):
+                try FileName.validate(target)
                 self.init(
                     parts: PartFiles(for: target, through: layer), choice: .user, name: target.path,
                     remark: "“\(output)” is a symbolic link: saving as “\(target.path)”.")
@@ -159,7 +161,8 @@ struct Destination: Equatable, Sendable {
     private static let lockAttempts = 10
     private static let lockDelay = Duration.milliseconds(50)
 
-    private func busy(_ parts: PartFiles) -> CommandFailure {
+    /// The failure where another transfer has these partial files.
+    func busy(_ parts: PartFiles) -> CommandFailure {
         let writer = parts.writer.map { " (process \($0))" } ?? ""
         return CommandFailure("“\(name).part” is being written by another transfer\(writer).")
     }
@@ -169,14 +172,27 @@ struct Destination: Equatable, Sendable {
     /// - Parameter length: The length of the new file, if it is known.
     func checkNothingIsReplaced(byBytes length: Int64? = nil) throws(CommandFailure) {
         guard !mayReplace, FileEntry(at: file) != .missing else { return }
-        if length == 0, PartFiles.length(of: file) == 0 { return }
+        if length == 0, parts?.length(of: file) == 0 { return }
         guard FileEntry(at: file, followingLinks: true) != .folder else { throw .isFolder(name) }
         throw CommandFailure("“\(name)” exists already. Choose a name with -o, or “-o \(name)” to replace it.")
     }
 
-    /// Throws when another transfer writes to the partial files.
-    func checkIsNotWritten(_ parts: PartFiles) throws(CommandFailure) {
-        if parts.isBeingWritten { throw busy(parts) }
+    /// Removes what an earlier transfer has left under the names of the partial files, so that other files can have them. Throws
+    /// when another one writes to them, or when they must not be changed.
+    func vacate(_ parts: PartFiles, for urls: [URL]) throws(CommandFailure) {
+        let lock: FileLock?
+        do throws(FileLock.Failure) {
+            lock =
+                parts.layer.entry(parts.bytes.path) == .missing ? nil : try FileLock(parts.bytes, through: parts.layer)
+        } catch {
+            if error == .taken { throw busy(parts) }
+            // Then the check tells what it is.
+            lock = nil
+        }
+        try withExtendedLifetime(lock) { () throws(CommandFailure) in
+            try check(parts, for: urls)
+            if lock != nil { try parts.remove() }
+        }
     }
 
     /// Throws when the partial files are not an unfinished download, or when they belong to none of `urls` and the user did not
@@ -185,7 +201,7 @@ struct Destination: Equatable, Sendable {
         try parts.validate()
         guard choice != .user, case .ofAnotherURL(let record) = parts.content(for: urls) else { return }
         throw CommandFailure(
-            "“\(name).part” is an unfinished download of \(record.url.shownText). Choose another name with -o.")
+            "“\(name).part” is an unfinished download of \(record.shownURL). Choose another name with -o.")
     }
 
     private func checkFolder() throws(CommandFailure) {
@@ -309,6 +325,24 @@ enum FileName {
     static func remark(_ suggestion: String, _ name: String) -> String? {
         guard SafeFilename.hasSuffix(PartFiles.suffixes, suggestion) else { return nil }
         return "“\(suggestion)” is a name of purl's own files: saving as “\(name)”."
+    }
+
+    /// Throws when the partial files of `file` cannot have their names, or no record can name them.
+    static func validate(_ file: URL) throws(CommandFailure) {
+        let name = file.lastPathComponent
+        guard !name.utf8.contains(where: { $0 < 0x20 }) else {
+            let shown = String(name.unicodeScalars.map { $0.value < 0x20 ? "\u{FFFD}" : Character($0) })
+            throw CommandFailure(
+                "“\(shown)” has a line break or another control character, which purl cannot record. Choose another name"
+                    + " with -o.")
+        }
+        let limit = pathconf(file.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
+        let surplus = name.utf8.count + PartFiles.longestSuffix - (limit > 0 ? limit : SafeFilename.maximumLength)
+        guard surplus <= 0 else {
+            throw CommandFailure(
+                "“\(name)” is too long by \(surplus) \(surplus == 1 ? "byte" : "bytes"): until it is complete, purl needs"
+                    + " room for “\(PartFiles.newRecordSuffix)” behind it. Choose another name with -o.")
+        }
     }
 
     /// Whether a name from an input file is one path component that a download can be saved under.

@@ -156,13 +156,14 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         try checkConditions(new, length)
         if new != old { try reservations.reserve(new, for: download.url) }
         try new.checkNothingIsReplaced(byBytes: length)
-        if new.isUpdate { try new.parts?.setRecordOfFileAside() }
+        if new.mayReplace { try new.parts?.setRecordOfFileAside() }
         guard new != old, let parts = new.parts, case .file(let sink) = output else { return old }
-        try new.checkIsNotWritten(parts)
-        try new.check(parts, for: sources)
+        try new.vacate(parts, for: sources)
         do {
-            try sink.move(to: parts.bytes, recordAt: parts.record)
+            try sink.move(toFree: parts.bytes, recordAt: parts.record)
         } catch {
+            // Another command has been faster.
+            if (error as NSError).code == EEXIST { throw new.busy(parts) }
             throw CommandFailure("“\(new.name).part” cannot be written: \((error as NSError).localizedDescription)")
         }
         report.update { $0.destination = new }

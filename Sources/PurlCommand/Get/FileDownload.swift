@@ -80,7 +80,7 @@ struct FileDownload: Sendable {
         guard context.options.resumes, let parts = destination.parts else { return nil }
         guard !expectsChecksum else {
             guard let checksum = try? checksum(of: destination), parts.length == 0,
-                let bytes = PartFiles.length(of: destination.file)
+                let bytes = parts.length(of: destination.file)
             else { return nil }
             return try? await Checksum.ofFile(at: destination.file) == checksum ? bytes : nil
         }
@@ -293,7 +293,14 @@ struct FileDownload: Sendable {
             fileAt: parts.bytes, recordAt: parts.record, completion: completion, through: parts.layer)
         sink.limit(to: context.options.maximumLength, reservingSpace: true)
         try await destination.lock(sink, for: sources(for: destination))
-        if !context.options.resumes { try empty(sink, destination) }
+        guard !context.options.resumes else { return .file(sink) }
+        do throws(CommandFailure) {
+            if destination.mayReplace { try parts.setRecordOfFileAside() }
+            try empty(sink, destination)
+        } catch {
+            parts.removeIfEmpty()
+            throw error
+        }
         return .file(sink)
     }
 
@@ -395,8 +402,8 @@ struct FileDownload: Sendable {
     }
 
     private func concludeUpToDate(_ destination: Destination) -> DownloadOutcome {
-        let bytes = PartFiles.length(of: destination.file) ?? 0
-        if let parts = destination.parts { parts.removeIfEmpty() }
+        let bytes = destination.parts?.length(of: destination.file) ?? 0
+        destination.parts?.removeIfEmpty()
         messages.info("\(destination.name): up to date (\(ByteText.count(bytes)))")
         return .complete(bytes: bytes, new: 0)
     }

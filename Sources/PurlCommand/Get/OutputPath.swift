@@ -15,7 +15,10 @@ enum OutputPath: Equatable, Sendable {
     /// - Parameter name: The path as the user wrote it.
     init(at url: URL, name: String) throws(CommandFailure) {
         if let number = Self.descriptor(at: url.path) {
-            guard fcntl(number, F_GETFD) >= 0 else { throw CommandFailure("“\(name)” is not open.") }
+            // A descriptor of this process's own has taken the number of one that was closed. The process closes its own on exec;
+            // it has inherited none that is.
+            let flags = fcntl(number, F_GETFD)
+            guard flags >= 0, flags & FD_CLOEXEC == 0 else { throw CommandFailure("“\(name)” is not open.") }
             self = .stream(.descriptor(number))
             return
         }

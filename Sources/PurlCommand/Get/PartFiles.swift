@@ -33,12 +33,12 @@ struct PartFiles: Sendable, Equatable {
     let record: URL
     let newRecord: URL
     let oldRecord: URL
-    /// What changes go through.
+    /// What they are read and changed through.
     let layer: any FileLayer
 
     /// - Parameters:
     ///   - file: The path of the complete file.
-    ///   - layer: What changes go through.
+    ///   - layer: What they are read and changed through.
     init(for file: URL, through layer: any FileLayer = SystemFiles()) {
         self.file = file
         self.layer = layer
@@ -55,14 +55,17 @@ struct PartFiles: Sendable, Equatable {
 
     /// What the files hold, for a download of one of `urls`.
     func content(for urls: [URL]) -> Content {
-        guard length > 0, let found = ResumeRecord(contentsOf: record, of: bytes) else { return .nothing }
+        guard length > 0, let found = ResumeRecord(contentsOf: record, of: bytes, through: layer) else {
+            return .nothing
+        }
         guard found.isOf(urls) else { return .ofAnotherURL(found) }
         return found.describes(fileAt: bytes) ? .unfinished(found) : .useless(found)
     }
 
     /// The record, if all bytes that it counts are there.
     var validRecord: ResumeRecord? {
-        guard let found = ResumeRecord(contentsOf: record, of: bytes), found.describes(fileAt: bytes) else {
+        guard let found = ResumeRecord(contentsOf: record, of: bytes, through: layer), found.describes(fileAt: bytes)
+        else {
             return nil
         }
         return found
@@ -74,8 +77,8 @@ struct PartFiles: Sendable, Equatable {
     /// A transfer writes a record before its first byte, so there are never bytes of purl's without one. Empty files are
     /// harmless: nothing is lost with them.
     func validate() throws(CommandFailure) {
-        let found = ResumeRecord(contentsOf: record, of: bytes)
-        let recordPlace = Place(of: record)
+        let found = ResumeRecord(contentsOf: record, of: bytes, through: layer)
+        let recordPlace = Place(layer.entry(record.path))
         switch recordPlace {
         case .absent, .own(0): break
         case .own where found != nil: break
@@ -83,10 +86,12 @@ struct PartFiles: Sendable, Equatable {
         case .strange(let what): throw Self.refusal(record, what)
         }
         // What a power loss leaves of a new record may be empty.
-        if case .own(1...) = Place(of: newRecord), ResumeRecord(contentsOf: newRecord) == nil {
+        if case .own(1...) = Place(layer.entry(newRecord.path)),
+            ResumeRecord(contentsOf: newRecord, through: layer) == nil
+        {
             throw Self.refusal(newRecord, "is not a record of purl's")
         }
-        switch Place(of: bytes) {
+        switch Place(layer.entry(bytes.path)) {
         case .absent, .own(0): break
         case .strange(let what): throw Self.refusal(bytes, what)
         case .own:
@@ -107,9 +112,9 @@ struct PartFiles: Sendable, Equatable {
         case own(Int64)
         case strange(String)
 
-        init(of url: URL) {
+        init(_ entry: FileEntry) {
             self =
-                switch FileEntry(at: url) {
+                switch entry {
                 case .missing: .absent
                 case .regular(let file) where file.hasOtherNames: .strange("has a second name, a hard link")
                 case .regular(let file) where !file.isOwn: .strange("belongs to another user")
@@ -129,15 +134,20 @@ struct PartFiles: Sendable, Equatable {
     /// The failure where the file that bytes were written to has lost its name.
     var displacement: CommandFailure {
         let name = bytes.lastPathComponent
-        guard FileEntry(at: bytes) != .missing else {
+        guard layer.entry(bytes.path) != .missing else {
             return CommandFailure("“\(name)” was removed or renamed while it was written.")
         }
         return CommandFailure(
             "“\(name)” was moved or replaced while it was written. What has the name now was left as it is.")
     }
 
+    /// Why no transfer resumes the bytes, as a clause; `nil` where they are a regular file of this user's with one name.
+    var obstacle: String? {
+        if case .strange(let what) = Place(layer.entry(bytes.path)) { what } else { nil }
+    }
+
     /// How many bytes there are, with or without a valid record.
-    var length: Int64 { Self.length(of: bytes) ?? 0 }
+    var length: Int64 { length(of: bytes) ?? 0 }
 
     /// The length of the complete file of one of `urls`; `nil` unless its record was kept and describes exactly these bytes.
     func lengthOfFinishedFile(for urls: [URL]) -> Int64? {
@@ -147,7 +157,7 @@ struct PartFiles: Sendable, Equatable {
     /// Whether another transfer, in this process or another, has locked the bytes.
     var isBeingWritten: Bool {
         do throws(FileLock.Failure) {
-            _ = try FileLock(bytes)
+            _ = try FileLock(bytes, through: layer)
             return false
         } catch {
             return error == .taken
@@ -156,7 +166,7 @@ struct PartFiles: Sendable, Equatable {
 
     /// The process that has locked the bytes, if the system tells.
     var writer: Int? {
-        guard let file = FileEntry(at: bytes).regularFile,
+        guard let file = layer.entry(bytes.path).regularFile,
             let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
         else { return nil }
         for line in locks.split(separator: "\n") where line.contains("FLOCK") {
@@ -177,24 +187,29 @@ struct PartFiles: Sendable, Equatable {
         // Beside bytes the record is theirs: that of the file was set aside when they began.
         guard length == 0,
             let found = [newRecord, record].first(where: {
-                ResumeRecord(contentsOf: $0, of: file)?.describesComplete(fileAt: file) == true
+                ResumeRecord(contentsOf: $0, of: file, through: layer)?.describesComplete(fileAt: file) == true
             })
         else { return }
-        switch Place(of: oldRecord) {
+        switch Place(layer.entry(oldRecord.path)) {
         case .absent, .own(0): break
-        case .own where ResumeRecord(contentsOf: oldRecord) != nil: break
+        case .own where ResumeRecord(contentsOf: oldRecord, through: layer) != nil: break
         case .own: throw Self.refusal(oldRecord, "is not a record of purl's")
         case .strange(let what): throw Self.refusal(oldRecord, what)
         }
         try Self.checked("“\(oldRecord.lastPathComponent)” cannot be saved") { () throws(SystemError) in
-            try layer.move(found.path, to: oldRecord.path)
+            do throws(SystemError) {
+                try layer.move(found.path, to: oldRecord.path)
+            } catch {
+                // The transfer that has completed the file has removed its record.
+                guard error.code == ENOENT else { throw error }
+            }
         }
     }
 
     /// Puts the record of the complete file into its place again, when there is no other version of it.
     func restoreRecordOfFile() {
-        guard FileEntry(at: record) == .missing,
-            ResumeRecord(contentsOf: oldRecord, of: file)?.describesComplete(fileAt: file) == true
+        guard layer.entry(record.path) == .missing,
+            ResumeRecord(contentsOf: oldRecord, of: file, through: layer)?.describesComplete(fileAt: file) == true
         else { return }
         try? layer.move(oldRecord.path, to: record.path)
     }
@@ -222,9 +237,12 @@ struct PartFiles: Sendable, Equatable {
     /// Removes `FILE.part` if it is empty, and its record: a transfer creates them before the first byte arrives. The record of
     /// the complete file stays.
     func removeIfEmpty() {
-        guard Self.length(of: bytes) == 0 else { return }
+        guard length(of: bytes) == 0 else { return }
         layer.remove(bytes.path)
-        if let found = ResumeRecord(contentsOf: record, of: file), found.describesComplete(fileAt: file) { return }
+        if let found = ResumeRecord(contentsOf: record, of: file, through: layer), found.describesComplete(fileAt: file)
+        {
+            return
+        }
         removeRecord()
         restoreRecordOfFile()
     }
@@ -233,7 +251,7 @@ struct PartFiles: Sendable, Equatable {
     func recordOfFinishedFile(for urls: [URL]) -> ResumeRecord? {
         // Beside bytes the record is theirs, and that of the file was set aside.
         let places = length == 0 ? [record, oldRecord] : [oldRecord]
-        return places.compactMap { ResumeRecord(contentsOf: $0, of: file) }
+        return places.compactMap { ResumeRecord(contentsOf: $0, of: file, through: layer) }
             .first { $0.isOf(urls) && $0.describesComplete(fileAt: file) }
     }
 
@@ -241,45 +259,55 @@ struct PartFiles: Sendable, Equatable {
     ///
     /// - Parameter keepsRecord: Keeps the record, by which the file is recognised as complete.
     func finish(replacing: Bool, keepsRecord: Bool) throws(CommandFailure) {
-        let isNothingLost = length == 0 && Self.length(of: file) == 0
-        switch FileEntry(at: file) {
-        case .missing: break
-        case .regular where replacing || isNothingLost: break
-        case .regular, .folder, .link, .device, .pipe, .socket:
-            throw CommandFailure(
+        let isNothingLost = length == 0 && length(of: file) == 0
+        let isReplaced =
+            switch layer.entry(file.path) {
+            case .regular: replacing || isNothingLost
+            case .missing, .folder, .link, .device, .pipe, .socket: false
+            }
+        try Self.checked("“\(file.lastPathComponent)” cannot be saved") { () throws(SystemError) in
+            if isReplaced {
+                try layer.move(bytes.path, to: file.path)
+            } else {
+                try layer.move(bytes.path, toFree: file.path)
+            }
+        } onExisting: {
+            CommandFailure(
                 "“\(file.lastPathComponent)” was created or changed meanwhile. The complete download is in “\(bytes.lastPathComponent)”."
             )
         }
-        try Self.checked("“\(file.lastPathComponent)” cannot be saved") { () throws(SystemError) in
-            try layer.move(bytes.path, to: file.path)
-        }
         // It was the record of the file that was replaced.
-        if ResumeRecord(contentsOf: oldRecord) != nil { layer.remove(oldRecord.path) }
+        if ResumeRecord(contentsOf: oldRecord, through: layer) != nil { layer.remove(oldRecord.path) }
         if !keepsRecord { removeRecord() }
     }
 
     /// Removes the record, unless the file is not a record of purl's.
     func removeRecord() {
-        guard ResumeRecord(contentsOf: record) != nil else { return }
+        guard ResumeRecord(contentsOf: record, through: layer) != nil else { return }
         layer.remove(newRecord.path)
         layer.remove(record.path)
     }
 
     /// The length of a regular file; `nil` when there is none.
-    static func length(of url: URL) -> Int64? { FileEntry(at: url).regularFile?.length }
+    func length(of url: URL) -> Int64? { layer.entry(url.path).regularFile?.length }
 
     private static func checked(
-        _ sentence: String, _ change: () throws(SystemError) -> Void
+        _ sentence: String, _ change: () throws(SystemError) -> Void,
+        onExisting: (() -> CommandFailure)? = nil
     ) throws(CommandFailure) {
         do throws(SystemError) {
             try change()
         } catch {
+            if error.code == EEXIST, let failure = onExisting?() { throw failure }
             throw CommandFailure("\(sentence): \(String(cString: strerror(error.code))).")
         }
     }
 }
 
 extension ResumeRecord {
+    /// The URL as it is shown.
+    var shownURL: String { JoinedBytes.origin(of: url).shownText }
+
     /// Whether the bytes are of one of these URLs.
     fileprivate func isOf(_ urls: [URL]) -> Bool {
         urls.contains { $0.absoluteString == url.absoluteString }
@@ -298,9 +326,9 @@ final class FileLock: Sendable {
     private let file: any OpenFile
 
     /// Takes the lock that the library's sinks use, or fails at once.
-    init(_ url: URL) throws(Failure) {
+    init(_ url: URL, through files: any FileLayer = SystemFiles()) throws(Failure) {
         do throws(LockFailure) {
-            file = try SystemFiles().openLocked(url.path, .reading)
+            file = try files.openLocked(url.path, .reading)
         } catch {
             switch error {
             case .system, .link, .notRegular, .hasOtherNames: throw .cannotOpen

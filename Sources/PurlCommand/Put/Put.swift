@@ -45,9 +45,9 @@ struct Put {
     private func runUpload() async -> ExitCode {
         do throws(CommandFailure) {
             let entry = try entry()
-            // Two programs would send to the same upload.
-            let lock = options.resumes ? try lock() : nil
             let configuration = try sessionConfiguration()
+            // Two programs would send to the same upload.
+            let lock = options.resumes ? try lock(through: configuration.files) : nil
             let session = URLSession(configuration: configuration)
             defer { session.finishTasksAndInvalidate() }
             var upload = try FileUpload(
@@ -69,9 +69,9 @@ struct Put {
         }
     }
 
-    private func lock() throws(CommandFailure) -> FileLock {
+    private func lock(through files: any FileLayer) throws(CommandFailure) -> FileLock {
         do throws(FileLock.Failure) {
-            return try FileLock(file.withoutLinks)
+            return try FileLock(file.withoutLinks, through: files)
         } catch {
             switch error {
             case .cannotOpen: throw CommandFailure("“\(options.file)” cannot be opened.")
@@ -98,6 +98,8 @@ private struct FileUpload: ResumingTransfer {
     /// What the file is.
     private let entry: FileStatus
     private let session: URLSession
+    /// What records are read and written through.
+    private let files: any FileLayer
     private let output: Console
     let messages: MessagePrinter
     let display: ProgressDisplay
@@ -126,6 +128,7 @@ private struct FileUpload: ResumingTransfer {
         display = ProgressDisplay(errors)
         trace = VerboseLog(
             console: options.verbosity == .verbose ? errors : nil, name: "", messages: messages)
+        self.files = files
         if let lock {
             recordKeeper = UploadRecordKeeper(of: file, lock, to: options, through: files, messages, trace)
         } else {
@@ -141,8 +144,8 @@ private struct FileUpload: ResumingTransfer {
     /// upload, which stays.
     private func recordedData() throws(CommandFailure) -> Data? {
         guard options.resumes else { return nil }
-        _ = try UploadRecord.new(for: file)
-        guard let record = try UploadRecord(for: file) else { return nil }
+        _ = try UploadRecord.new(for: file, through: files)
+        guard let record = try UploadRecord(for: file, through: files) else { return nil }
         guard record.isOf(options.url, options.method) else {
             throw CommandFailure(
                 "“\(UploadRecord.place(for: file).lastPathComponent)” is the record of an unfinished upload to"
@@ -198,7 +201,7 @@ private struct FileUpload: ResumingTransfer {
         let error: any Error
         if let failure = report.error {
             error = failure
-        } else if let status = report.response?.statusCode, status < 400 {
+        } else if report.isAccepted {
             return .complete
         } else {
             error = URLError(.badServerResponse)
@@ -230,9 +233,9 @@ private struct FileUpload: ResumingTransfer {
         let elapsed = begin.duration(to: .now)
         await display.stop()
         // What an earlier command has begun there is out of date, unless another one continues it now.
-        if !options.resumes, let lock = try? FileLock(file.withoutLinks) {
+        if !options.resumes, let lock = try? FileLock(file.withoutLinks, through: files) {
             withExtendedLifetime(lock) {
-                UploadRecord.remove(for: file, entry.identity, of: options.url, options.method)
+                UploadRecord.remove(for: file, entry.identity, of: options.url, options.method, through: files)
             }
         }
         let result = UploadText.result(length: length, sent: report.sent, from: start, in: elapsed)
@@ -247,7 +250,7 @@ private struct FileUpload: ResumingTransfer {
         let code: ExitCode =
             if ending == .interrupted || (report.error != nil && Task.isCancelled) {
                 .interrupted
-            } else if report.error == nil || report.isDenied {
+            } else if report.response.map({ $0.statusCode >= 400 }) == true, report.error == nil || report.isDenied {
                 .httpError
             } else {
                 .failure
@@ -261,17 +264,31 @@ private struct FileUpload: ResumingTransfer {
             messages.info(String(line))
         }
         if resumeData != nil, recordKeeper?.keepsRecord == true {
+            if let difference = changeOfFile {
+                messages.info("\(name): the same command starts over: \(difference)")
+                return code
+            }
             let sent = report.sent > 0 ? "\(ByteText.progress(report.sent, of: length)) sent; " : ""
             messages.info("\(name): \(sent)the same command resumes the upload")
-        } else if report.sent > 0, code != .httpError {
+        } else if report.sent > 0, code != .httpError, report.response == nil || report.error != nil {
             messages.info("\(name): the upload cannot be resumed; the same command starts over")
         }
         return code
     }
 
+    /// In what the file differs from the one whose upload is recorded, as a clause; `nil` where it does not.
+    private var changeOfFile: String? {
+        guard let entry = FileEntry(at: file, followingLinks: true).regularFile,
+            let record = try? UploadRecord(for: file, through: files)
+        else { return nil }
+        return record.difference(to: entry)
+    }
+
     func sentence(of report: SendTask.Report) -> String {
         if let error = report.error, !report.isDenied { return error.sentenceWithAdvice }
-        return "The server answered \(Self.describe(report.response?.statusCode ?? 0))."
+        let status = report.response?.statusCode ?? 0
+        let meaning = status < 400 ? ", which does not mean that it has the file" : ""
+        return "The server answered \(Self.describe(status))\(meaning)."
     }
 
     private static func describe(_ status: Int) -> String {

@@ -11,7 +11,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
 
     /// What is known of the attempt at its end.
     struct Report {
-        /// The task's, or the last one before it failed. With a status below 400, its body has gone to the output.
+        /// The task's, or the last one before it failed. If its status is a success, its body has gone to the output.
         var response: HTTPURLResponse?
         /// The beginning of the body of another response.
         var explanation = Data()
@@ -27,6 +27,11 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         var hasAppended = false
         /// Whether the server has offered to resume the upload, in this attempt or an earlier one.
         var wasOffered = false
+
+        /// Whether the server has taken the content. A redirection that leads nowhere and a 304 do not say that.
+        var isAccepted: Bool { error == nil && hasSuccess }
+
+        fileprivate var hasSuccess: Bool { response.map { 200..<300 ~= $0.statusCode } ?? false }
 
         /// Whether a failed attempt leaves the server with what it had: it was not reached, is busy, or asks for other
         /// credentials.
@@ -155,7 +160,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let isSuccess = report.update { report in
-            guard let response = report.response, response.statusCode >= 400 else { return true }
+            if report.hasSuccess { return true }
             report.explanation += data.prefix(max(0, Self.longestExplanation - report.explanation.count))
             return false
         }

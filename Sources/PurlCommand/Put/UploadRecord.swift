@@ -43,25 +43,29 @@ struct UploadRecord: Codable, Equatable {
     }
 
     /// Reads the record of a file; `nil` when there is none. Throws when something else has its name.
-    init?(for file: URL) throws(CommandFailure) {
-        guard let found = try Self.read(Self.place(for: file)) else { return nil }
+    init?(for file: URL, through files: any FileLayer = SystemFiles()) throws(CommandFailure) {
+        guard let found = try Self.read(Self.place(for: file), files) else { return nil }
         self = found
     }
 
     /// The record of a file that a killed command was about to save; `nil` when there is none. Throws when something else has
     /// the name under which a new one is written.
-    static func new(for file: URL) throws(CommandFailure) -> UploadRecord? { try read(newPlace(for: file)) }
+    static func new(
+        for file: URL, through files: any FileLayer = SystemFiles()
+    ) throws(CommandFailure) -> UploadRecord? {
+        try read(newPlace(for: file), files)
+    }
 
-    private static func read(_ place: URL) throws(CommandFailure) -> UploadRecord? {
-        switch FileEntry(at: place) {
+    private static func read(_ place: URL, _ files: any FileLayer) throws(CommandFailure) -> UploadRecord? {
+        switch files.entry(place.path) {
         case .missing: return nil
         case .regular(let entry) where entry.isOwn && !entry.hasOtherNames && entry.length <= maximumSize:
             // A power loss may leave it so.
             if entry.length == 0 { return nil }
         case .regular, .folder, .link, .device, .pipe, .socket: throw refusal(place)
         }
-        guard let data = try? Data(contentsOf: place),
-            let list = UntrustedPropertyList(data, maximumContainers: maximumContainers),
+        guard let bytes = try? files.readRecord(place.path, upTo: maximumSize),
+            let list = UntrustedPropertyList(Data(bytes), maximumContainers: maximumContainers),
             let found = list.decode(UploadRecord.self), found.purlUpload == currentVersion
         else { throw refusal(place) }
         return found
@@ -100,7 +104,7 @@ struct UploadRecord: Codable, Equatable {
     /// since the request's fields may hold credentials.
     func save(for file: URL, through files: any FileLayer = SystemFiles()) throws(CommandFailure) {
         let place = Self.place(for: file)
-        _ = try Self.new(for: file)
+        _ = try Self.new(for: file, through: files)
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         do {
@@ -113,18 +117,25 @@ struct UploadRecord: Codable, Equatable {
 
     /// Removes the record of a file, if there is one of an upload of it to this URL, and what a killed command has left of a
     /// new one. What belongs to another upload stays, also where that has taken the file's name.
-    static func remove(for file: URL, _ identity: FileStatus.Identity, of url: URL, _ method: String) {
+    static func remove(
+        for file: URL, _ identity: FileStatus.Identity, of url: URL, _ method: String,
+        through files: any FileLayer = SystemFiles()
+    ) {
         for place in [newPlace(for: file), place(for: file)] {
-            guard let record = try? read(place), record.isOf(url, method), record.identity == identity else { continue }
-            SystemFiles().remove(place.path)
+            guard let record = try? read(place, files), record.isOf(url, method), record.identity == identity else {
+                continue
+            }
+            files.remove(place.path)
         }
     }
 
     /// Removes the record of a file, and what a killed command has left of a new one.
-    static func removeAll(of file: URL) throws(CommandFailure) {
-        for place in [newPlace(for: file), place(for: file)] where (try? read(place)) != nil {
+    static func removeAll(
+        of file: URL, through files: any FileLayer = SystemFiles()
+    ) throws(CommandFailure) {
+        for place in [newPlace(for: file), place(for: file)] where (try? read(place, files)) != nil {
             do throws(SystemError) {
-                _ = try SystemFiles().removeExisting(place.path)
+                _ = try files.removeExisting(place.path)
             } catch {
                 let reason = String(cString: strerror(error.code))
                 throw CommandFailure("“\(place.lastPathComponent)” cannot be removed: \(reason).")

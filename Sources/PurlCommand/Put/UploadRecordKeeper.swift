@@ -54,7 +54,7 @@ final class UploadRecordKeeper: Sendable {
                 if let resumeData, try follow(&state), let status = state.lock.status {
                     try save(resumeData, status)
                 } else if let identity = state.lock.status?.identity {
-                    UploadRecord.remove(for: file, identity, of: url, method)
+                    UploadRecord.remove(for: file, identity, of: url, method, through: files)
                 }
                 state.saving = .works
                 return nil
@@ -71,7 +71,7 @@ final class UploadRecordKeeper: Sendable {
         let place = file.withoutLinks
         if state.lock.isFound(at: place) { return true }
         do throws(FileLock.Failure) {
-            state.lock = try FileLock(place)
+            state.lock = try FileLock(place, through: files)
             return true
         } catch {
             switch error {
@@ -82,7 +82,12 @@ final class UploadRecordKeeper: Sendable {
     }
 
     private func save(_ resumeData: Data, _ status: FileStatus) throws(CommandFailure) {
-        try UploadRecord(of: status, to: url, method: method, resumeData: resumeData).save(for: file, through: files)
+        // The file may have been written to since its bytes were sent: what was sent decides whether the upload is resumed.
+        let sent = UploadResumeRecord(resumeData).map {
+            FileStatus(identity: status.identity, length: $0.length, modified: $0.modified)
+        }
+        try UploadRecord(of: sent ?? status, to: url, method: method, resumeData: resumeData)
+            .save(for: file, through: files)
         trace.call("observeResumeData", "saved as “\(UploadRecord.place(for: file).lastPathComponent)”")
     }
 }

@@ -93,7 +93,7 @@ struct Clean {
         switch download.remains {
         case .bytes(let record):
             let progress = ByteText.progress(bytes, of: record.totalBytes)
-            return "\(download.name): \(fact), \(progress), \(record.url.shownText)"
+            return "\(download.name): \(fact), \(progress), \(record.shownURL)"
         case .useless, .unknown: return "\(download.name).part: \(fact), \(ByteText.count(bytes))"
         case .recordAlone: return "\(download.name).resume: \(fact), a record without bytes"
         }

@@ -46,11 +46,17 @@ enum UnfinishedTable {
     private static func cells(_ download: UnfinishedDownload) -> [String]? {
         let remark = download.isBeingWritten ? "being written" : nil
         switch download.remains {
+        case .bytes, .useless:
+            guard let obstacle = download.parts.obstacle else { break }
+            return useless(download, remark ?? obstacle)
+        case .unknown, .recordAlone: break
+        }
+        switch download.remains {
         case .bytes(let record):
             // The file is longer than its record, which is updated from time to time.
             let bytes = download.isBeingWritten ? download.length : record.bytesReceived
             let progress = TransferProgress(received: bytes, total: record.totalBytes)
-            let source = [record.url.shownText, remark.map { "(\($0))" }].compactMap(\.self)
+            let source = [record.shownURL, remark.map { "(\($0))" }].compactMap(\.self)
             return [
                 download.name, ByteText.progress(bytes, of: record.totalBytes),
                 progress.percent.map { "\($0) %" } ?? "", source.joined(separator: " "),

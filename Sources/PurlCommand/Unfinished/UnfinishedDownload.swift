@@ -56,7 +56,7 @@ struct UnfinishedDownload: Equatable {
         if let found = record, !found.describes(fileAt: parts.bytes), found.describesComplete(fileAt: file) {
             record = nil
         }
-        guard let length = PartFiles.length(of: parts.bytes) else {
+        guard let length = parts.length(of: parts.bytes) else {
             guard record != nil || Self.isRemovable(parts.oldRecord, parts) else { return nil }
             self.length = 0
             remains = .recordAlone
@@ -75,7 +75,7 @@ struct UnfinishedDownload: Equatable {
     /// Only regular files are removed: `FILE.part`, and `FILE.resume`, `FILE.resume.new` and `FILE.resume.old` if they are records,
     /// but not that of the complete FILE.
     func remove() throws(CommandFailure) -> Int64 {
-        let bytes = PartFiles.length(of: parts.bytes)
+        let bytes = parts.length(of: parts.bytes)
         let lock: FileLock?
         do throws(FileLock.Failure) {
             lock = bytes == nil ? nil : try FileLock(parts.bytes)
@@ -103,7 +103,7 @@ struct UnfinishedDownload: Equatable {
 
     /// Whether there is a record, and it is not the one by which the complete file is known.
     private static func isRemovable(_ url: URL, _ parts: PartFiles) -> Bool {
-        guard PartFiles.length(of: url) != nil, let record = ResumeRecord(contentsOf: url, of: parts.bytes) else {
+        guard parts.length(of: url) != nil, let record = ResumeRecord(contentsOf: url, of: parts.bytes) else {
             return false
         }
         return record.describes(fileAt: parts.bytes) || !record.describesComplete(fileAt: parts.file)

@@ -1,5 +1,5 @@
 package import PurlHTTP
-internal import PurlIO
+package import PurlIO
 
 /// A file, or a part of one, that is to be sent, and what the file was when the request was made ready.
 package struct UploadFile: Sendable {
@@ -80,6 +80,11 @@ package struct SentFile: Codable, Sendable, Equatable {
         modifiedSeconds = status.modified.seconds
         modifiedNanoseconds = status.modified.nanoseconds
         identity = status.identity
+    }
+
+    /// When it was last written to.
+    package var modified: FileStatus.Time {
+        FileStatus.Time(seconds: modifiedSeconds, nanoseconds: modifiedNanoseconds)
     }
 
     /// The same for another task: a copy of the file may have its name by then, which the digest recognises.

@@ -20,8 +20,11 @@ struct InProcessGet {
         configuration.files = files
         let session = URLSession(configuration: configuration)
         defer { session.finishTasksAndInvalidate() }
-        let output = Pipe()
-        let console = Console(output.fileHandleForWriting.fileDescriptor)
+        // Not a pipe: processes that other tests start may inherit it, and nothing would end its text.
+        let logs = TemporaryFolder()
+        try logs.write("", to: "log")
+        let log = try FileHandle(forWritingTo: logs.file("log"))
+        let console = Console(log.fileDescriptor)
         let context = FileDownload.Context(
             options: options, checksums: nil, session: session, display: ProgressDisplay(console, count: 1),
             reservations: PathReservations(), isOneOfMany: false)
@@ -32,10 +35,8 @@ struct InProcessGet {
         } else {
             outcome = .failed
         }
-        try output.fileHandleForWriting.close()
-        // Short enough for the pipe's buffer.
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+        try log.close()
+        lines = String(decoding: logs.contents("log"), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }
 
@@ -52,10 +53,17 @@ final class WatchedFiles: FileLayer {
     }
 
     private let list = Mutex<[Change]>([])
+    private let willMove: @Sendable (String) -> Void
     private let observer: @Sendable (Change) -> Void
 
-    /// - Parameter observer: Called after each change, before the next one.
-    init(_ observer: @escaping @Sendable (Change) -> Void) {
+    /// - Parameters:
+    ///   - observer: Called after each change, before the next one.
+    ///   - willMove: Called before a file is given this path.
+    init(
+        _ observer: @escaping @Sendable (Change) -> Void = { _ in },
+        willMove: @escaping @Sendable (_ path: String) -> Void = { _ in }
+    ) {
+        self.willMove = willMove
         self.observer = observer
     }
 
@@ -84,8 +92,16 @@ final class WatchedFiles: FileLayer {
     }
 
     func move(_ path: String, to newPath: String) throws(SystemError) {
+        willMove(newPath)
         try make(.move(name(path), to: name(newPath))) { () throws(SystemError) in
             try SystemFiles().move(path, to: newPath)
+        }
+    }
+
+    func move(_ path: String, toFree newPath: String) throws(SystemError) {
+        willMove(newPath)
+        try make(.move(name(path), to: name(newPath))) { () throws(SystemError) in
+            try SystemFiles().move(path, toFree: newPath)
         }
     }
 
