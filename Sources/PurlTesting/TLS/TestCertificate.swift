@@ -156,6 +156,10 @@ extension TestCertificate {
     public func stapling(_ status: Status) -> TestCertificate { with { $0.status = status } }
 
     /// Valid between two dates.
+    ///
+    /// - Parameters:
+    ///   - start: The first moment at which it is valid.
+    ///   - end: The last one.
     public func valid(from start: Date, until end: Date) -> TestCertificate {
         with { $0.validity = .dates(from: start, until: end) }
     }
