@@ -73,7 +73,8 @@ struct SecureServer: Sendable {
     private init(_ endpoint: Endpoint, _ applicationProtocols: [String]) {
         switch endpoint {
         case .host(let host, let port):
-            var name = host.prefix { $0 != "%" }
+            // Only an IPv6 address has a scope.
+            var name = host.contains(":") ? host.prefix { $0 != "%" } : host[...]
             if name.hasSuffix("."), name.count > 1 { name.removeLast() }
             self.name = String(name)
             self.port = Int(port)

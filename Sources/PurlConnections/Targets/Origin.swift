@@ -118,14 +118,18 @@ package struct URLParts {
             }
             host = authority.lowerBound..<colon
         }
+        var isAddress = false
         if let first = host.first, let last = host.last, first < last, bytes[first] == UInt8(ascii: "["),
             bytes[last] == UInt8(ascii: "]")
         {
             host = (first + 1)..<last
+            isAddress = true
         }
-        // A scope is written "%25eth0" in a URL (RFC 6874).
         guard bytes.position(of: "%", in: host) != nil else { return (Self.part(text, host), port) }
-        return Self.part(text, host).percentDecoded.map { ($0, port) }
+        guard let decoded = Self.part(text, host).percentDecoded,
+            isAddress ? decoded.isScopedAddress : decoded.isName
+        else { return nil }
+        return (decoded, port)
     }
 
     /// The path and query of a text that begins like another URL, up to that URL's path; `nil` when it does not, or
@@ -139,6 +143,22 @@ package struct URLParts {
     private static func part(_ text: String, _ range: Range<Int>) -> String {
         let start = text.utf8.index(text.startIndex, offsetBy: range.lowerBound)
         return String(text[start..<text.utf8.index(start, offsetBy: range.count)])
+    }
+}
+
+extension String {
+    /// Whether a host that was percent-encoded can be the name of one. Characters that end a host, or that separate a scope,
+    /// a port or a user from it, would mean another host wherever the name is used (in `Host`, in a certificate, for cookies).
+    fileprivate var isName: Bool {
+        utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } && !contains { "#%/:<>?@[\\]^|\"".contains($0) }
+    }
+
+    /// Whether it is an IPv6 address with the scope that is written "%25eth0" in a URL (RFC 6874).
+    fileprivate var isScopedAddress: Bool {
+        guard let percent = firstIndex(of: "%") else { return false }
+        let scope = self[index(after: percent)...]
+        return contains(":") && self[..<percent].allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+            && !scope.isEmpty && scope.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._~".contains($0)) }
     }
 }
 

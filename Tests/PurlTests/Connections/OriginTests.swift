@@ -93,6 +93,28 @@ struct OriginTests {
         let url = try #require(URL(string: url))
         #expect(try Origin(url) == TargetURI(url).origin)
     }
+
+    @Test(
+        "A host whose decoded text would mean another host elsewhere cannot be read",
+        arguments: [
+            "evil.test%25.bank.test", "evil.test%2F.bank.test", "evil.test%23.bank.test", "evil.test%3F.bank.test",
+            "me%40bank.test", "bank.test%3A81", "bank.test%00", "bank.test%0D%0A", "bank%20test", "%5B::1%5D",
+            "[bank.test%25a]", "[::1%25]", "[::1%25a%2F]", "[::1%2F]",
+        ])
+    func unreadable(host: String) {
+        #expect(Origin("https://\(host)/") == nil)
+    }
+
+    @Test(
+        "The name that a certificate has to have is the host without its last dot, or an address without its scope",
+        arguments: [
+            ("https://bank.test/", "bank.test"), ("https://bank.test./", "bank.test"), ("https://[::1]/", "::1"),
+            ("https://[fe80::1%25eth0]/", "fe80::1"), ("https://b%61nk.test/", "bank.test"),
+        ])
+    func certificateName(url: String, name: String) throws {
+        let origin = try #require(URL(string: url).flatMap { Origin($0) })
+        #expect(SecureServer(origin).name == name)
+    }
 }
 
 @Suite("The CONNECT request of a tunnel")
