@@ -59,7 +59,7 @@ extension OpenSSL {
     }
 
     /// The date of an `ASN1_TIME`.
-    fileprivate func date(_ time: OpaquePointer?) -> Date? {
+    func date(_ time: OpaquePointer?) -> Date? {
         guard let epoch = ASN1_TIME_set(nil, 0) else { return nil }
         defer { ASN1_TIME_free(epoch) }
         var days: Int32 = 0

@@ -21,11 +21,20 @@ public final class SystemTLS: TLSProvider {
     public let options: Options
     private let context = Mutex<TLSContext?>(nil)
     private let library: @Sendable () throws(OpenSSLUnavailable) -> OpenSSL
+    private let now: @Sendable () -> Date
 
     /// Makes a provider. Nothing is loaded or read yet.
     public init(_ options: Options = Options()) {
         self.options = options
         library = { () throws(OpenSSLUnavailable) in try OpenSSL.shared() }
+        now = { Date() }
+    }
+
+    /// A provider with a time of its own for the sessions that it keeps; OpenSSL judges certificates by the system's.
+    package init(_ options: Options, now: @escaping @Sendable () -> Date) {
+        self.options = options
+        library = { () throws(OpenSSLUnavailable) in try OpenSSL.shared() }
+        self.now = now
     }
 
     /// A provider that looks for OpenSSL in one folder.
@@ -35,14 +44,17 @@ public final class SystemTLS: TLSProvider {
             _ = try OpenSSLLibrary(folder: libraryFolder)
             return try OpenSSL.shared()
         }
+        now = { Date() }
     }
 
     /// Loads OpenSSL and reads the files of ``options``, which otherwise happens at the first connection, on the network
     /// thread. Has no effect once it has succeeded.
     ///
+    /// It may wait, for a pipe or a slow disk. Without it only regular files are read, which pipes and devices are not.
+    ///
     /// - Throws: `TLSError` of the kind `.unavailable` without OpenSSL 3, and of the kind `.unusableSettings` for a
     ///   file that is missing, cannot be read or is not what it should be.
-    public func prepare() throws(TLSError) { _ = try preparedContext() }
+    public func prepare() throws(TLSError) { _ = try preparedContext(.patient) }
 
     /// The version of the system's OpenSSL, such as `3.0.17`.
     ///
@@ -52,19 +64,18 @@ public final class SystemTLS: TLSProvider {
     }
 
     public func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection {
-        try SystemTLSConnection(request, preparedContext())
+        try SystemTLSConnection(request, preparedContext(.prompt))
     }
 
-    private func preparedContext() throws(TLSError) -> TLSContext {
-        let result = context.withLock { context in
-            Result { () throws(TLSError) in
-                if let context { return context }
-                let made = try TLSContext(options, Self.unavailable(library))
-                context = made
-                return made
-            }
+    private func preparedContext(_ files: FileReader) throws(TLSError) -> TLSContext {
+        if let made = context.withLock({ $0 }) { return made }
+        // Without the lock: a connection does not wait for a file that another thread is reading.
+        let made = try TLSContext(options, Self.unavailable(library), files, now: now)
+        return context.withLock { context in
+            if let context { return context }
+            context = made
+            return made
         }
-        return try result.get()
     }
 
     static func unavailable<Success>(
@@ -79,7 +90,7 @@ extension SystemTLS {
     public struct Options: Sendable, Hashable {
         /// The issuers that are trusted: the system's by default.
         public var roots: Roots
-        /// What the client proves to servers who it is with, where they ask. `nil` by default.
+        /// What the client proves to servers who it is with, where they ask, and are trusted. `nil` by default.
         public var identity: Identity?
         /// Unless it is empty, which is the default, a server's own key has to be one of these, besides all else.
         public var pins: Set<PublicKeyPin>
@@ -120,7 +131,7 @@ extension SystemTLS {
         /// A file in PEM or DER, or PKCS #12 where that is expected.
         case file(String)
         /// A folder of certificates: one that `openssl rehash` has prepared, or the files in it that end in `pem`, `crt`,
-        /// `cer` or `der`.
+        /// `cer` or `der`, as far as they contain certificates; at least one has to.
         case folder(String)
         /// What such a file contains.
         case data(Data)
@@ -138,6 +149,10 @@ extension SystemTLS {
     }
 
     /// A certificate of the client, with those of its issuers, and its private key.
+    ///
+    /// Only a server that is trusted gets the certificate, which says who the client is: its chain, its name and its pin are
+    /// judged first, and a server that a delegate accepts later has not received it. With ``Verification/insecure`` every
+    /// server gets it whose pin is right, if there are pins.
     ///
     /// No description of it contains the key or its passphrase.
     public struct Identity: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable

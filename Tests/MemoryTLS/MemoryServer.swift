@@ -50,6 +50,16 @@ package final class MemoryServer {
         return takeOutgoing()
     }
 
+    /// Changes the keys of TLS 1.3, and asks the client so many times to do so, too (RFC 8446 §4.6.3).
+    package func askForNewKeys(count: Int) -> [UInt8] {
+        for _ in 0..<count {
+            // SSL_KEY_UPDATE_REQUESTED
+            _ = functions.updateKeys(ssl, 1)
+            _ = functions.handshake(ssl)
+        }
+        return takeOutgoing()
+    }
+
     /// Content that has come.
     package func receive(_ bytes: [UInt8]) -> [UInt8] {
         _ = functions.writeBIO(incoming, bytes, Int32(bytes.count))
@@ -85,6 +95,7 @@ package struct ServerFunctions: Sendable {
     let setBIO: @Sendable @convention(c) (Pointer?, Pointer?, Pointer?) -> Void
     let setAccept: Free
     let handshake: @Sendable @convention(c) (Pointer?) -> Int32
+    let updateKeys: @Sendable @convention(c) (Pointer?, Int32) -> Int32
     let isFinished: @Sendable @convention(c) (Pointer?) -> Int32
     let read: @Sendable @convention(c) (Pointer?, UnsafeMutableRawPointer?, Int32) -> Int32
     let write: @Sendable @convention(c) (Pointer?, UnsafeRawPointer?, Int32) -> Int32
@@ -114,6 +125,7 @@ package struct ServerFunctions: Sendable {
         setBIO = try find("SSL_set_bio")
         setAccept = try find("SSL_set_accept_state")
         handshake = try find("SSL_do_handshake")
+        updateKeys = try find("SSL_key_update")
         isFinished = try find("SSL_is_init_finished")
         read = try find("SSL_read")
         write = try find("SSL_write")

@@ -207,7 +207,7 @@ struct SettingsTests {
 }
 
 /// A certificate of a client's whose key is encrypted.
-private struct SealedIdentity {
+struct SealedIdentity {
     typealias Pointer = OpaquePointer
     typealias Bytes = UnsafePointer<UInt8>
     typealias Text = UnsafePointer<CChar>

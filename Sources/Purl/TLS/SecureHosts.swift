@@ -23,7 +23,8 @@ final class SecureHosts {
 
     /// A server may ask, over a secure connection that nothing was overlooked for, to be reached over such ones alone (§8.1).
     func learn(from head: ResponseHead, of url: URL, over source: any ResponseSource) {
-        guard let connection = source as? HTTPConnection, connection.security?.isTrusted == true,
+        guard let connection = source as? HTTPConnection, let security = connection.security,
+            security.isTrusted, security.result.isServerVerified,
             let field = StrictTransportSecurity(head.fields)
         else { return }
         take(field, from: url)

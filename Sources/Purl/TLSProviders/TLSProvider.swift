@@ -102,16 +102,20 @@ public struct TLSHandshakeResult: Sendable, Hashable {
     public var isResumed: Bool
     /// Whether the server is the one that was asked for.
     public var trust: TLSTrust
+    /// Whether the server's certificates were verified at all: `false` where the provider's settings overlook what is wrong
+    /// with them. Such a server cannot ask for TLS by `Strict-Transport-Security` (RFC 6797 §8.1).
+    public var isServerVerified: Bool
 
     public init(
         version: tls_protocol_version_t, cipherSuite: tls_ciphersuite_t?, applicationProtocol: String? = nil,
-        isResumed: Bool = false, trust: TLSTrust
+        isResumed: Bool = false, trust: TLSTrust, isServerVerified: Bool = true
     ) {
         self.version = version
         self.cipherSuite = cipherSuite
         self.applicationProtocol = applicationProtocol
         self.isResumed = isResumed
         self.trust = trust
+        self.isServerVerified = isServerVerified
     }
 }
 

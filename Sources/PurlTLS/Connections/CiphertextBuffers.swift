@@ -6,14 +6,37 @@ internal import PurlOpenSSL
 final class CiphertextBuffers {
     private var incoming = ByteQueue()
     private var outgoing = ByteQueue()
+    /// The bytes that are to be sent without content of the caller's, since there were none to be sent at all.
+    private var answers = 0
+    private var isWritingContent = false
+    /// The other side asks for answers, and does not read them. They are dropped, and the connection is of no use any more.
+    private(set) var isFlooded = false
+
+    /// Far more than a handshake needs.
+    private static let answerLimit = 1 << 20
 
     func receive(_ bytes: UnsafeRawBufferPointer) { incoming.append(bytes) }
 
-    /// Makes room for the records of so many bytes of content.
-    func expect(_ count: Int) { outgoing.makeRoom(for: count + 22 * (count / 16_384 + 1) + 64) }
+    /// Makes room for the records of so many bytes of content, and calls `body`, which writes them.
+    func writeContent<Result>(_ count: Int, _ body: () -> Result) -> Result {
+        outgoing.makeRoom(for: count + 22 * (count / 16_384 + 1) + 64)
+        isWritingContent = true
+        defer { isWritingContent = false }
+        return body()
+    }
 
     /// Takes records that are to be sent.
-    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int { outgoing.take(into: buffer) }
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = outgoing.take(into: buffer)
+        if outgoing.isEmpty { answers = 0 }
+        return count
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer) {
+        if !isWritingContent { answers += bytes.count }
+        isFlooded = isFlooded || answers > Self.answerLimit
+        if !isFlooded { outgoing.append(bytes) }
+    }
 
     /// A BIO over these buffers, which must outlive it.
     func makeBIO(_ openSSL: OpenSSL) -> OpaquePointer? {
@@ -47,7 +70,7 @@ final class CiphertextBuffers {
         }
         let write: Write = { bio, bytes, size, count in
             guard let buffers = CiphertextBuffers.of(bio, OpenSSL.loaded) else { return 0 }
-            buffers.outgoing.append(UnsafeRawBufferPointer(start: bytes, count: size))
+            buffers.append(UnsafeRawBufferPointer(start: bytes, count: size))
             count?.pointee = size
             return 1
         }
@@ -81,6 +104,8 @@ private struct ByteQueue: ~Copyable {
     deinit {
         storage.deallocate()
     }
+
+    var isEmpty: Bool { start == end }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress, !bytes.isEmpty else { return }

@@ -43,32 +43,82 @@ enum StapledResponse {
         guard let issuer = openSSL.OPENSSL_sk_value(chain, 1) ?? openSSL.OPENSSL_sk_value(chain, 0),
             openSSL.OCSP_basic_verify(basic, chain, store, 0) == 1
         else { return .none }
-        // The responder chooses the digest by which it names the certificate.
-        for digest in [openSSL.EVP_sha1(), openSSL.EVP_sha256()] {
-            guard let identifier = openSSL.OCSP_cert_to_id(digest, certificate, issuer) else { continue }
-            defer { openSSL.OCSP_CERTID_free(identifier) }
-            var status: Int32 = 0
-            var reason: Int32 = 0
-            var revoked: OpaquePointer?
+        guard isSignedStrongly(basic, openSSL) else { return .none }
+        var isGood = false
+        for index in 0..<max(0, openSSL.OCSP_resp_count(basic)) {
+            let single = openSSL.OCSP_resp_get0(basic, index)
+            guard isAbout(certificate, of: issuer, single, openSSL) else { continue }
             var updated: OpaquePointer?
             var nextUpdate: OpaquePointer?
-            // Five minutes for clocks that differ.
-            guard
-                openSSL.OCSP_resp_find_status(basic, identifier, &status, &reason, &revoked, &updated, &nextUpdate)
-                    == 1,
-                openSSL.OCSP_check_validity(updated, nextUpdate, 300, -1) == 1
-            else { continue }
-            // V_OCSP_CERTSTATUS_GOOD, V_OCSP_CERTSTATUS_REVOKED
-            if status == 0 { return .good }
+            let status = openSSL.OCSP_single_get0_status(single, nil, nil, &updated, &nextUpdate)
+            // Five minutes for clocks that differ. A response that does not say when the next one comes counts for a week.
+            let longest = nextUpdate == nil ? 7 * 86_400 : -1
+            guard openSSL.OCSP_check_validity(updated, nextUpdate, 300, longest) == 1 else { continue }
+            // V_OCSP_CERTSTATUS_REVOKED, V_OCSP_CERTSTATUS_GOOD
             if status == 1 { return .revoked }
+            if status == 0 { isGood = true }
         }
-        return .none
+        return isGood ? .good : .none
     }
 
-    /// RFC 7633: a certificate with the feature status_request (5).
+    /// Whether a part of a response is about a certificate, which the responder names by a digest of its choice.
+    private static func isAbout(
+        _ certificate: OpaquePointer, of issuer: OpaquePointer, _ single: OpaquePointer?, _ openSSL: OpenSSL
+    ) -> Bool {
+        let identifier = openSSL.OCSP_SINGLERESP_get0_id(single)
+        var algorithm: OpaquePointer?
+        guard openSSL.OCSP_id_get0_info(nil, &algorithm, nil, nil, identifier) == 1,
+            let digest = openSSL.EVP_get_digestbyname(openSSL.OBJ_nid2sn(openSSL.OBJ_obj2nid(algorithm))),
+            let own = openSSL.OCSP_cert_to_id(digest, certificate, issuer)
+        else { return false }
+        defer { openSSL.OCSP_CERTID_free(own) }
+        return openSSL.OCSP_id_cmp(own, identifier) == 0
+    }
+
+    /// Whether the signature is over a digest of at least 112 bits: neither MD5 nor SHA-1. The keys and the chain of
+    /// its certificate are verified with the store's level.
+    private static func isSignedStrongly(_ basic: OpaquePointer, _ openSSL: OpenSSL) -> Bool {
+        var object: OpaquePointer?
+        var kind: Int32 = 0
+        var value: OpaquePointer?
+        openSSL.X509_ALGOR_get0(&object, &kind, &value, openSSL.OCSP_resp_get0_tbs_sigalg(basic))
+        let signature = openSSL.OBJ_obj2nid(object)
+        // NID_rsassaPss, which names its digest in its parameters.
+        if signature == 912 { return kind == 16 && isDigestStrong(ofParameters: value, openSSL) }
+        var digest: Int32 = 0
+        var key: Int32 = 0
+        guard openSSL.OBJ_find_sigid_algs(signature, &digest, &key) == 1 else { return false }
+        // Ed25519 and Ed448 have no digest of their own.
+        return digest == 0 || isStrong(digest, openSSL)
+    }
+
+    /// RSASSA-PSS-params (RFC 8017 §A.2.3).
+    private static func isDigestStrong(ofParameters value: OpaquePointer?, _ openSSL: OpenSSL) -> Bool {
+        var bytes = openSSL.ASN1_STRING_get0_data(value)
+        guard bytes != nil,
+            let parameters = openSSL.d2i_RSA_PSS_PARAMS(nil, &bytes, Int(openSSL.ASN1_STRING_length(value)))
+        else { return false }
+        defer { openSSL.RSA_PSS_PARAMS_free(parameters) }
+        // The first field is the digest's X509_ALGOR; without one it is SHA-1.
+        guard let algorithm = UnsafeRawPointer(parameters).load(as: OpaquePointer?.self) else { return false }
+        var object: OpaquePointer?
+        var kind: Int32 = 0
+        var none: OpaquePointer?
+        openSSL.X509_ALGOR_get0(&object, &kind, &none, algorithm)
+        return isStrong(openSSL.OBJ_obj2nid(object), openSSL)
+    }
+
+    private static func isStrong(_ digest: Int32, _ openSSL: OpenSSL) -> Bool {
+        guard let digest = openSSL.EVP_get_digestbyname(openSSL.OBJ_nid2sn(digest)) else { return false }
+        // Half of the digest's bits: 28 bytes are 112 bits.
+        return openSSL.EVP_MD_get_size(digest) >= 28
+    }
+
+    /// RFC 7633: a certificate with the feature status_request (5). An extension that is damaged or there twice may be one.
     private static func isRequired(by certificate: OpaquePointer, _ openSSL: OpenSSL) -> Bool {
-        // NID_tlsfeature
-        guard let features = openSSL.X509_get_ext_d2i(certificate, 1020, nil, nil) else { return false }
+        var found: Int32 = 0
+        // NID_tlsfeature. -1: there is none.
+        guard let features = openSSL.X509_get_ext_d2i(certificate, 1020, &found, nil) else { return found != -1 }
         defer { openSSL.OPENSSL_sk_pop_free(features, openSSL.ASN1_INTEGER_free) }
         return (0..<max(0, openSSL.OPENSSL_sk_num(features))).contains {
             openSSL.ASN1_INTEGER_get(openSSL.OPENSSL_sk_value(features, $0)) == 5

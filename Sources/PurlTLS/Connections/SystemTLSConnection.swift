@@ -7,7 +7,8 @@ final class SystemTLSConnection: TLSConnection {
     private enum Resumption {
         /// The handshake is not done, and what has been given so far waits for its verdict.
         case undecided([ResumableSession])
-        case keep
+        /// Until this time.
+        case keep(Date)
         case drop
     }
 
@@ -18,7 +19,9 @@ final class SystemTLSConnection: TLSConnection {
     private let request: TLSConnectionRequest
     private var resumption = Resumption.undecided([])
     /// The session that this connection may resume.
-    private var earlier: ResumableSession?
+    private var earlier: (session: ResumableSession, end: Date)?
+    /// Why the server is not trusted, if it has therefore not been given the certificate that it has asked for.
+    private var withheld: String?
 
     init(_ request: TLSConnectionRequest, _ context: TLSContext) throws(TLSError) {
         openSSL = context.openSSL
@@ -38,8 +41,8 @@ final class SystemTLSConnection: TLSConnection {
         _ = openSSL.SSL_set_ex_data(ssl, openSSL.ownerIndex, Unmanaged.passUnretained(self).toOpaque())
         try name(request.host)
         try offer()
-        earlier = context.resumable.take(for: request)
-        if let earlier { _ = openSSL.SSL_set_session(ssl, earlier.pointer) }
+        earlier = context.resumable.take(for: request, at: context.now())
+        if let earlier { _ = openSSL.SSL_set_session(ssl, earlier.session.pointer) }
     }
 
     deinit {
@@ -62,18 +65,17 @@ final class SystemTLSConnection: TLSConnection {
 
     /// Names the server to itself (RFC 6066 §3, which an address must not be), and the name that its certificate must have.
     private func name(_ host: String) throws(TLSError) {
-        let isName = host.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-        if isName, openSSL.X509_VERIFY_PARAM_set1_ip_asc(openSSL.SSL_get0_param(ssl), host) == 1 { return }
-        openSSL.ERR_clear_error()
-        // RFC 6066 §3: without the dot that may end a name.
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        // RFC 9525 §6.3: no wildcard within a label (X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS). §2: a Common Name is not the
-        // name of a host (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT).
-        openSSL.SSL_set_hostflags(ssl, 0x04 | 0x20)
-        // OpenSSL takes a dot in front for any name below, and no name at all for every one.
-        guard isName, !name.isEmpty, !name.hasPrefix("."), openSSL.SSL_set1_host(ssl, name) == 1,
-            name.withCString({ setServerName($0) })
-        else {
+        let isSet: Bool
+        switch try ServerName(host) {
+        case .address(let bytes):
+            isSet = openSSL.X509_VERIFY_PARAM_set1_ip(openSSL.SSL_get0_param(ssl), bytes, bytes.count) == 1
+        case .name(let name):
+            // RFC 9525 §6.3: no wildcard within a label (X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS). §2: a Common Name is not the
+            // name of a host (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT).
+            openSSL.SSL_set_hostflags(ssl, 0x04 | 0x20)
+            isSet = openSSL.SSL_set1_host(ssl, name) == 1 && name.withCString { setServerName($0) }
+        }
+        guard isSet else {
             openSSL.ERR_clear_error()
             throw TLSError(.unusableSettings, reason: "“\(host)” cannot be the name of a TLS server")
         }
@@ -86,16 +88,26 @@ final class SystemTLSConnection: TLSConnection {
 
     /// Versions, protocols, and that a response about revocation may be stapled to the certificate.
     private func offer() throws(TLSError) {
-        let lowest = max(request.minimumVersion.rawValue, tls_protocol_version_t.TLSv12.rawValue)
+        // What the system's settings allow (MinProtocol and MaxProtocol of openssl.cnf), where they say anything:
+        // SSL_CTRL_GET_MIN_PROTO_VERSION, SSL_CTRL_GET_MAX_PROTO_VERSION.
+        let systemLowest = UInt16(clamping: openSSL.SSL_ctrl(ssl, 130, 0, nil))
+        let systemHighest = UInt16(clamping: openSSL.SSL_ctrl(ssl, 131, 0, nil))
+        let lowest = max(request.minimumVersion.rawValue, tls_protocol_version_t.TLSv12.rawValue, systemLowest)
+        let asked = request.maximumVersion.rawValue
         // The protocols of the second kind are DTLS.
-        guard request.maximumVersion.rawValue >= lowest, request.maximumVersion.rawValue < 0x0400 else {
-            throw TLSError(.unusableSettings, reason: "only TLS 1.2 and 1.3 can be offered")
+        guard asked >= tls_protocol_version_t.TLSv12.rawValue, asked < 0x0400, request.minimumVersion.rawValue <= asked
+        else { throw TLSError(.unusableSettings, reason: "only TLS 1.2 and 1.3 can be offered") }
+        let highest = systemHighest == 0 ? asked : min(asked, systemHighest)
+        guard highest >= lowest else {
+            throw TLSError(
+                .unusableSettings,
+                reason: "OpenSSL's settings on this system allow none of the versions of TLS that are asked for")
         }
         let protocols = request.applicationProtocols.flatMap { [UInt8(clamping: $0.utf8.count)] + $0.utf8 }
         guard request.applicationProtocols.allSatisfy({ 1...255 ~= $0.utf8.count }),
             // SSL_CTRL_SET_MIN_PROTO_VERSION, SSL_CTRL_SET_MAX_PROTO_VERSION
             openSSL.SSL_ctrl(ssl, 123, Int(lowest), nil) == 1,
-            openSSL.SSL_ctrl(ssl, 124, Int(request.maximumVersion.rawValue), nil) == 1,
+            openSSL.SSL_ctrl(ssl, 124, Int(highest), nil) == 1,
             protocols.isEmpty || openSSL.SSL_set_alpn_protos(ssl, protocols, UInt32(protocols.count)) == 0
         else {
             openSSL.ERR_clear_error()
@@ -110,21 +122,43 @@ final class SystemTLSConnection: TLSConnection {
     func receive(_ session: OpaquePointer) {
         let session = ResumableSession(owning: session, openSSL)
         switch resumption {
-        case .undecided(let sessions): resumption = .undecided(sessions + [session])
-        case .keep: context.resumable.keep(session, for: request)
+        case .undecided(let sessions):
+            resumption = .undecided(sessions.suffix(ResumableSessions.limitPerServer - 1) + [session])
+        case .keep(let end): context.resumable.keep(session, for: request, until: end)
         case .drop: break
         }
     }
 
+    /// The server asks for the client's certificate, after it has sent its own: only a server that is trusted gets one.
+    func chooseIdentity() {
+        guard let problem = ServerJudge(context: context, ssl: ssl, isResumed: false).problem else { return }
+        openSSL.SSL_certs_clear(ssl)
+        withheld = problem.reason
+    }
+
     private func decideResumption(isTrusted: Bool, isResumed: Bool) {
         guard case .undecided(let sessions) = resumption else { return }
-        resumption = isTrusted ? .keep : .drop
-        guard isTrusted else { return }
-        for session in sessions { context.resumable.keep(session, for: request) }
-        if isResumed, sessions.isEmpty, let earlier, earlier.isReusable {
-            context.resumable.keep(earlier, for: request)
+        guard isTrusted else {
+            resumption = .drop
+            return
+        }
+        // What a resumed session is worth was verified when the first one began.
+        let end = isResumed ? earlier?.end ?? context.now() : endOfVerdict()
+        resumption = .keep(end)
+        for session in sessions { context.resumable.keep(session, for: request, until: end) }
+        if isResumed, sessions.isEmpty, let earlier, earlier.session.isReusable {
+            context.resumable.keep(earlier.session, for: request, until: end)
         }
         earlier = nil
+    }
+
+    /// RFC 8446 §4.6.1: the chain is verified anew after seven days, or when one of its certificates has expired.
+    private func endOfVerdict() -> Date {
+        let chain = openSSL.SSL_get0_verified_chain(ssl)
+        return (0..<max(0, openSSL.OPENSSL_sk_num(chain))).reduce(context.now() + 7 * 86_400) { end, index in
+            let certificate = openSSL.OPENSSL_sk_value(chain, index)
+            return min(end, openSSL.date(openSSL.X509_get0_notAfter(certificate)) ?? end)
+        }
     }
 
     // MARK: TLSConnection
@@ -135,7 +169,7 @@ final class SystemTLSConnection: TLSConnection {
         if result == 1 { return .done(agreement()) }
         // SSL_ERROR_WANT_READ
         if openSSL.SSL_get_error(ssl, result) == 2 { return .waiting }
-        throw failure()
+        throw failure(of: result)
     }
 
     func receiveCiphertext(_ bytes: UnsafeRawBufferPointer) { buffers.receive(bytes) }
@@ -146,21 +180,26 @@ final class SystemTLSConnection: TLSConnection {
         openSSL.ERR_clear_error()
         var count = 0
         let result = openSSL.SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
+        if buffers.isFlooded {
+            throw TLSError(.malformed, reason: "the server asks for more and more answers, and takes none of them")
+        }
         if result == 1 { return .content(count) }
         switch openSSL.SSL_get_error(ssl, result) {
         // SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE
         case 2, 3: return .waiting
         // SSL_ERROR_ZERO_RETURN
         case 6: return .end
-        default: throw failure()
+        default: throw failure(of: result)
         }
     }
 
     func write(_ content: UnsafeRawBufferPointer) throws -> Int {
         openSSL.ERR_clear_error()
-        buffers.expect(content.count)
         var count = 0
-        guard openSSL.SSL_write_ex(ssl, content.baseAddress, content.count, &count) == 1 else { throw failure() }
+        let result = buffers.writeContent(content.count) {
+            openSSL.SSL_write_ex(ssl, content.baseAddress, content.count, &count)
+        }
+        guard result == 1 else { throw failure(of: result) }
         return count
     }
 
@@ -189,11 +228,18 @@ final class SystemTLSConnection: TLSConnection {
             cipherSuite: openSSL.SSL_get_current_cipher(ssl).flatMap {
                 tls_ciphersuite_t(rawValue: openSSL.SSL_CIPHER_get_protocol_id($0))
             },
-            applicationProtocol: chosen, isResumed: isResumed, trust: trust)
+            applicationProtocol: chosen, isResumed: isResumed, trust: trust,
+            isServerVerified: context.verification == .required)
     }
 
-    private func failure() -> TLSError {
+    private func failure(of result: Int32) -> TLSError {
+        // SSL_ERROR_ZERO_RETURN, where no content was expected yet.
+        if openSSL.SSL_get_error(ssl, result) == 6 {
+            return TLSError(.noAgreement, reason: "the server has ended the connection during the handshake")
+        }
         let errors = OpenSSLErrors.take(openSSL)
-        return TLSError(errors.kind, reason: errors.sentence)
+        // TLS 1.2: a server that requires a certificate ends the handshake before its verdict could be reported.
+        let addition = withheld.map { " – the client's certificate was withheld: \($0)" } ?? ""
+        return TLSError(errors.kind, reason: errors.sentence + addition)
     }
 }

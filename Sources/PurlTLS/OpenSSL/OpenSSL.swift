@@ -45,6 +45,12 @@ final class OpenSSL: Sendable {
     let SSL_CTX_free: Free
     let SSL_CTX_ctrl: @Sendable @convention(c) (OpaquePointer?, Int32, Int, UnsafeMutableRawPointer?) -> Int
     let SSL_CTX_set_options: @Sendable @convention(c) (OpaquePointer?, UInt64) -> UInt64
+    let SSL_CTX_set_cert_cb:
+        @Sendable @convention(c) (
+            OpaquePointer?, @Sendable @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32, OpaquePointer?
+        ) -> Void
+    let SSL_CTX_get_ciphers: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
+    let SSL_CTX_set_cipher_list: @Sendable @convention(c) (OpaquePointer?, Text) -> Int32
     let SSL_CTX_set_verify: @Sendable @convention(c) (OpaquePointer?, Int32, OpaquePointer?) -> Void
     let SSL_CTX_get_security_level: @Sendable @convention(c) (OpaquePointer?) -> Int32
     let SSL_CTX_set_security_level: @Sendable @convention(c) (OpaquePointer?, Int32) -> Void
@@ -82,6 +88,9 @@ final class OpenSSL: Sendable {
     let SSL_shutdown: @Sendable @convention(c) (OpaquePointer?) -> Int32
     let SSL_set_shutdown: @Sendable @convention(c) (OpaquePointer?, Int32) -> Void
     let SSL_version: @Sendable @convention(c) (OpaquePointer?) -> Int32
+    let SSL_certs_clear: Free
+    let SSL_CIPHER_get_name: @Sendable @convention(c) (OpaquePointer?) -> Text?
+    let SSL_CIPHER_get_kx_nid: @Sendable @convention(c) (OpaquePointer?) -> Int32
     let SSL_get_current_cipher: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let SSL_CIPHER_get_protocol_id: @Sendable @convention(c) (OpaquePointer?) -> UInt16
     let SSL_get0_alpn_selected:
@@ -91,6 +100,8 @@ final class OpenSSL: Sendable {
     let SSL_get_peer_cert_chain: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let SSL_get0_verified_chain: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let SSL_SESSION_free: Free
+    let SSL_SESSION_get0_ticket:
+        @Sendable @convention(c) (OpaquePointer?, UnsafeMutablePointer<Bytes?>?, UnsafeMutablePointer<Int>) -> Void
     let SSL_SESSION_is_resumable: @Sendable @convention(c) (OpaquePointer?) -> Int32
     let SSL_SESSION_get_protocol_version: @Sendable @convention(c) (OpaquePointer?) -> Int32
 
@@ -105,6 +116,10 @@ final class OpenSSL: Sendable {
         @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?, Text) -> OpaquePointer?
     let d2i_AutoPrivateKey:
         @Sendable @convention(c) (OpaquePointer?, UnsafeMutablePointer<Bytes?>, Int) -> OpaquePointer?
+    let d2i_PKCS8PrivateKey_bio:
+        @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?, Text) -> OpaquePointer?
+    let d2i_X509_SIG: @Sendable @convention(c) (OpaquePointer?, UnsafeMutablePointer<Bytes?>, Int) -> OpaquePointer?
+    let X509_SIG_free: Free
     let EVP_PKEY_free: Free
     let d2i_PKCS12: @Sendable @convention(c) (OpaquePointer?, UnsafeMutablePointer<Bytes?>, Int) -> OpaquePointer?
     let PKCS12_parse:
@@ -121,7 +136,6 @@ final class OpenSSL: Sendable {
             UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt32>, OpaquePointer?,
             OpaquePointer?
         ) -> Int32
-    let EVP_sha1: @Sendable @convention(c) () -> OpaquePointer?
     let EVP_sha256: @Sendable @convention(c) () -> OpaquePointer?
     let X509_get_subject_name: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let X509_get_issuer_name: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
@@ -130,7 +144,9 @@ final class OpenSSL: Sendable {
     let X509_get0_notAfter: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let X509_cmp_current_time: @Sendable @convention(c) (OpaquePointer?) -> Int32
     let X509_get_ext_d2i:
-        @Sendable @convention(c) (OpaquePointer?, Int32, OpaquePointer?, OpaquePointer?) -> OpaquePointer?
+        @Sendable @convention(c) (
+            OpaquePointer?, Int32, UnsafeMutablePointer<Int32>?, OpaquePointer?
+        ) -> OpaquePointer?
     let GENERAL_NAME_get0_value:
         @Sendable @convention(c) (OpaquePointer?, UnsafeMutablePointer<Int32>) -> OpaquePointer?
     let GENERAL_NAME_free: Free
@@ -149,8 +165,10 @@ final class OpenSSL: Sendable {
 
     let X509_STORE_add_cert: @Sendable @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32
     let X509_STORE_load_path: @Sendable @convention(c) (OpaquePointer?, Text) -> Int32
+    let X509_STORE_get0_param: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
+    let X509_VERIFY_PARAM_set_auth_level: @Sendable @convention(c) (OpaquePointer?, Int32) -> Void
     let X509_STORE_set_flags: @Sendable @convention(c) (OpaquePointer?, UInt) -> Int32
-    let X509_VERIFY_PARAM_set1_ip_asc: @Sendable @convention(c) (OpaquePointer?, Text) -> Int32
+    let X509_VERIFY_PARAM_set1_ip: @Sendable @convention(c) (OpaquePointer?, Bytes?, Int) -> Int32
     let X509_verify_cert_error_string: @Sendable @convention(c) (Int) -> Text?
     let X509_get_default_cert_file: @Sendable @convention(c) () -> Text?
     let X509_get_default_cert_dir: @Sendable @convention(c) () -> Text?
@@ -163,14 +181,36 @@ final class OpenSSL: Sendable {
     let OCSP_response_get1_basic: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let OCSP_BASICRESP_free: Free
     let OCSP_basic_verify: @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?, UInt) -> Int32
-    let OCSP_cert_to_id: @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> OpaquePointer?
-    let OCSP_CERTID_free: Free
-    let OCSP_resp_find_status:
+    let OCSP_id_cmp: @Sendable @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32
+    let OCSP_id_get0_info:
         @Sendable @convention(c) (
-            OpaquePointer?, OpaquePointer?, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<Int32>,
-            UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<OpaquePointer?>,
+            OpaquePointer?, UnsafeMutablePointer<OpaquePointer?>, OpaquePointer?, OpaquePointer?, OpaquePointer?
+        ) -> Int32
+    let OCSP_resp_count: @Sendable @convention(c) (OpaquePointer?) -> Int32
+    let OCSP_resp_get0: @Sendable @convention(c) (OpaquePointer?, Int32) -> OpaquePointer?
+    let OCSP_SINGLERESP_get0_id: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
+    let OCSP_single_get0_status:
+        @Sendable @convention(c) (
+            OpaquePointer?, UnsafeMutablePointer<Int32>?, OpaquePointer?, UnsafeMutablePointer<OpaquePointer?>,
             UnsafeMutablePointer<OpaquePointer?>
         ) -> Int32
+    let OCSP_resp_get0_tbs_sigalg: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
+    let X509_ALGOR_get0:
+        @Sendable @convention(c) (
+            UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<OpaquePointer?>,
+            OpaquePointer?
+        ) -> Void
+    let OBJ_obj2nid: @Sendable @convention(c) (OpaquePointer?) -> Int32
+    let OBJ_nid2sn: @Sendable @convention(c) (Int32) -> Text?
+    let OBJ_find_sigid_algs:
+        @Sendable @convention(c) (Int32, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<Int32>) -> Int32
+    let EVP_get_digestbyname: @Sendable @convention(c) (Text?) -> OpaquePointer?
+    let EVP_MD_get_size: @Sendable @convention(c) (OpaquePointer?) -> Int32
+    let d2i_RSA_PSS_PARAMS:
+        @Sendable @convention(c) (OpaquePointer?, UnsafeMutablePointer<Bytes?>, Int) -> OpaquePointer?
+    let RSA_PSS_PARAMS_free: Free
+    let OCSP_cert_to_id: @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> OpaquePointer?
+    let OCSP_CERTID_free: Free
     let OCSP_check_validity: @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, Int, Int) -> Int32
 
     // MARK: Shared by all connections
@@ -218,6 +258,9 @@ final class OpenSSL: Sendable {
         SSL_CTX_free = try find("SSL_CTX_free")
         SSL_CTX_ctrl = try find("SSL_CTX_ctrl")
         SSL_CTX_set_options = try find("SSL_CTX_set_options")
+        SSL_CTX_set_cert_cb = try find("SSL_CTX_set_cert_cb")
+        SSL_CTX_get_ciphers = try find("SSL_CTX_get_ciphers")
+        SSL_CTX_set_cipher_list = try find("SSL_CTX_set_cipher_list")
         SSL_CTX_set_verify = try find("SSL_CTX_set_verify")
         SSL_CTX_get_security_level = try find("SSL_CTX_get_security_level")
         SSL_CTX_set_security_level = try find("SSL_CTX_set_security_level")
@@ -246,6 +289,9 @@ final class OpenSSL: Sendable {
         SSL_shutdown = try find("SSL_shutdown")
         SSL_set_shutdown = try find("SSL_set_shutdown")
         SSL_version = try find("SSL_version")
+        SSL_certs_clear = try find("SSL_certs_clear")
+        SSL_CIPHER_get_name = try find("SSL_CIPHER_get_name")
+        SSL_CIPHER_get_kx_nid = try find("SSL_CIPHER_get_kx_nid")
         SSL_get_current_cipher = try find("SSL_get_current_cipher")
         SSL_CIPHER_get_protocol_id = try find("SSL_CIPHER_get_protocol_id")
         SSL_get0_alpn_selected = try find("SSL_get0_alpn_selected")
@@ -254,6 +300,7 @@ final class OpenSSL: Sendable {
         SSL_get_peer_cert_chain = try find("SSL_get_peer_cert_chain")
         SSL_get0_verified_chain = try find("SSL_get0_verified_chain")
         SSL_SESSION_free = try find("SSL_SESSION_free")
+        SSL_SESSION_get0_ticket = try find("SSL_SESSION_get0_ticket")
         SSL_SESSION_is_resumable = try find("SSL_SESSION_is_resumable")
         SSL_SESSION_get_protocol_version = try find("SSL_SESSION_get_protocol_version")
         d2i_X509 = try find("d2i_X509")
@@ -262,6 +309,9 @@ final class OpenSSL: Sendable {
         PEM_read_bio_X509_AUX = try find("PEM_read_bio_X509_AUX")
         PEM_read_bio_PrivateKey = try find("PEM_read_bio_PrivateKey")
         d2i_AutoPrivateKey = try find("d2i_AutoPrivateKey")
+        d2i_PKCS8PrivateKey_bio = try find("d2i_PKCS8PrivateKey_bio")
+        d2i_X509_SIG = try find("d2i_X509_SIG")
+        X509_SIG_free = try find("X509_SIG_free")
         EVP_PKEY_free = try find("EVP_PKEY_free")
         d2i_PKCS12 = try find("d2i_PKCS12")
         PKCS12_parse = try find("PKCS12_parse")
@@ -269,7 +319,6 @@ final class OpenSSL: Sendable {
         X509_get_X509_PUBKEY = try find("X509_get_X509_PUBKEY")
         i2d_X509_PUBKEY = try find("i2d_X509_PUBKEY")
         EVP_Digest = try find("EVP_Digest")
-        EVP_sha1 = try find("EVP_sha1")
         EVP_sha256 = try find("EVP_sha256")
         X509_get_subject_name = try find("X509_get_subject_name")
         X509_get_issuer_name = try find("X509_get_issuer_name")
@@ -289,8 +338,10 @@ final class OpenSSL: Sendable {
         ASN1_TIME_free = try find("ASN1_TIME_free")
         X509_STORE_add_cert = try find("X509_STORE_add_cert")
         X509_STORE_load_path = try find("X509_STORE_load_path")
+        X509_STORE_get0_param = try find("X509_STORE_get0_param")
+        X509_VERIFY_PARAM_set_auth_level = try find("X509_VERIFY_PARAM_set_auth_level")
         X509_STORE_set_flags = try find("X509_STORE_set_flags")
-        X509_VERIFY_PARAM_set1_ip_asc = try find("X509_VERIFY_PARAM_set1_ip_asc")
+        X509_VERIFY_PARAM_set1_ip = try find("X509_VERIFY_PARAM_set1_ip")
         X509_verify_cert_error_string = try find("X509_verify_cert_error_string")
         X509_get_default_cert_file = try find("X509_get_default_cert_file")
         X509_get_default_cert_dir = try find("X509_get_default_cert_dir")
@@ -299,9 +350,23 @@ final class OpenSSL: Sendable {
         OCSP_response_get1_basic = try find("OCSP_response_get1_basic")
         OCSP_BASICRESP_free = try find("OCSP_BASICRESP_free")
         OCSP_basic_verify = try find("OCSP_basic_verify")
+        OCSP_id_cmp = try find("OCSP_id_cmp")
+        OCSP_id_get0_info = try find("OCSP_id_get0_info")
+        OCSP_resp_count = try find("OCSP_resp_count")
+        OCSP_resp_get0 = try find("OCSP_resp_get0")
+        OCSP_SINGLERESP_get0_id = try find("OCSP_SINGLERESP_get0_id")
+        OCSP_single_get0_status = try find("OCSP_single_get0_status")
+        OCSP_resp_get0_tbs_sigalg = try find("OCSP_resp_get0_tbs_sigalg")
+        X509_ALGOR_get0 = try find("X509_ALGOR_get0")
+        OBJ_obj2nid = try find("OBJ_obj2nid")
+        OBJ_nid2sn = try find("OBJ_nid2sn")
+        OBJ_find_sigid_algs = try find("OBJ_find_sigid_algs")
+        EVP_get_digestbyname = try find("EVP_get_digestbyname")
+        EVP_MD_get_size = try find("EVP_MD_get_size")
+        d2i_RSA_PSS_PARAMS = try find("d2i_RSA_PSS_PARAMS")
+        RSA_PSS_PARAMS_free = try find("RSA_PSS_PARAMS_free")
         OCSP_cert_to_id = try find("OCSP_cert_to_id")
         OCSP_CERTID_free = try find("OCSP_CERTID_free")
-        OCSP_resp_find_status = try find("OCSP_resp_find_status")
         OCSP_check_validity = try find("OCSP_check_validity")
         version = library.version
         // CRYPTO_EX_INDEX_SSL is 0.

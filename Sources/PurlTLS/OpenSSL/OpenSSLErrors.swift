@@ -19,8 +19,27 @@ struct OpenSSLErrors {
         guard code != 0 else { return OpenSSLErrors(sentence: "OpenSSL gives no reason", library: 0, reason: 0) }
         let text = openSSL.ERR_reason_error_string(code).map { String(cString: $0) }
         // ERR_GET_LIB and ERR_GET_REASON.
+        let library = Int(code >> 23 & 0xFF)
+        let reason = Int(code & 0x7F_FFFF)
+        // ERR_LIB_SSL
+        let alert = library == 20 && 0...255 ~= reason - alerts ? Self.name(ofAlert: reason - alerts) : nil
         return OpenSSLErrors(
-            sentence: text ?? "OpenSSL's error \(code)", library: Int(code >> 23 & 0xFF), reason: Int(code & 0x7F_FFFF))
+            sentence: alert.map { "the server has sent the alert \($0)" } ?? text ?? "OpenSSL's error \(code)",
+            library: library, reason: reason)
+    }
+
+    /// RFC 8446 §6 and those that were before it.
+    private static func name(ofAlert number: Int) -> String {
+        let names = [
+            10: "unexpected_message", 20: "bad_record_mac", 22: "record_overflow", 40: "handshake_failure",
+            42: "bad_certificate", 43: "unsupported_certificate", 44: "certificate_revoked", 45: "certificate_expired",
+            46: "certificate_unknown", 47: "illegal_parameter", 48: "unknown_ca", 49: "access_denied",
+            50: "decode_error", 51: "decrypt_error", 70: "protocol_version", 71: "insufficient_security",
+            80: "internal_error", 86: "inappropriate_fallback", 90: "user_canceled", 109: "missing_extension",
+            110: "unsupported_extension", 112: "unrecognized_name", 113: "bad_certificate_status_response",
+            115: "unknown_psk_identity", 116: "certificate_required", 120: "no_application_protocol",
+        ]
+        return names[number] ?? "\(number)"
     }
 
     /// What kind of error of a connection it is to a user of Purl.
@@ -38,6 +57,12 @@ struct OpenSSLErrors {
         case Self.alerts + 116: .certificateRequired
         // The alerts from bad_certificate to certificate_unknown, unknown_ca, access_denied
         case Self.alerts + 42...Self.alerts + 46, Self.alerts + 48, Self.alerts + 49: .certificateRejected
+        // The alerts unexpected_message, bad_record_mac, record_overflow, illegal_parameter, decode_error, decrypt_error
+        case Self.alerts + 10, Self.alerts + 20, Self.alerts + 22, Self.alerts + 47, Self.alerts + 50,
+            Self.alerts + 51:
+            .malformed
+        // Any other alert: the server does not want to talk.
+        case Self.alerts...Self.alerts + 255 where library == 20: .noAgreement
         default: .malformed
         }
     }

@@ -1,6 +1,43 @@
 import Foundation
 import Purl
 
+/// How files are read.
+enum FileReader {
+    /// Whatever it is: a pipe, too, however long that takes.
+    case patient
+    /// Regular files alone, so that the network thread does not wait for a program that may never write.
+    case prompt
+
+    func open(_ path: String) throws(TLSError) -> Int32 {
+        let waiting: Int32 =
+            switch self {
+            case .patient: 0
+            case .prompt: O_NONBLOCK
+            }
+        let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | waiting)
+        guard descriptor >= 0 else { throw SourceContent.unusable(path, errno) }
+        do throws(TLSError) {
+            try check(descriptor, path)
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private func check(_ descriptor: Int32, _ path: String) throws(TLSError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SourceContent.unusable(path, errno) }
+        switch (status.st_mode & S_IFMT, self) {
+        case (S_IFDIR, _): throw SourceContent.unusable(path, EISDIR)
+        case (S_IFREG, _), (_, .patient): break
+        case (_, .prompt):
+            throw TLSError(
+                .unusableSettings, reason: "“\(path)” is not a regular file, which only SystemTLS.prepare() reads")
+        }
+    }
+}
+
 /// What was read of a source, and how it is called in errors.
 struct SourceContent {
     let bytes: Data
@@ -9,21 +46,17 @@ struct SourceContent {
     /// More than any file of certificates has, and less than what a device without an end gives.
     private static let limit = 64 << 20
 
-    init(_ source: SystemTLS.Source) throws(TLSError) {
+    init(_ source: SystemTLS.Source, _ files: FileReader) throws(TLSError) {
         switch source {
         case .data(let data): (bytes, name) = (data, "the data in memory")
-        case .file(let path): (bytes, name) = (try Self.read(path), "“\(path)”")
+        case .file(let path): (bytes, name) = (try Self.read(path, files), "“\(path)”")
         case .folder(let path): throw TLSError(.unusableSettings, reason: "“\(path)” is a folder")
         }
     }
 
-    private static func read(_ path: String) throws(TLSError) -> Data {
-        var status = stat()
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unusable(path, errno) }
+    private static func read(_ path: String, _ files: FileReader) throws(TLSError) -> Data {
+        let descriptor = try files.open(path)
         defer { close(descriptor) }
-        guard fstat(descriptor, &status) == 0 else { throw unusable(path, errno) }
-        if status.st_mode & S_IFMT == S_IFDIR { throw unusable(path, EISDIR) }
         do {
             let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
             var content = Data()
@@ -33,7 +66,9 @@ struct SourceContent {
             }
             return content
         } catch {
-            throw TLSError(.unusableSettings, reason: "“\(path)” cannot be read: \(error.localizedDescription)")
+            throw TLSError(
+                .unusableSettings,
+                reason: "“\(path)” cannot be read: \(Self.withoutFullStop(error.localizedDescription))")
         }
     }
 
@@ -46,6 +81,10 @@ struct SourceContent {
             default: "“\(path)” cannot be read: \(String(cString: strerror(code)))"
             }
         return TLSError(.unusableSettings, reason: reason)
+    }
+
+    private static func withoutFullStop(_ sentence: String) -> String {
+        sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
     }
 
     var isPEM: Bool { bytes.range(of: Data("-----BEGIN ".utf8)) != nil }
@@ -99,16 +138,25 @@ struct CertificateReader {
             content.isPEM
             ? withBIO(content.bytes) { openSSL.PEM_read_bio_PrivateKey($0, nil, nil, passphrase ?? "") }
             : decode(content.bytes, openSSL.d2i_AutoPrivateKey)
+                ?? withBIO(content.bytes) { openSSL.d2i_PKCS8PrivateKey_bio($0, nil, nil, passphrase ?? "") }
         if let key { return key }
-        guard content.isPEM, content.contains("PRIVATE KEY-----") else {
+        let isEncryptedDER = !content.isPEM && isEncrypted(content.bytes)
+        guard isEncryptedDER || content.isPEM && content.contains("PRIVATE KEY-----") else {
             throw content.error("contains no private key")
         }
-        guard content.contains("ENCRYPTED") else {
+        guard isEncryptedDER || content.contains("ENCRYPTED") else {
             throw content.error("has a private key that cannot be used: \(OpenSSLErrors.take(openSSL).sentence)")
         }
         throw content.error(
             passphrase == nil
                 ? "has a private key that needs its passphrase" : "has a private key with another passphrase")
+    }
+
+    /// Whether it is an EncryptedPrivateKeyInfo in DER (RFC 5958 §3).
+    private func isEncrypted(_ bytes: Data) -> Bool {
+        guard let sealed = decode(bytes, openSSL.d2i_X509_SIG) else { return false }
+        openSSL.X509_SIG_free(sealed)
+        return true
     }
 
     func decode(

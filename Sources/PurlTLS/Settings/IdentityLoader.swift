@@ -5,8 +5,10 @@ import Purl
 struct IdentityLoader {
     private let openSSL: OpenSSL
     private let context: OpaquePointer
+    private let files: FileReader
 
-    init(_ openSSL: OpenSSL, _ context: OpaquePointer) {
+    init(_ openSSL: OpenSSL, _ context: OpaquePointer, _ files: FileReader) {
+        self.files = files
         self.openSSL = openSSL
         self.context = context
     }
@@ -14,8 +16,8 @@ struct IdentityLoader {
     func load(_ identity: SystemTLS.Identity) throws(TLSError) {
         switch identity.form {
         case .separate(let certificates, let key):
-            let content = try SourceContent(certificates)
-            let keyContent = try key == certificates ? content : SourceContent(key)
+            let content = try SourceContent(certificates, files)
+            let keyContent = try key == certificates ? content : SourceContent(key, files)
             var isFirst = true
             let reader = CertificateReader(openSSL: openSSL)
             try reader.certificates(in: content) { certificate throws(TLSError) in
@@ -26,7 +28,7 @@ struct IdentityLoader {
             defer { openSSL.EVP_PKEY_free(privateKey) }
             try use(key: privateKey, keyContent, of: content)
         case .archive(let source):
-            try loadArchive(SourceContent(source), identity.passphrase ?? "")
+            try loadArchive(SourceContent(source, files), identity.passphrase ?? "")
         }
     }
 

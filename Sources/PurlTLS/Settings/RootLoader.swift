@@ -5,6 +5,7 @@ import Purl
 struct RootLoader {
     private let openSSL: OpenSSL
     private let store: OpaquePointer?
+    private let files: FileReader
 
     /// Where Linux systems have the certificates of all roots, in the order in which they are tried.
     static let knownFiles = [
@@ -15,7 +16,8 @@ struct RootLoader {
         "/etc/ssl/ca-bundle.pem",  // openSUSE
     ]
 
-    init(_ openSSL: OpenSSL, store: OpaquePointer?) {
+    init(_ openSSL: OpenSSL, store: OpaquePointer?, _ files: FileReader) {
+        self.files = files
         self.openSSL = openSSL
         self.store = store
     }
@@ -39,9 +41,8 @@ struct RootLoader {
         let folder = environment["SSL_CERT_DIR"]
         if file != nil || folder != nil {
             if let file { try naming("SSL_CERT_FILE") { () throws(TLSError) in try load(.file(file)) } }
-            // Like PATH.
-            for part in (folder ?? "").split(separator: ":") {
-                try naming("SSL_CERT_DIR") { () throws(TLSError) in try load(.folder(String(part))) }
+            try naming("SSL_CERT_DIR") { () throws(TLSError) in
+                try loadFolders(folder ?? "", areNeeded: file == nil)
             }
             return
         }
@@ -57,6 +58,21 @@ struct RootLoader {
             reason: "this system has no certificates of roots: install “ca-certificates”, or set SSL_CERT_FILE")
     }
 
+    /// A path like PATH, of which folders that cannot be used are passed over.
+    private func loadFolders(_ path: String, areNeeded: Bool) throws(TLSError) {
+        var failure: TLSError?
+        var areFound = false
+        for part in path.split(separator: ":") {
+            do throws(TLSError) {
+                try loadFolder(String(part))
+                areFound = true
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if areNeeded, !areFound, let failure { throw failure }
+    }
+
     private func naming(_ variable: String, _ body: () throws(TLSError) -> Void) throws(TLSError) {
         do throws(TLSError) { try body() } catch {
             throw TLSError(error.kind, reason: "\(error.reason), which \(variable) names")
@@ -65,7 +81,7 @@ struct RootLoader {
 
     private func load(_ source: SystemTLS.Source) throws(TLSError) {
         if case .folder(let path) = source { return try loadFolder(path) }
-        try CertificateReader(openSSL: openSSL).certificates(in: SourceContent(source)) {
+        try CertificateReader(openSSL: openSSL).certificates(in: SourceContent(source, files)) {
             certificate throws(TLSError) in
             guard openSSL.X509_STORE_add_cert(store, certificate) == 1 else {
                 throw TLSError(
@@ -86,18 +102,27 @@ struct RootLoader {
             }
             throw SourceContent.unusable(path, exists ? EACCES : ENOENT)
         }
-        if names.contains(where: Self.isHash) {
+        // Where OpenSSL would take the name for several (X509_STORE_load_path), the files are read here.
+        if names.contains(where: Self.isHash), !path.contains(":") {
             guard openSSL.X509_STORE_load_path(store, path) == 1 else {
                 throw TLSError(
                     .unusableSettings, reason: "“\(path)” cannot be used: \(OpenSSLErrors.take(openSSL).sentence)")
             }
             return
         }
-        let files = names.filter { ["pem", "crt", "cer", "der"].contains(($0 as NSString).pathExtension.lowercased()) }
-        guard !files.isEmpty else {
-            throw TLSError(.unusableSettings, reason: "“\(path)” contains no certificates")
+        var isEmpty = true
+        for name in names.sorted() where Self.isHash(name) || Self.isCertificates(name) {
+            // What is no certificate is passed over, and so is what no folder of certificates has, such as a pipe.
+            do throws(TLSError) {
+                try RootLoader(openSSL, store: store, .prompt).load(.file("\(path)/\(name)"))
+                isEmpty = false
+            } catch {}
         }
-        for name in files.sorted() { try load(.file("\(path)/\(name)")) }
+        if isEmpty { throw TLSError(.unusableSettings, reason: "“\(path)” contains no certificates") }
+    }
+
+    private static func isCertificates(_ name: String) -> Bool {
+        ["pem", "crt", "cer", "der"].contains((name as NSString).pathExtension.lowercased())
     }
 
     private static func isPrepared(_ path: String) -> Bool {
