@@ -28,10 +28,12 @@ struct ConnectFailureTests {
         #expect(outcome.sentence.contains("x.invalid"))
     }
 
-    @Test("A host name with a NUL fails with cannotFindHost")
-    func nameWithNul() async throws {
-        let url = try #require(URL(string: "http://localhost%00.example/file"))
-        try await LoadForm.dataDelegate.load(url).expectFailure(.cannotFindHost, at: url)
+    @Test(
+        "A host name that hides a character which ends a host fails with badURL",
+        arguments: ["http://localhost%00.example/file", "https://evil.test%25.bank.test/", "http://localhost%2F.test/"])
+    func hiddenEnd(url: String) async throws {
+        let url = try #require(URL(string: url))
+        try await LoadForm.dataDelegate.load(url).expectFailure(.badURL, at: url)
     }
 
     @Test(
