@@ -19,6 +19,7 @@ HOST = "www.example.test"
 # Why Purl refuses what curl loads.
 NO_COMMON_NAME = "RFC 9525 §2: a Common Name is not the name of a host"
 STAPLE_COUNTS = "curl looks at stapled responses with --cert-status alone"
+NO_OLD_KEYS = "RFC 9325 §4.1: no key exchange with RSA, and no finite fields that the server chooses"
 MUST_STAPLE = "RFC 7633: the certificate requires a stapled response"
 
 CONFIGURATION = """
@@ -102,18 +103,22 @@ class Maker:
     def server(self, names=f"DNS:{HOST}", issuer=None, subject="server", **options):
         return self.make(subject, issuer or self.root, names=names, **options)
 
-    def staple(self, certificate, status="V", signer=None):
-        """The file of a response about a certificate's revocation, signed by its issuer or by another one."""
+    def staple(self, certificate, status="V", signer=None, name_by="sha1", digest="sha256", has_next=True):
+        """The file of a response about a certificate's revocation, signed by its issuer or by another one.
+
+        It names the certificate by the digest `name_by`, is signed over `digest`, and may say when the next one comes.
+        """
         issuer = certificate.issuer
         serial = subprocess.run(["openssl", "x509", "-in", certificate.certificate, "-noout", "-serial"],
                                 capture_output=True, text=True, check=True).stdout.strip().split("=")[1]
         index = certificate.folder / "status.txt"
         revoked = "240601000000Z" if status == "R" else ""
         index.write_text(f"{status}\t491231000000Z\t{revoked}\t{serial}\tunknown\t/CN=server\n")
-        target = certificate.folder / "response.der"
+        target = certificate.folder / f"response-{status}-{name_by}-{digest}.der"
         signer = signer or issuer
         openssl("ocsp", "-index", index, "-CA", issuer.certificate, "-rsigner", signer.certificate, "-rkey", signer.key,
-                "-issuer", issuer.certificate, "-cert", certificate.certificate, "-ndays", "1", "-respout", target)
+                "-issuer", issuer.certificate, f"-{name_by}", "-cert", certificate.certificate, "-rmd", digest,
+                *(("-ndays", "1") if has_next else ()), "-respout", target)
         return target
 
 
@@ -180,7 +185,6 @@ def chains(make):
         ("Ed25519", server(key="ed25519"), {}),
         ("TLS 1.2 alone", one, {"options": ("-tls1_2",)}),
         ("TLS 1.3 alone", one, {"options": ("-tls1_3",)}),
-        ("TLS 1.2, key exchange with RSA", server(key="rsa2048"), {"options": ("-tls1_2", "-cipher", "AES128-GCM-SHA256")}),
         ("one of many names", server(",".join(f"DNS:host{i}.test" for i in range(100)) + f",DNS:{HOST}"), {}),
         ("a name in capitals", server("DNS:WWW.Example.TEST"), {}),
         ("a host with a dot at its end", one, {"host": HOST + "."}),
@@ -203,6 +207,8 @@ def chains(make):
         ("no purpose named", server(extensions=SERVER[:2]), {}),
         ("a stapled response: good", stapled, {"options": status(make.staple(stapled)), "sent": (middle,), "curl": ("--cert-status",)}),
         ("a stapled response, required: good", must_stapled, {"options": status(make.staple(must_stapled))}),
+        ("the same, of now, without the time of the next one", must_stapled,
+         {"options": status(make.staple(must_stapled, digest="sha384", has_next=False))}),
         ("a stapled response of a stranger counts as none", forged,
          {"options": status(make.staple(forged, "R", signer=make.stranger))}),
     ]
@@ -258,9 +264,20 @@ def chains(make):
         ("the same with TLS 1.2", revoked_below,
          {"options": (*status(make.staple(revoked_below, "R")), "-tls1_2"), "sent": (middle,),
           "curl": ("--cert-status",)}),
+        *((f"revoked, by a stapled response that names it by {name_by.upper()}", revoked,
+           {"options": status(make.staple(revoked, "R", name_by=name_by)), "stricter": STAPLE_COUNTS})
+          for name_by in ("sha256", "sha384", "sha512")),
         ("a required stapled response is missing", must_plain, {"stricter": MUST_STAPLE}),
+        ("a required stapled response is signed over SHA-1", must_revoked,
+         {"options": status(make.staple(must_revoked, digest="sha1")), "stricter": MUST_STAPLE}),
+        ("a damaged extension that may require a stapled response",
+         server(extensions=[*SERVER, "1.3.6.1.5.5.7.1.24 = DER:0101"]), {"stricter": MUST_STAPLE}),
         ("a required stapled response is a stranger's", must_revoked,
          {"options": status(make.staple(must_revoked, signer=make.stranger)), "stricter": MUST_STAPLE}),
+        ("TLS 1.2, key exchange with RSA", server(key="rsa2048"),
+         {"options": ("-tls1_2", "-cipher", "AES128-GCM-SHA256"), "stricter": NO_OLD_KEYS}),
+        ("TLS 1.2, finite fields", server(key="rsa2048"),
+         {"options": ("-tls1_2", "-cipher", "DHE-RSA-AES128-GCM-SHA256"), "stricter": NO_OLD_KEYS}),
         ("TLS 1.0 alone", one, {"options": ("-tls1", *weak)}),
         ("TLS 1.1 alone", one, {"options": ("-tls1_1", *weak)}),
         ("ciphers without encryption", server(key="rsa2048"), {"options": ("-tls1_2", "-cipher", "eNULL:@SECLEVEL=0")}),

@@ -93,6 +93,31 @@ struct AttackTests {
         #expect(both.0 == .clientCertificateRequired)
     }
 
+    // MARK: Hosts that want TLS
+
+    /// Names that lead to this machine.
+    private struct Names: HostResolver {
+        func addresses(of host: String) async throws -> [String] { ["127.0.0.1"] }
+    }
+
+    @Test(
+        "Only a server whose certificates were verified can ask for TLS (RFC 6797 §8.1)",
+        arguments: [(SystemTLS.Verification.required, true), (.insecure, false)])
+    func strictTransport(verification: SystemTLS.Verification, isLearned: Bool) async throws {
+        let server = try LoopbackServer(tls: ServerTLS(Self.authority))
+        let local = server.route("/", .text("x").field("Strict-Transport-Security", "max-age=1000"))
+        let port = try #require(local.port)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.tlsProvider = try SystemTLS.trusting(Self.authority) { $0.verification = verification }
+        configuration.resolver = Names()
+        let session = URLSession(configuration: configuration)
+        defer { session.invalidateAndCancel() }
+        _ = try await session.data(from: try #require(URL(string: "https://site.test:\(port)/")))
+        // The server closes a connection in the open.
+        let later = try? await session.data(from: try #require(URL(string: "http://site.test:\(port)/")))
+        #expect(later?.1.url?.scheme == (isLearned ? "https" : nil))
+    }
+
     // MARK: Answers without end
 
     @Test("A server that asks for answers and reads none of them fails the connection")
