@@ -52,11 +52,12 @@ enum Redirect {
 
     /// The upload resource that a `Location` names, without credentials: those of the current request count. `nil` for what
     /// could not be loaded, or may not be by a redirect.
-    /// A secure one is for secure servers to name: where a plain one does, there may be no TLS provider.
+    /// A secure server names a secure one, so that the rest is not sent in the open; a plain server a plain one, since there
+    /// may be no TLS provider.
     static func uploadResource(_ location: String, from url: URL) -> URL? {
         guard let target = resolve(location, against: url), !leadsToLocalSocket(from: url, to: target),
             let origin = try? TargetURI(target).origin, !origin.isWebSocket, !origin.isStream,
-            !origin.isSecure || Origin(url)?.isSecure == true
+            origin.isSecure == (Origin(url)?.isSecure == true)
         else { return nil }
         return target.withoutCredentials
     }

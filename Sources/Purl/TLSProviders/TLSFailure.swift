@@ -35,7 +35,7 @@ enum TLSFailure: Error {
         switch self {
         case .library(let error): Self.explain(error)
         case .lost(let error):
-            (.secureConnectionFailed, "The connection was lost during the TLS handshake.", error)
+            (.networkConnectionLost, "The connection was lost during the TLS handshake.", error)
         case .unaskedProtocol(let name):
             (.secureConnectionFailed, "The server has chosen the protocol “\(name)”, which was not offered.", nil)
         case .untrusted(let trust): Self.explain(trust)

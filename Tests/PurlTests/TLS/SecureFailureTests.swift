@@ -23,8 +23,8 @@ struct SecureFailureTests {
 
     static let handshakes: [Row] = [
         Row("plain HTTP", .inTheOpen, .secureConnectionFailed, "does not speak TLS"),
-        Row("closed", .closed, .secureConnectionFailed, "during the TLS handshake"),
-        Row("reset", .reset, .secureConnectionFailed, "during the TLS handshake"),
+        Row("closed", .closed, .networkConnectionLost, "during the TLS handshake"),
+        Row("reset", .reset, .networkConnectionLost, "during the TLS handshake"),
         Row("not TLS", .alert(.notTLS), .secureConnectionFailed, "does not speak TLS"),
         Row("no agreement", .alert(.noAgreement), .secureConnectionFailed, "version or cipher suite"),
         Row("certificate required", .alert(.certificateRequired), .clientCertificateRequired, "requires a certificate"),

@@ -16,6 +16,19 @@ struct UploadResourceTests {
     }
 
     @Test(
+        "is as secure as the server that names it",
+        arguments: [
+            ("https://host.example/", "/1", "https://host.example/1"),
+            ("https://host.example/", "https://other.example/1", "https://other.example/1"),
+            ("https://host.example/", "http://host.example/1", nil),
+            ("http://host.example/", "https://host.example/1", nil),
+        ])
+    func security(_ url: String, _ location: String, _ resource: String?) throws {
+        let url = try #require(URL(string: url))
+        #expect(Redirect.uploadResource(location, from: url)?.absoluteString == resource)
+    }
+
+    @Test(
         "gets the credentials of the current request's URL, at the same origin alone",
         arguments: [
             ("http://host.example/1", "http://user:n%40w@host.example/1"), ("http://other.example/1", nil),
