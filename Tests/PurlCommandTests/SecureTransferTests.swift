@@ -231,6 +231,90 @@ struct SecureTransferTests {
         #expect(text.contains("purl: redirected to \(target.absoluteString), which is neither encrypted nor checked."))
     }
 
+    @Test("put and ws do not follow a redirect that leaves TLS", arguments: ["put", "ws"])
+    func refusedDowngrade(command: String) async throws {
+        let plain = try LoopbackServer()
+        let target = plain.route("/film", .text("film"))
+        let server = try server()
+        server.route("/film", .redirect(307, to: target.absoluteString))
+        try folder.write("film", to: "film")
+        let url = server.url("/film").absoluteString
+        let words = command == "put" ? ["put", "film", url] : ["ws", "wss" + url.dropFirst("https".count)]
+        let (code, text) = try await run(words + ["--cacert", "root.pem", "-H", "X-Secret: 1"])
+        #expect(code == 1)
+        #expect(text.contains("which is neither encrypted nor checked. Nothing was sent there."), "\(text)")
+        #expect(plain.acceptedConnections == 0)
+    }
+
+    @Test("--pin refuses what has no key: URLs, mirrors, and redirects")
+    func pinsInTheOpen() async throws {
+        let plain = try LoopbackServer()
+        let target = plain.route("/film", .text("film")).absoluteString
+        let server = try server()
+        server.route("/film", .redirect(to: target))
+        try folder.write("film", to: "up")
+        let pin = "sha256//" + (try authority.issue(.valid).publicKeyDigest.base64EncodedString())
+        let secure = server.url("/film").absoluteString
+        for words in [
+            ["get", target], ["get", secure, "--mirror", target], ["get", secure], ["put", "up", target],
+            ["ws", "ws" + target.dropFirst("http".count)],
+        ] {
+            let (code, text) = try await run(words + ["--cacert", "root.pem", "--pin", pin])
+            #expect(code == 1)
+            #expect(text.contains("--pin needs https: the server of "), "\(text)")
+        }
+        #expect(plain.acceptedConnections == 0)
+        #expect(!folder.names.contains("film"))
+    }
+
+    @Test("what came with --insecure is not resumed without it, nor the other way round")
+    func unchecked() async throws {
+        let server = try server()
+        let content = GeneratedContent(size: 300_000)
+        for (first, second) in [("--insecure", "--cacert=root.pem"), ("--cacert=root.pem", "--insecure")] {
+            server.route("/film", .generated(content).entityTag("\"v1\"").cut(afterBytes: 100_000, times: 1))
+            let before = try await get(server, [first, "--retry", "0"])
+            #expect(before.code == 1, "\(before.text)")
+            #expect(!before.text.contains("unchecked"), "\(before.text)")
+            let after = try await get(server, [second, "--retry", "0"])
+            #expect(after.code == 0, "\(after.text)")
+            #expect(after.text.contains("film: starting over"), "\(after.text)")
+            #expect(server.requests.last?.fields["Range"] == nil)
+            try FileManager.default.removeItem(at: folder.file("film"))
+        }
+        server.route("/film", .generated(content).entityTag("\"v1\"").cut(afterBytes: 100_000, times: 1))
+        _ = try await get(server, ["-k", "--retry", "0"])
+        let (code, text) = try await get(server, ["-k"])
+        #expect(code == 0 && text.contains("film: resuming at"), "\(text)")
+    }
+
+    @Test("-N does not take the file of an unchecked server for the current version")
+    func uncheckedUpdate() async throws {
+        let server = try server()
+        server.route("/film", .text("film").entityTag("\"v1\""))
+        _ = try await get(server, ["-N", "-k"])
+        let (code, text) = try await get(server, ["-N", "--cacert", "root.pem", "-o", "film"])
+        #expect(code == 0, "\(text)")
+        #expect(server.requests.last?.fields["If-None-Match"] == nil)
+    }
+
+    @Test("clean keeps the record of a server that could not be asked because of trust")
+    func untrustedClean() async throws {
+        let server = try server()
+        let target = UploadTarget()
+        target.fault(.connection(.stall(until: ServerGate())), at: .offset(2_500_000))
+        server.route("/up", .upload(to: target))
+        try Data(count: 6_000_000).write(to: folder.file("film"))
+        let upload = try PurlProcess(
+            ["put", "film", server.url("/up").absoluteString, "--cacert", "root.pem", "-v"], in: folder)
+        for await line in upload.lines where line.hasPrefix("* observeResumeData: saved as ") { upload.signal(SIGINT) }
+        #expect(await upload.exitCode == 130)
+        let (code, text) = try await run(["clean"])
+        #expect(code == 1)
+        #expect(text.contains("“film.upload” was kept, since the server could not be asked"), "\(text)")
+        #expect(folder.names.contains("film.upload"))
+    }
+
     @Test("a redirect to a secure server is followed without a word")
     func upgrade() async throws {
         let server = try server()

@@ -236,7 +236,7 @@ final class PathReservations: Sendable {
         }
         guard let other else { return }
         throw CommandFailure(
-            "“\(destination.name)” is used for \(other.shownText). Choose another name with -o, or with out= in an"
+            "“\(destination.name)” is used for \(other.shownOrigin). Choose another name with -o, or with out= in an"
                 + " --input-file.")
     }
 

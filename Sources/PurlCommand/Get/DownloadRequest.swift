@@ -14,6 +14,37 @@ struct DownloadRequest: Equatable, Sendable {
 
     /// All URLs of the file.
     var urls: [URL] { [url] + mirrors }
+
+    init(url: URL, output: String? = nil, checksum: Checksum? = nil, mirrors: [URL] = []) {
+        (self.url, self.output, self.checksum, self.mirrors) = (url, output, checksum, mirrors)
+    }
+
+    /// The same request; its URLs have the mark of unchecked bytes, or none.
+    func marked(isUnchecked: Bool) -> DownloadRequest {
+        let mark = isUnchecked ? UncheckedBytes.url(of:) : UncheckedBytes.origin(of:)
+        return DownloadRequest(url: mark(url), output: output, checksum: checksum, mirrors: mirrors.map(mark))
+    }
+}
+
+/// The URL that is recorded with bytes of servers that were not checked (`--insecure`), marked by a fragment, which no server is
+/// sent: a command that checks them does not resume such bytes, nor take such a file for complete.
+enum UncheckedBytes {
+    private static let marks = ["#purl-unchecked", ";purl-unchecked"]
+
+    static func isMarked(_ url: URL) -> Bool { marks.contains { url.absoluteString.hasSuffix($0) } }
+
+    static func url(of url: URL) -> URL {
+        if isMarked(url) { return url }
+        let text = url.absoluteString
+        return URL(string: text + marks[text.contains("#") ? 1 : 0]) ?? url
+    }
+
+    /// The URL that is marked; a URL without the mark is its own origin.
+    static func origin(of url: URL) -> URL {
+        let text = url.absoluteString
+        guard let mark = marks.first(where: text.hasSuffix) else { return url }
+        return URL(string: String(text.dropLast(mark.count))) ?? url
+    }
 }
 
 /// Download requests, each URL once, in the order given.
@@ -114,4 +145,9 @@ enum InputFile {
         }
         return text
     }
+}
+
+extension URL {
+    /// The URL as it is shown: without passwords, and without the marks of records.
+    var shownOrigin: String { UncheckedBytes.origin(of: JoinedBytes.origin(of: self)).shownText }
 }

@@ -41,6 +41,8 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     private let content: PartFiles.Content
     private let output: Output
     private let trace: VerboseLog
+    /// Why a redirect is not followed; `nil` where it is.
+    private let refusal: @Sendable (URLRequest) -> CommandFailure?
     private let checkConditions: @Sendable (Destination, Int64) throws(CommandFailure) -> Void
     private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     private let report: PendingReport<Report>
@@ -49,11 +51,13 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     ///   - request: The request for ``DownloadRequest/url`` or one of its mirrors.
     ///   - sources: The recorded URLs of bytes that may be replaced.
     ///   - output: Takes the bytes. A file is locked already.
+    ///   - refusal: Why a redirect to a request is not followed; `nil` where it is.
     ///   - checkConditions: Throws when a file of this name and length, which is negative where it is unknown, is refused.
     ///   - onAccept: Called when the response is the file, before its first byte is read.
     init(
         _ request: URLRequest, of download: DownloadRequest, sources: [URL], to destination: Destination,
         _ output: Output, reservations: PathReservations, trace: VerboseLog,
+        refusal: @escaping @Sendable (URLRequest) -> CommandFailure?,
         checkConditions: @escaping @Sendable (Destination, Int64) throws(CommandFailure) -> Void,
         onAccept: @escaping @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
     ) {
@@ -64,6 +68,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         self.trace = trace
         self.onAccept = onAccept
         self.output = output
+        self.refusal = refusal
         self.checkConditions = checkConditions
         content = destination.parts?.content(for: [request.url].compactMap(\.self)) ?? .nothing
         report = PendingReport(Report(destination: destination))
@@ -92,6 +97,10 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         trace.redirect(response, of: task, to: request)
+        if let refusal = refusal(request) {
+            report.update { $0.obstacle = refusal }
+            return completionHandler(nil)
+        }
         completionHandler(request)
     }
 

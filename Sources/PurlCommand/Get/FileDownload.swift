@@ -30,7 +30,7 @@ struct FileDownload: Sendable {
         self.context = context
         messages = MessagePrinter(
             console: console, isQuiet: context.options.verbosity == .quiet,
-            subject: context.isOneOfMany ? request.url.shownText : nil)
+            subject: context.isOneOfMany ? request.url.shownOrigin : nil)
         trace = VerboseLog(
             console: context.options.verbosity == .verbose ? console : nil, name: messages.subject ?? "",
             messages: messages)
@@ -100,8 +100,12 @@ struct FileDownload: Sendable {
 
     /// The recorded URLs of bytes that this download may resume or replace.
     private func sources(for destination: Destination) -> [URL] {
-        guard let checksum = try? checksum(of: destination) else { return request.urls }
-        return request.urls + request.urls.map { JoinedBytes.url(of: $0, under: checksum) }
+        // Bytes of unchecked servers are replaced by a command that checks them, and the other way round.
+        let others = request.urls.map {
+            UncheckedBytes.isMarked($0) ? UncheckedBytes.origin(of: $0) : UncheckedBytes.url(of: $0)
+        }
+        guard let checksum = try? checksum(of: destination) else { return request.urls + others }
+        return request.urls + others + request.urls.map { JoinedBytes.url(of: $0, under: checksum) }
     }
 
     // MARK: Attempts
@@ -247,7 +251,7 @@ struct FileDownload: Sendable {
 
     private func announceMirror(_ mirror: URL, after sentence: String) {
         let subject = messages.subject.map { "\($0): " } ?? ""
-        messages.info("\(subject)\(sentence) Trying \(mirror.shownText)")
+        messages.info("\(subject)\(sentence) Trying \(mirror.shownOrigin)")
     }
 
     /// Lets the next server continue the bytes of another one, if a checksum will tell whether they belong together. The
@@ -318,7 +322,8 @@ struct FileDownload: Sendable {
     ) async -> FetchTask.Report {
         let attempt = FetchTask(
             urlRequest(url, for: destination), of: request, sources: sources(for: destination), to: destination, output,
-            reservations: context.reservations, trace: trace
+            reservations: context.reservations, trace: trace,
+            refusal: context.options.tls.refusal(of:)
         ) { destination, length throws(CommandFailure) in
             try checkConditions(destination, length: length)
         } onAccept: { task, destination, meaning in

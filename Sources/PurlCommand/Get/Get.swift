@@ -51,8 +51,10 @@ struct Get {
     }
 
     private func allRequests() throws(CommandFailure) -> [DownloadRequest] {
-        guard let file = options.inputFile else { return options.requests }
-        return try InputFile.requests(in: file, after: options.requests)
+        var requests = options.requests
+        if let file = options.inputFile { requests = try InputFile.requests(in: file, after: requests) }
+        try options.tls.checkPins(for: requests.flatMap(\.urls))
+        return requests.map { $0.marked(isUnchecked: options.tls.verification == .insecure) }
     }
 
     private func checksumList() throws(CommandFailure) -> ChecksumList? {

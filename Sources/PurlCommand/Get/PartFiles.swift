@@ -306,7 +306,7 @@ struct PartFiles: Sendable, Equatable {
 
 extension ResumeRecord {
     /// The URL as it is shown.
-    var shownURL: String { JoinedBytes.origin(of: url).shownText }
+    var shownURL: String { url.shownOrigin }
 
     /// Whether the bytes are of one of these URLs.
     fileprivate func isOf(_ urls: [URL]) -> Bool {

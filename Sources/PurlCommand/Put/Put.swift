@@ -45,6 +45,7 @@ struct Put {
     private func runUpload() async -> ExitCode {
         do throws(CommandFailure) {
             let entry = try entry()
+            try options.tls.checkPins(for: [options.url])
             let configuration = try sessionConfiguration()
             // Two programs would send to the same upload.
             let lock = options.resumes ? try lock(through: configuration.files) : nil
@@ -285,6 +286,7 @@ private struct FileUpload: ResumingTransfer {
     }
 
     func sentence(of report: SendTask.Report) -> String {
+        if let refusal = report.refusal { return refusal.sentence }
         if let error = report.error, !report.isDenied { return error.sentenceWithAdvice }
         let status = report.response?.statusCode ?? 0
         let meaning = status < 400 ? ", which does not mean that it has the file" : ""

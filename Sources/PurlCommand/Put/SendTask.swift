@@ -16,6 +16,8 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         /// The beginning of the body of another response.
         var explanation = Data()
         var error: (any Error)?
+        /// Why a redirect was not followed.
+        var refusal: CommandFailure?
         /// Where the attempt began; `nil` before a byte was sent.
         var start: Int64?
         /// How many bytes have been sent, those of earlier attempts included.
@@ -117,6 +119,12 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+        // The file, and the fields of the user's own, are not sent in the open.
+        guard !response.leavesTLS(for: request) else {
+            trace.call("willPerformHTTPRedirection", "refused")
+            report.update { $0.refusal = .leavesTLS(to: request) }
+            return completionHandler(nil)
+        }
         trace.redirect(response, of: task, to: request)
         completionHandler(request)
     }

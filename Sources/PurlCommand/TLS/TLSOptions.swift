@@ -21,6 +21,22 @@ struct TLSOptions: Equatable {
         if key != nil, certificate == nil { throw words.error("“--key” needs “--cert”.") }
     }
 
+    /// Throws when there are pins and a URL has no key that could be one of them.
+    func checkPins(for urls: [URL]) throws(CommandFailure) {
+        guard !pins.isEmpty, let url = urls.first(where: { !$0.isLoadedOverTLS }) else { return }
+        throw .pinned(url)
+    }
+
+    /// Why a redirect to a request is not followed; `nil` where it is.
+    func refusal(of request: URLRequest) -> CommandFailure? {
+        do throws(CommandFailure) {
+            try checkPins(for: [request.url].compactMap(\.self))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Sets the provider of a command. A configuration's own stays where no option is given.
     ///
     /// OpenSSL is loaded at the first connection that needs it, or where files are named, which fails when they cannot be
@@ -76,6 +92,13 @@ struct TLSOptions: Equatable {
             let option = files.first { error.reason.hasPrefix("“\($0.path)”") }.map { "\($0.option): " }
             throw CommandFailure("\(option ?? "")\(error.reason)\(error.reason.hasSuffix(".") ? "" : ".")")
         }
+    }
+}
+
+extension CommandFailure {
+    /// A URL whose server has no key, with `--pin`.
+    static func pinned(_ url: URL) -> CommandFailure {
+        CommandFailure("--pin needs https: the server of \(url.shownOrigin) has no key to compare.")
     }
 }
 

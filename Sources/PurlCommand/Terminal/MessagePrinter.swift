@@ -18,7 +18,7 @@ struct MessagePrinter: Sendable {
     ///
     /// - Parameter url: What it is about, where there is no subject.
     func error(_ sentence: String, of url: URL? = nil) {
-        console.print("purl: " + ((subject ?? url?.shownText).map { "\($0): " } ?? "") + sentence)
+        console.print("purl: " + ((subject ?? url?.shownOrigin).map { "\($0): " } ?? "") + sentence)
     }
 }
 
@@ -34,7 +34,7 @@ struct VerboseLog: Sendable {
     /// Prints a request. After the response its fields are those that were sent.
     func request(_ request: URLRequest?) {
         guard let request else { return }
-        print(">", "\(request.httpMethod ?? "GET") \(request.url?.shownText ?? "")")
+        print(">", "\(request.httpMethod ?? "GET") \(request.url?.shownOrigin ?? "")")
         printFields(">", request.allHTTPHeaderFields ?? [:])
     }
 
@@ -50,8 +50,8 @@ struct VerboseLog: Sendable {
         request(task.currentRequest)
         self.response(response)
         call("willPerformHTTPRedirection", "followed")
-        guard response.url?.isLoadedOverTLS == true, let url = next.url, !url.isLoadedOverTLS else { return }
-        messages?.error("redirected to \(url.shownText), which is neither encrypted nor checked.")
+        guard response.leavesTLS(for: next), let url = next.url else { return }
+        messages?.error("redirected to \(url.shownOrigin), which is neither encrypted nor checked.")
     }
 
     /// Prints the end of a task, and the request if there was no response to print it with.

@@ -73,7 +73,9 @@ struct Clean {
                     continue
                 }
                 var answer = ""
-                try await upload.remove { answer = await cancellation.cancel($0) }
+                try await upload.remove { record throws(CommandFailure) in
+                    answer = try await cancellation.cancel(record, name)
+                }
                 output.print("\(name): removed, an upload to \(upload.record.shownURL); \(answer)")
             } catch {
                 errors.print("purl: \(error.sentence)")

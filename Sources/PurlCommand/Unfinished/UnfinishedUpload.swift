@@ -43,14 +43,14 @@ struct UnfinishedUpload {
 
     /// Removes the record. Throws when a command is sending the file.
     ///
-    /// - Parameter abandon: Called before, with the record as it is now: no command changes it meanwhile.
-    func remove(after abandon: (UploadRecord) async -> Void) async throws(CommandFailure) {
+    /// - Parameter abandon: Called before, with the record as it is now: no command changes it meanwhile. The record stays where this throws.
+    func remove(after abandon: (UploadRecord) async throws(CommandFailure) -> Void) async throws(CommandFailure) {
         let lock = Self.lock(file)
         if case .failure(.taken) = lock { throw beingSent }
         // A file that is gone, or cannot be read, is not being sent.
         defer { withExtendedLifetime(lock) {} }
         guard let record = Self.record(of: file) else { return }
-        await abandon(record)
+        try await abandon(record)
         try UploadRecord.removeAll(of: file)
     }
 
@@ -85,8 +85,10 @@ final class UploadCancellation: NSObject, URLSessionTaskDelegate {
 
     deinit { session.finishTasksAndInvalidate() }
 
-    /// Asks the server of an upload; returns what it did, as a clause.
-    func cancel(_ record: UploadRecord) async -> String {
+    /// Asks the server of an upload; returns what it did, as a clause. Throws when another command may ask it.
+    ///
+    /// - Parameter name: The record's, in messages.
+    func cancel(_ record: UploadRecord, _ name: String) async throws(CommandFailure) -> String {
         guard let request = UploadResumeRecord(record.resumeData)?.cancellation else {
             return "the server was not asked to delete its part, since the record does not tell how"
         }
@@ -96,6 +98,11 @@ final class UploadCancellation: NSObject, URLSessionTaskDelegate {
             bytes.task.cancel()
             return Self.clause((response as? HTTPURLResponse)?.statusCode ?? 0)
         } catch {
+            if let code = (error as? URLError)?.code, code.isOfTLSOptions {
+                throw CommandFailure(
+                    "“\(name)” was kept, since the server could not be asked to delete its part: \(error.sentenceWithAdvice)"
+                )
+            }
             return "the server could not be asked to delete its part: \(error.sentenceWithAdvice)"
         }
     }
@@ -110,11 +117,12 @@ final class UploadCancellation: NSObject, URLSessionTaskDelegate {
         }
     }
 
-    /// Only a redirect that keeps the method still deletes.
+    /// Only a redirect that keeps the method still deletes. None leaves TLS.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler([307, 308].contains(response.statusCode) ? request : nil)
+        let isFollowed = [307, 308].contains(response.statusCode) && !response.leavesTLS(for: request)
+        completionHandler(isFollowed ? request : nil)
     }
 }

@@ -50,6 +50,7 @@ struct WebSocketClient {
     }
 
     private func sessionConfiguration() throws(CommandFailure) -> URLSessionConfiguration {
+        try options.tls.checkPins(for: [options.url])
         let configuration = makeConfiguration()
         options.proxy.apply(to: configuration)
         try options.tls.apply(to: configuration, errors, isVerbose: options.verbosity == .verbose)
@@ -117,14 +118,16 @@ struct WebSocketClient {
 final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Sendable {
     private let console: Console
     private let isVerbose: Bool
+    private let messages: MessagePrinter
     private let log: VerboseLog
     private let end: AsyncStream<(any Error)?>
     private let toEnd: AsyncStream<(any Error)?>.Continuation
 
-    /// - Parameter messages: Where a redirect that leaves TLS is printed.
+    /// - Parameter messages: Where it is printed that a redirect leaves TLS, and is not followed.
     init(_ console: Console, _ messages: MessagePrinter, isVerbose: Bool) {
         self.console = console
         self.isVerbose = isVerbose
+        self.messages = messages
         log = VerboseLog(console: isVerbose ? console : nil, name: "", messages: messages)
         (end, toEnd) = AsyncStream.makeStream()
     }
@@ -139,6 +142,10 @@ final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Send
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+        guard !response.leavesTLS(for: request) else {
+            messages.error(CommandFailure.leavesTLS(to: request).sentence)
+            return completionHandler(nil)
+        }
         log.redirect(response, of: task, to: request)
         completionHandler(request)
     }
