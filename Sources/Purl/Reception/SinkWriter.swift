@@ -300,11 +300,12 @@ final class SinkWriter: Sendable {
         do {
             return try makeResumeData()
         } catch {
-            // Another program has changed the file, or it cannot be read. Its record must not count what is there now.
+            // A partial file is gone then. The file of a sink may have been changed by another program: its record stays, and
+            // must not count what is there now.
             let (template, disk) = state.withLock { ($0.template, $0.disk) }
-            guard let template else { return nil }
+            guard case .sinkRecord = checkpointPlace, let template else { return nil }
             if let resume = disk.safe.flatMap({ template.resumeData(for: sink, safe: $0) }) { return resume }
-            if case .sinkRecord = checkpointPlace { try? write(template.emptyRecord(of: sink, .stopped)) }
+            try? write(template.emptyRecord(of: sink, .stopped))
             return nil
         }
     }
