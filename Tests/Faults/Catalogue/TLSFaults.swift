@@ -9,13 +9,25 @@ extension Fault {
         handshakeEndings.map { name, fault in
             let made = Fault(
                 "handshake: \(name)", "\(phase)",
-                .failure(fault == .stall(until: nil) ? .timedOut : .secureConnectionFailed),
+                .failure(code(of: fault, at: phase)),
                 prepare: { stage in
                     stage.answer(stage.resource)
                     try stage.secure { $0.fault(fault, at: phase) }
                 }
             ).with { $0.needsTLS = true }
             return fault == .stall(until: nil) ? made.timed : made.withStreams()
+        }
+    }
+
+    private static func code(
+        of fault: ServerTLS.HandshakeFault, at phase: ServerTLS.HandshakePhase
+    ) -> URLError.Code {
+        switch fault {
+        case .stall: .timedOut
+        case .cut, .reset: .networkConnectionLost
+        // In the middle of a record it is taken for the rest of it, and the stream ends before that is whole.
+        case .alert, .plainText: phase == .midFirstFlight ? .networkConnectionLost : .secureConnectionFailed
+        case .wrongLength, .flippedBit: .secureConnectionFailed
         }
     }
 
