@@ -8,13 +8,17 @@ import Testing
 @testable import PurlTLS
 
 @Suite("Settings of the provider", .enabled(if: hasOpenSSL))
-struct SettingsTests {
+final class SettingsTests {
     private static let authority = TestAuthority()
     private let folder: URL
 
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "purl-tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
     }
 
     private func file(_ name: String, _ content: String) throws -> String {
@@ -35,7 +39,6 @@ struct SettingsTests {
 
     @Test("A file of roots that cannot be used is named, with what is wrong")
     func wrongRoots() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let damaged = try file("damaged.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
         let rows: [(SystemTLS.Source, String)] = [
             (.file("/nowhere/root.pem"), "“/nowhere/root.pem” does not exist"),
@@ -64,7 +67,6 @@ struct SettingsTests {
 
     @Test("Roots are read from files and folders in PEM and DER")
     func roots() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let identity = try Self.authority.issue(.valid(for: ["localhost"]))
         let pem = try file("root.pem", "Purl's root\n" + Self.authority.rootPEM)
         let der = folder.appending(path: "root.der")
@@ -80,7 +82,6 @@ struct SettingsTests {
 
     @Test("A client's certificate that cannot be used is named, with what is wrong, and no secret is")
     func wrongIdentity() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let one = try Self.authority.issueClient(name: "one")
         let other = try Self.authority.issueClient(name: "other")
         let certificates = try file("one.pem", one.certificatesPEM)
@@ -108,7 +109,6 @@ struct SettingsTests {
 
     @Test("A key that is encrypted takes its passphrase, in PEM and in PKCS #12")
     func passphrases() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let sealed = try SealedIdentity(Self.authority.issueClient(name: "me"), passphrase: "correct horse")
         let certificates = SystemTLS.Source.data(sealed.certificate)
         func found(_ identity: SystemTLS.Identity) -> String? {
@@ -130,7 +130,6 @@ struct SettingsTests {
 
     @Test("No description and no dump contains a key or a passphrase")
     func secrets() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let identity = try Self.authority.issueClient(name: "me")
         let key = try identity.privateKeyPEM
         let options = SystemTLS.Options(
@@ -154,7 +153,6 @@ struct SettingsTests {
 
     @Test("Secrets of connections are written only where a file is named, which is its owner's alone")
     func keyLog() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let identity = try Self.authority.issue(.valid(for: ["localhost"]))
         let file = folder.appending(path: "keys.log")
         setenv("SSLKEYLOGFILE", folder.appending(path: "environment.log").path, 1)
@@ -174,7 +172,6 @@ struct SettingsTests {
 
     @Test("A library that is not there is an error that says what to install")
     func missingLibrary() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let provider = SystemTLS(SystemTLS.Options(), libraryFolder: folder.path)
         #expect {
             try provider.makeConnection(TLSConnectionRequest(host: "localhost", port: 443))
@@ -187,7 +184,6 @@ struct SettingsTests {
 
     @Test("A file that is no library, or not OpenSSL's, is an error as well")
     func wrongLibrary() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         _ = try file("libcrypto.so.3", "not a library")
         #expect(throws: OpenSSLUnavailable.self) { try OpenSSLLibrary(folder: folder.path) }
     }
