@@ -1,7 +1,7 @@
 import Foundation
 import Purl
 import PurlHTTP
-import PurlIO
+internal import PurlIO
 import Synchronization
 
 /// Where a download is saved, and what decided the name.

@@ -1,5 +1,5 @@
 import Foundation
-import PurlIO
+internal import PurlIO
 
 /// What the path of `-o` leads to.
 enum OutputPath: Equatable, Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import Purl
-import PurlIO
+internal import PurlIO
 
 /// The two files of an unfinished download: `FILE.part` with its bytes, and `FILE.resume` with the record needed to resume.
 ///

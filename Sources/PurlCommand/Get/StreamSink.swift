@@ -1,7 +1,7 @@
 import Foundation
 import Purl
 import PurlHTTP
-import PurlIO
+internal import PurlIO
 import Synchronization
 
 /// A sink that writes into a device, a FIFO or an open descriptor. Nothing that was written can be taken back.

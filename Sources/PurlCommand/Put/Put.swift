@@ -1,7 +1,7 @@
 import Foundation
 import Purl
 import PurlDownloads
-import PurlIO
+internal import PurlIO
 import Synchronization
 
 /// `purl put`: uploads a file.

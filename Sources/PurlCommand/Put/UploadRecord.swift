@@ -1,6 +1,6 @@
 import Foundation
 import Purl
-import PurlIO
+internal import PurlIO
 
 /// `FILE.upload`: what it takes to resume an upload of FILE, beside it.
 ///

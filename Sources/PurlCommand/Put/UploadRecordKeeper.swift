@@ -1,6 +1,6 @@
 import Foundation
 import Purl
-import PurlIO
+internal import PurlIO
 import Synchronization
 
 /// Keeps `FILE.upload` in step with an upload of FILE while it runs, so that whatever ends the process leaves a record.

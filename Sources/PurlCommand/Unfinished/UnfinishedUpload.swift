@@ -1,6 +1,6 @@
 import Foundation
 import Purl
-import PurlIO
+internal import PurlIO
 
 /// An upload that has not been completed: the record of it that `purl put` has left beside the file.
 struct UnfinishedUpload {
