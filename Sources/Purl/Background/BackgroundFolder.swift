@@ -14,7 +14,7 @@ struct BackgroundFolder {
             (url, formerURL) = (chosen, chosen)
             return
         }
-        let program = ProcessInfo.processInfo.processName
+        let program = UserDirectories.programName
         let container = settings.sharedContainerIdentifier
         url = Self.place(for: container.map(FolderName.of) ?? program)
         formerURL = Self.place(for: container.map(FolderName.former) ?? program)

@@ -30,7 +30,7 @@ struct CacheFolder: Sendable {
     /// The folder of the program.
     static var program: URL {
         UserDirectories.caches
-            .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
+            .appendingPathComponent(UserDirectories.programName, isDirectory: true)
             .appendingPathComponent("URLCache", isDirectory: true)
     }
 

@@ -49,7 +49,7 @@ final class CacheStore: Sendable {
     /// - Parameter folder: `nil` means the program's own.
     init(
         memoryCapacity: Int, diskCapacity: Int, folder: URL?, files: any FileLayer = SystemFiles(),
-        clock: @escaping @Sendable () -> Date = { Date() }
+        clock: @escaping @Sendable () -> Date = { .current }
     ) {
         self.folder = CacheFolder(url: folder ?? CacheFolder.program, files: files)
         self.clock = clock
@@ -325,6 +325,8 @@ final class CacheStore: Sendable {
         }()
 
         static func insert(_ store: CacheStore) {
+            // What a simulated process leaves unwritten when it is killed is lost.
+            guard Simulated.machine == nil else { return }
             atExit
             stores.withLock { $0[ObjectIdentifier(store)] = store }
         }

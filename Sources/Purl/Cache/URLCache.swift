@@ -17,20 +17,24 @@ import Synchronization
 open class URLCache: NSObject, @unchecked Sendable {
     let store: CacheStore
 
-    private static let standard = Mutex<URLCache?>(nil)
+    private static let ofProgram = ProcessLocal { Standard() }
+
+    private final class Standard: Sendable {
+        let cache = Mutex<URLCache?>(nil)
+    }
 
     /// The cache of sessions with a default configuration: 4 MiB in memory, 20 MiB in `$XDG_CACHE_HOME`, under the
     /// program's name, readable by the user only. Another one put here is used by configurations that are made later.
     open class var shared: URLCache {
         get {
-            standard.withLock { standard in
+            ofProgram.current.cache.withLock { standard in
                 if let standard { return standard }
                 let cache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 20 << 20, directory: nil)
                 standard = cache
                 return cache
             }
         }
-        set { standard.withLock { $0 = newValue } }
+        set { ofProgram.current.cache.withLock { $0 = newValue } }
     }
 
     /// Makes a cache of 4 MiB in memory, without files.

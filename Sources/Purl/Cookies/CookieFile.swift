@@ -45,7 +45,7 @@ final class CookieFile: Sendable {
     /// - Parameter predecessor: What FoundationNetworking has left for the same storage.
     init(
         in folder: URL, after predecessor: FoundationCookieFile? = nil, files: any FileLayer = SystemFiles(),
-        clock: @escaping @Sendable () -> Date = { Date() }
+        clock: @escaping @Sendable () -> Date = { .current }
     ) {
         self.folder = folder
         self.predecessor = predecessor
@@ -195,6 +195,7 @@ final class CookieFile: Sendable {
 
     /// Has the file written before the process ends in an orderly way.
     func flushAtExit() {
+        guard Simulated.machine == nil else { return }
         Self.atExit
         Self.written.withLock { $0.append(self) }
     }
@@ -209,7 +210,7 @@ struct CookieFolder {
 
     /// The folder of the program.
     static var program: CookieFolder {
-        CookieFolder(owner: ProcessInfo.processInfo.processName, after: FoundationCookieFile(of: "shared"))
+        CookieFolder(owner: UserDirectories.programName, after: FoundationCookieFile(of: "shared"))
     }
 
     /// The folder of the programs with a group identifier.

@@ -17,7 +17,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
     ///
     /// - Parameter properties: The attributes.
     public init?(properties: [HTTPCookiePropertyKey: Any]) {
-        guard let content = CookieContent(properties: properties, at: Date()) else { return nil }
+        guard let content = CookieContent(properties: properties, at: .current) else { return nil }
         self.content = content
         key = CookieKey(content)
     }
@@ -47,7 +47,7 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
         withResponseHeaderFields headerFields: [String: String], for URL: URL
     ) -> [HTTPCookie] {
         guard let target = CookieURL(URL) else { return [] }
-        let now = Date()
+        let now = Date.current
         return
             headerFields
             .filter { FieldName($0.key) == .setCookie }

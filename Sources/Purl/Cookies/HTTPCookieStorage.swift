@@ -31,12 +31,16 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     private let publicSuffixes: PublicSuffixList
     private let clock: @Sendable () -> Date
 
-    private static let standard = kept(in: .program)
-    private static let groups = Mutex<[String: HTTPCookieStorage]>([:])
+    private static let standard = ProcessLocal { kept(in: .program) }
+    private static let groups = ProcessLocal { Groups() }
+
+    private final class Groups: Sendable {
+        let storages = Mutex<[String: HTTPCookieStorage]>([:])
+    }
 
     /// The program's cookies, kept from one run to the next. A second process of the same program gets what has been
     /// written when it starts, and both write what they change.
-    open class var shared: HTTPCookieStorage { standard }
+    open class var shared: HTTPCookieStorage { standard.current }
 
     /// The cookies of all programs of this user with the group identifier; the same object for the same identifier.
     ///
@@ -44,7 +48,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     open class func sharedCookieStorage(
         forGroupContainerIdentifier identifier: String
     ) -> HTTPCookieStorage {
-        groups.withLock { groups in
+        groups.current.storages.withLock { groups in
             if let storage = groups[identifier] { return storage }
             let storage = kept(in: .group(identifier))
             groups[identifier] = storage
@@ -62,14 +66,14 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     public override init() {
         file = nil
         publicSuffixes = .system
-        clock = { Date() }
+        clock = { .current }
         state = Mutex(State(jar: CookieJar()))
     }
 
     /// A storage with the cookies of the file, which is read when they are first needed.
     init(
         file: CookieFile?, publicSuffixes: PublicSuffixList = .system,
-        clock: @escaping @Sendable () -> Date = { Date() }
+        clock: @escaping @Sendable () -> Date = { .current }
     ) {
         self.file = file
         self.publicSuffixes = publicSuffixes

@@ -110,7 +110,7 @@ final class Login {
 
     /// 128 random bits.
     private static func makeNonce() -> String {
-        var generator = SystemRandomNumberGenerator()
+        let generator = Randomness()
         return (0..<2).map { _ in
             let digits = String(generator.next(), radix: 16)
             return String(repeating: "0", count: 16 - digits.utf8.count) + digits

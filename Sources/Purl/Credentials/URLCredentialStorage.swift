@@ -16,12 +16,12 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {
         var defaultUser: String?
     }
 
-    private static let standard = URLCredentialStorage()
+    private static let standard = ProcessLocal { URLCredentialStorage() }
 
     private let spaces = Mutex<[URLProtectionSpace: Users]>([:])
 
     /// The storage of every session whose configuration names no other.
-    open class var shared: URLCredentialStorage { standard }
+    open class var shared: URLCredentialStorage { standard.current }
 
     /// An empty storage.
     public override init() {}

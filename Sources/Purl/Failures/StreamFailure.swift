@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 /// What can end a stream task, or one of its reads and writes, beside what can end every transfer.
@@ -36,8 +37,7 @@ enum StreamFailure: Error {
         switch self {
         case .badAddress(let host, let port):
             (.badURL, "“\(host)” and \(port) are not the host and the port of a server.", nil)
-        case .tunnelRefused(let status):
-            (.cannotConnectToHost, "The proxy refused a connection to the server with the status \(status).", nil)
+        case .tunnelRefused(let status): TunnelFailure.explanation(ofStatus: status)
         case .noConnection:
             (.resourceUnavailable, "The response has no connection that could become a stream.", nil)
         case .noSocket:

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 
 /// The key of an error's `userInfo` for a failed download's resume data, as `Data`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -27,6 +28,11 @@ extension URLError {
         info[NSLocalizedDescriptionKey] = userInfo[NSLocalizedDescriptionKey] ?? code.sentence
         info[NSLocalizedFailureReasonErrorKey] = reason.asReason
         self.init(code, userInfo: info)
+    }
+
+    /// Whether a proxy has refused to connect, and would again: it lacks credentials, or has a rule against that server.
+    package var isRefusalOfProxy: Bool {
+        (userInfo[NSUnderlyingErrorKey] as? any ProxyFailure).map { !$0.mayPass } ?? false
     }
 
     /// What every call of a task fails with whose session has been released.

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlHTTP
 internal import PurlIO
 
@@ -25,8 +26,7 @@ enum WebSocketFailure: Error {
             (.badServerResponse, "The server refused the WebSocket handshake with the status \(status).", nil)
         case .handshake(let error):
             (.badServerResponse, "The server's answer to the WebSocket handshake is not valid: \(error)", error)
-        case .tunnelRefused(let status):
-            (.cannotConnectToHost, "The proxy refused a connection to the server with the status \(status).", nil)
+        case .tunnelRefused(let status): TunnelFailure.explanation(ofStatus: status)
         case .violation(let error):
             (Self.code(of: error), "The server's WebSocket messages cannot be read: \(error)", error)
         case .lost(let error):

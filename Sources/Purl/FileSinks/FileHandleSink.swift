@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlHTTP
 package import PurlIO
 import Synchronization
 
@@ -17,7 +18,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     /// The file written to; `nil` for a sink made from a handle.
     public var fileURL: URL? { state.withLock { $0.url } }
 
-    var recordedName: String { fileURL?.lastPathComponent ?? "handle" }
+    package var recordedName: String { fileURL?.lastPathComponent ?? "handle" }
 
     package let completion: SinkCompletion
 
@@ -187,9 +188,40 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     /// Reserves room for `total` bytes, if that is wanted. The file's length stays, since it counts the bytes that were written.
-    func reserve(upTo total: Int64) throws {
+    package func reserve(upTo total: Int64) throws {
         guard total > 0, state.withLock({ $0.reservesSpace }) else { return }
         try withFile { try $0.file.reserve(total) }
+    }
+
+    // MARK: For several connections
+
+    /// The identifier of the machine's current boot; `nil` where it is unknown.
+    package var bootIdentifier: String? { files.bootIdentifier }
+
+    /// Writes bytes at an offset, also beyond the end: what lies between is zero.
+    package func write(_ data: Data, at offset: Int64) throws {
+        try write(data.count, at: offset) { try $0.write(data.bytes, at: $1) }
+    }
+
+    /// Writes bytes that are in the pipe at an offset, also beyond the end.
+    package func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws {
+        try write(count, at: offset) { try $0.write(count, from: pipe, at: $1) }
+    }
+
+    private func write(_ count: Int, at offset: Int64, by write: (any OpenFile, Int64) throws -> Void) throws {
+        let maximum = state.withLock { $0.maximumLength }
+        try withFile { try $0.write(count, at: offset, upTo: maximum, by: write) }
+    }
+
+    /// Writes a page of the journal behind the resource's last byte.
+    package func saveRanges(_ journal: RangeJournal, _ page: RangeJournal.Page) throws {
+        let bytes = journal.page(inBoot: files.bootIdentifier)
+        let offset = RangeJournal.offset(page, behind: journal.total)
+        let length = RangeJournal.fileLength(journal.total)
+        try withFile { file in
+            if try file.checkedEnd() < length { try file.truncate(to: length) }
+            try file.write(bytes.count, at: offset, upTo: .max) { try $0.write(bytes.span.bytes, at: $1) }
+        }
     }
 
     // MARK: BodySink
@@ -336,6 +368,22 @@ private struct WrittenFile {
             throw error
         }
         end = start + Int64(count)
+    }
+
+    /// Writes at an offset that may lie before or behind the end.
+    mutating func write(
+        _ count: Int, at offset: Int64, upTo maximum: Int64, by write: (any OpenFile, Int64) throws -> Void
+    ) throws {
+        let start = try checkedEnd()
+        let last = offset + Int64(count)
+        guard last <= maximum else { throw LengthLimitPassed(maximum: maximum) }
+        do {
+            try write(file, offset)
+        } catch {
+            if let length = try? file.size(), start...max(start, last) ~= length { end = length }
+            throw error
+        }
+        end = max(end, last)
     }
 
     mutating func truncate(to length: Int64) throws {

@@ -18,9 +18,9 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     private let output: Mutex<Output>
 
     /// `nil` for a stream that is not a file.
-    var fileURL: URL? { file?.fileURL }
+    package var fileURL: URL? { file?.fileURL }
 
-    var recordedName: String { fileURL?.lastPathComponent ?? "stream" }
+    package var recordedName: String { fileURL?.lastPathComponent ?? "stream" }
 
     package var completion: SinkCompletion { .safe }
 

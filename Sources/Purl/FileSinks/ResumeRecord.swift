@@ -72,6 +72,16 @@ public struct ResumeRecord: Sendable, Equatable {
         self.files = files
     }
 
+    /// Which parts of the resource a file holds, when several connections have filled it; `nil` when they follow one another.
+    ///
+    /// - Parameter file: A file; what a symbolic link leads to does not count.
+    package func ranges(inFileAt file: URL) -> [Range<Int64>]? {
+        guard let file = try? files.open(file.path, .reading), let length = try? file.size() else { return nil }
+        return RangeJournal(of: resume, length: length, inBoot: files.bootIdentifier) { range in
+            try file.read(range.count, at: range.lowerBound)
+        }?.present
+    }
+
     /// Whether the file begins with the bytes that the record counts, as far as their number and their end can tell.
     ///
     /// - Parameter file: A file; what a symbolic link leads to does not count.
@@ -92,8 +102,11 @@ extension ResumeData {
     /// How many bytes of the file at `url` count; `nil` when it is not the one that this data describes.
     fileprivate func count(inFileAt url: URL, through files: any FileLayer) -> Int64? {
         guard let file = try? files.open(url.path, .reading), let length = try? file.size() else { return nil }
-        return try? count(ofLength: length, inBoot: files.bootIdentifier) { range in
-            try file.read(range.count, at: range.lowerBound)
+        let boot = files.bootIdentifier
+        func read(_ range: Range<Int64>) throws -> Data { try file.read(range.count, at: range.lowerBound) }
+        if let journal = RangeJournal(of: self, length: length, inBoot: boot, read: read) {
+            return journal.presentCount
         }
+        return try? count(ofLength: length, inBoot: boot, read: read)
     }
 }

@@ -41,3 +41,17 @@ public enum tls_protocol_version_t: UInt16, Sendable {
     case DTLSv10 = 0xFEFF
     case DTLSv12 = 0xFEFD
 }
+
+extension tls_protocol_version_t {
+    /// As people write it, such as "TLS 1.3".
+    package var name: String {
+        switch self {
+        case .TLSv10: "TLS 1.0"
+        case .TLSv11: "TLS 1.1"
+        case .TLSv12: "TLS 1.2"
+        case .TLSv13: "TLS 1.3"
+        case .DTLSv10: "DTLS 1.0"
+        case .DTLSv12: "DTLS 1.2"
+        }
+    }
+}

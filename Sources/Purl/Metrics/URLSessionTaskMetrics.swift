@@ -189,7 +189,7 @@ struct WallClock: Sendable {
     private let moment: MonotonicTime
 
     init() {
-        date = Date()
+        date = .current
         moment = .current
     }
 

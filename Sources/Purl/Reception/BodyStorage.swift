@@ -104,6 +104,9 @@ final class BodyStorage {
     /// Whether a sink has been opened: a user's, or a partial file.
     var isOpen: Bool { writer != nil }
 
+    /// Whether it takes what one response brings, also a part of the resource.
+    var takesParts: Bool { writer?.sink is any PartSink }
+
     /// Whether a response has been accepted.
     var hasBegun: Bool { content != nil }
 

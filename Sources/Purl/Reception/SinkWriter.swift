@@ -413,6 +413,6 @@ final class SinkWriter: Sendable {
         case .sinkRecord: try sink.saveRecord(try resume.encoded())
         case .journal(let save): try save(.partial(resume))
         }
-        trace?.file(.record)
+        trace?.file(.record(bytes: resume.bytesReceived))
     }
 }

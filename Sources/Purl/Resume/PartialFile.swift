@@ -26,7 +26,8 @@ final class PartialFile: FileSink, PipedSink, ConcurrentSink {
     /// A new, empty file in `folder`. It is created when it is first written to or truncated: that may take the disk a
     /// while, and the network thread does not wait for it.
     init(creatingIn folder: PartialsFolder) {
-        location = folder.url.appendingPathComponent("\(Self.prefix)\(UUID().uuidString.lowercased())\(Self.suffix)")
+        location = folder.url.appendingPathComponent(
+            "\(Self.prefix)\(UUID.random.uuidString.lowercased())\(Self.suffix)")
         files = folder.files
         state = Mutex(State(handle: .missing(folder), written: 0, isNameSafe: false))
     }

@@ -14,14 +14,15 @@ struct PartialsFolder: Sendable {
     /// - Parameter chosen: The configuration's folder. `nil` means the user's cache directory under the program's
     ///   name, so that resume data survives a reboot.
     init(_ chosen: URL?, files: any FileLayer) {
-        url = chosen ?? Self.standard
+        url = chosen ?? Self.standard.current
         self.files = files
     }
 
-    private static let standard =
+    private static let standard = ProcessLocal {
         UserDirectories.caches
-        .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
-        .appendingPathComponent("PartialDownloads", isDirectory: true)
+            .appendingPathComponent(UserDirectories.programName, isDirectory: true)
+            .appendingPathComponent("PartialDownloads", isDirectory: true)
+    }
 
     /// Creates the folder, for its owner only.
     func prepare() throws(FileFailure) {
@@ -35,19 +36,26 @@ struct PartialsFolder: Sendable {
 
     // MARK: Unclaimed files
 
-    private static let visited = Mutex<Set<String>>([])
+    private static let visited = ProcessLocal { Visits() }
+
+    private final class Visits: Sendable {
+        private let paths = Mutex<Set<String>>([])
+
+        /// Whether this is the first visit to `path`.
+        func insert(_ path: String) -> Bool { paths.withLock { $0.insert(path).inserted } }
+    }
 
     /// Removes what is too old, the first time this process puts a file here.
     func removeUnclaimedOnce() {
-        if Self.visited.withLock({ $0.insert(url.path).inserted }) { removeUnclaimed(except: []) }
+        if Self.visited.current.insert(url.path) { removeUnclaimed(except: []) }
     }
 
     /// Removes the partial files to which nothing has been written for ``lifetime``, soon, away from the caller.
     ///
     /// - Parameter claimed: The names of files that stay, however old. Files that a transfer holds stay in any case.
     func removeUnclaimed(except claimed: Set<String>) {
-        _ = Self.visited.withLock { $0.insert(url.path) }
-        Worker.shared.run(on: .files) { [self] in removeUnclaimed(except: claimed, at: Date()) }
+        _ = Self.visited.current.insert(url.path)
+        Worker.shared.run(on: .files) { [self] in removeUnclaimed(except: claimed, at: .current) }
     }
 
     func removeUnclaimed(except claimed: Set<String>, at now: Date) {

@@ -19,6 +19,8 @@ final class DelegateQueue: Sendable {
     private enum Kind {
         case given
         case own(SerialQueue)
+        /// Of a simulated process, which has no other.
+        case simulated(any SimulatedCallQueue)
     }
 
     /// How many calls one operation of a session's own queue makes at most.
@@ -30,7 +32,13 @@ final class DelegateQueue: Sendable {
 
     /// - Parameter operations: Where calls run; `nil` makes a serial queue of the session's own.
     init(_ operations: OperationQueue?) {
-        if let operations {
+        if let machine = Simulated.machine {
+            if operations != nil {
+                machine.refuse("a session has an operation queue for its delegate, which runs on threads: set nil")
+            }
+            self.operations = operations ?? SerialQueue(calls)
+            kind = .simulated(machine.makeCallQueue())
+        } else if let operations {
             self.operations = operations
             kind = .given
         } else {
@@ -42,6 +50,7 @@ final class DelegateQueue: Sendable {
 
     /// Adds a call after all earlier ones. From any thread.
     func enqueue(_ call: @escaping Call) {
+        if case .simulated(let queue) = kind { return queue.add(call) }
         // A thread is woken once for all the calls of a turn.
         switch calls.append(call) {
         case .running: break
@@ -54,6 +63,7 @@ final class DelegateQueue: Sendable {
         switch kind {
         case .given: operations.addOperation(DelegateOperation(self))
         case .own(let own): own.addOwn(DelegateOperation(self))
+        case .simulated: break
         }
     }
 
@@ -62,6 +72,7 @@ final class DelegateQueue: Sendable {
         switch kind {
         case .given: calls.takeFirst()?()
         case .own(let own): guard makesCalls(on: own) else { return }
+        case .simulated: return
         }
         if !calls.endsOperation() { addOperation() }
     }

@@ -106,7 +106,7 @@ final class TaskRegistry: Sendable {
             case .open, .finishing: state.phase = .cancelling
             case .cancelling, .invalid, .refused: break
             }
-            return Array(state.tasks.values)
+            return state.tasks.values.sorted { $0.taskIdentifier < $1.taskIdentifier }
         }
         for task in tasks { task.cancel() }
     }

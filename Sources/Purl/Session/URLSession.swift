@@ -62,7 +62,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     private let restored = RestoredTasks()
     private let values: Mutex<Values>
 
-    private static let standard = URLSession(configuration: .default)
+    private static let ofProgram = ProcessLocal { URLSession(configuration: .default) }
+
+    private static var standard: URLSession { ofProgram.current }
 
     /// A session with the default configuration and no delegate, for simple requests. It cannot be invalidated.
     open class var shared: URLSession { standard }

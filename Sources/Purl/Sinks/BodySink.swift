@@ -72,7 +72,7 @@ package enum SinkCompletion: Sendable {
 }
 
 /// A sink that is a file, or may be one: failures and records name it.
-protocol FileSink: BodySink {
+package protocol FileSink: BodySink {
     /// The file; `nil` where it has no name.
     var fileURL: URL? { get }
 
@@ -84,7 +84,7 @@ protocol FileSink: BodySink {
 }
 
 extension FileSink {
-    func reserve(upTo total: Int64) throws {}
+    package func reserve(upTo total: Int64) throws {}
 }
 
 /// A sink that takes content which does not pass through the process.
@@ -92,6 +92,10 @@ package protocol PipedSink: BodySink {
     /// Adds `count` bytes, which are in the pipe, at the end.
     func append(_ count: Int, from pipe: ContentPipe) throws
 }
+
+/// A sink that takes what one response brings, a part of a resource for example: the task's own `Range` is sent, and nothing is
+/// resumed.
+package protocol PartSink: BodySink {}
 
 /// What a sink can do beyond ``BodySink``: found out once, when a transfer opens the sink.
 struct SinkCapabilities: Sendable {

@@ -161,8 +161,6 @@ final class Securing: PendingSecurity {
     private enum Stage {
         case handshake(SecureHandshake<TLSHandshakeResult>)
         case asking((any LoopTransport)?)
-        /// The provider has not made a connection, which is about to be reported.
-        case failing
         case over
     }
 
@@ -183,22 +181,10 @@ final class Securing: PendingSecurity {
             trace?.handshakeEnded(result.map(\.result))
             completion(result)
         }
-        let records: TLSRecords
-        do {
-            records = TLSRecords(try settings.makeConnection(server))
-        } catch {
-            transport.handler = nil
-            transport.close()
-            let failure = TLSFailure.library(TLSError(error))
-            stage = .failing
-            EventLoop.shared.schedule(after: .zero) { [weak self] in
-                guard let self, case .failing = self.stage else { return }
-                self.stage = .over
-                completion(.failure(failure))
-            }
-            return
+        let makeSide: @Sendable () throws -> any SecurityConnection<TLSHandshakeResult> = {
+            TLSRecords(try settings.makeConnection(server))
         }
-        let handshake = SecureHandshake(over: transport, received: bytes, records) { [weak self] result in
+        let handshake = SecureHandshake(over: transport, received: bytes, makeSide) { [weak self] result in
             switch result {
             case .failure(let failure):
                 self?.stage = .over
@@ -234,7 +220,7 @@ final class Securing: PendingSecurity {
         switch old {
         case .handshake(let handshake): handshake.cancel()
         case .asking(let transport): transport?.close()
-        case .failing, .over: break
+        case .over: break
         }
     }
 

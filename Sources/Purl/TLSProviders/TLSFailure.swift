@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 
 /// Why there is no secure connection, or none that may be used.
@@ -43,8 +44,7 @@ enum TLSFailure: Error {
             (.serverCertificateUntrusted, "The delegate has rejected the certificate of “\(trust.host)”.", nil)
         case .questionCancelled:
             (.cancelled, "The question whether the server is trusted was cancelled, and the transfer with it.", nil)
-        case .tunnelRefused(let status):
-            (.cannotConnectToHost, "The proxy refused a connection to the server with the status \(status).", nil)
+        case .tunnelRefused(let status): TunnelFailure.explanation(ofStatus: status)
         }
     }
 
@@ -54,6 +54,7 @@ enum TLSFailure: Error {
             case .notTLS: (.secureConnectionFailed, "The server does not speak TLS")
             case .noAgreement:
                 (.secureConnectionFailed, "The server accepts no version or cipher suite of TLS that is offered")
+            case .refused: (.secureConnectionFailed, "The server refuses to make a secure connection")
             case .certificateRequired: (.clientCertificateRequired, "The server requires a certificate of the client")
             case .certificateRejected: (.clientCertificateRejected, "The server has rejected the client's certificate")
             case .malformed: (.secureConnectionFailed, "The TLS connection is broken, or was tampered with")
@@ -87,4 +88,18 @@ enum TLSFailure: Error {
 
     /// The end of a sentence: the provider's description.
     private static func detail(_ reason: String) -> String { reason.isEmpty ? "." : ": \(reason)." }
+}
+
+extension TunnelFailure {
+    /// What a transfer fails with whose proxy answers CONNECT with another status than 2xx.
+    static func explanation(
+        ofStatus status: Int
+    ) -> (code: URLError.Code, sentence: String, underlying: (any Error)?) {
+        let failure = TunnelFailure.refused(status: status)
+        let advice =
+            status == 407
+            ? ": \(failure); they belong in the proxy’s URL (https_proxy), or in connectionProxyDictionary" : ""
+        let sentence = "The proxy refused a connection to the server with the status \(status)\(advice)."
+        return (.cannotConnectToHost, sentence, failure)
+    }
 }

@@ -3,9 +3,12 @@ import Foundation
 /// A TLS library, as a session uses it: makes a ``TLSConnection`` for each connection that is to be secure.
 ///
 /// It is set in ``URLSessionConfiguration/defaultTLSProvider``, for all sessions, or in the
-/// ``URLSessionConfiguration/tlsProvider`` of one. Purl calls it on its network thread: it must not block.
+/// ``URLSessionConfiguration/tlsProvider`` of one.
 public protocol TLSProvider: Sendable {
     /// Makes the client's side of a connection. Nothing has been sent yet.
+    ///
+    /// It is called on the threads that compute handshakes, several at a time where there are more than two processors. A call
+    /// that waits holds up the handshakes of the whole process, and nothing else.
     func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection
 }
 
@@ -36,11 +39,16 @@ public struct TLSConnectionRequest: Sendable, Hashable {
 
 /// The client's side of one TLS connection, without a socket: takes what arrives, gives what is to be sent.
 ///
-/// Purl moves the bytes and calls it on its network thread alone, one call at a time; it must not block. After an error it
-/// is asked once more for what is to be sent, which may be an alert, and then dropped.
+/// Purl moves the bytes, and makes one call at a time: none begins before the one before it has returned, and each sees what
+/// the ones before have written, on whatever thread. ``handshake()`` is called on a thread for handshakes, where its arithmetic
+/// and the verification of certificates hold up no transfer; all others are called on the network thread, which all transfers
+/// of the process share: they must not block. After an error it is asked once more for what is to be sent, which may be an
+/// alert. It may be released on either thread.
 public protocol TLSConnection: AnyObject {
     /// Continues the handshake as far as the bytes taken so far allow. Not called again once it has returned
     /// ``TLSHandshakeStep/done(_:)``.
+    ///
+    /// It is called on a thread for handshakes. One that is cancelled meanwhile returns by itself, and is the last call.
     ///
     /// A certificate that is not trusted is not an error: the delegate decides, and the handshake goes to its end.
     func handshake() throws -> TLSHandshakeStep
@@ -162,6 +170,8 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
         case notTLS
         /// There is no version of TLS, no cipher suite or no protocol that both sides accept.
         case noAgreement
+        /// The server refuses the connection, or ends it in the handshake, for a reason of its own.
+        case refused
         /// The server asks for a certificate of the client's, and there is none.
         case certificateRequired
         /// The server refuses the certificate of the client.

@@ -46,4 +46,11 @@ open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
     package func observeResumeData(_ observer: @escaping @Sendable (Data?) -> Void) {
         setResumeDataObserver(observer)
     }
+
+    /// Delivers each failure after which the upload resumes by itself, such as a lost connection, when it happens.
+    ///
+    /// The observer is called on the session's delegate queue, before the task's completion. Set it before the task is resumed.
+    package func observeInterruptions(_ observer: @escaping @Sendable (any Error) -> Void) {
+        setInterruptionObserver(observer)
+    }
 }

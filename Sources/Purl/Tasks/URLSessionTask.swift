@@ -60,6 +60,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var trace: TaskTrace?
         /// Receives what it takes to resume an upload.
         var resumeDataObserver: (@Sendable (Data?) -> Void)?
+        /// Receives the failures after which an upload resumes by itself.
+        var interruptionObserver: (@Sendable (any Error) -> Void)?
     }
 
     /// The byte counts of a task's current exchange.
@@ -375,6 +377,14 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         values.withLock { $0.resumeDataObserver = observer }
     }
 
+    /// Receives the failures after which an upload resumes by itself.
+    var interruptionObserver: (@Sendable (any Error) -> Void)? { values.withLock { $0.interruptionObserver } }
+
+    /// Sets the observer of the failures after which an upload resumes by itself.
+    func setInterruptionObserver(_ observer: @escaping @Sendable (any Error) -> Void) {
+        values.withLock { $0.interruptionObserver = observer }
+    }
+
     /// When the task was made.
     var created: MonotonicTime { values.withLock { $0.created } }
 
@@ -581,14 +591,15 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         if let progress { next.control(by: progress) }
     }
 
-    /// Releases the delegate and the observer, after the task's last call.
+    /// Releases the delegate and the observers, after the task's last call.
     func release() {
         let released = values.withLock { values in
             defer {
                 values.delegate = nil
                 values.resumeDataObserver = nil
+                values.interruptionObserver = nil
             }
-            return (values.delegate, values.resumeDataObserver)
+            return (values.delegate, values.resumeDataObserver, values.interruptionObserver)
         }
         // Released outside the lock: a deinitialiser may call the task.
         withExtendedLifetime(released) {}

@@ -284,19 +284,6 @@ extension TransferTrace.WebSocketFrame {
     }
 }
 
-extension tls_protocol_version_t {
-    fileprivate var name: String {
-        switch self {
-        case .TLSv10: "TLS 1.0"
-        case .TLSv11: "TLS 1.1"
-        case .TLSv12: "TLS 1.2"
-        case .TLSv13: "TLS 1.3"
-        case .DTLSv10: "DTLS 1.0"
-        case .DTLSv12: "DTLS 1.2"
-        }
-    }
-}
-
 extension AuthenticationPeer {
     fileprivate var isProxy: Bool { status == 407 }
 }

@@ -479,7 +479,9 @@ extension TransferTrace {
         /// The file is emptied.
         case truncate
         /// What it takes to resume is recorded: written beside the old record, which is then renamed over.
-        case record
+        ///
+        /// - Parameter bytes: How many bytes it vouches for; `nil` in a trace that an earlier version has saved.
+        case record(bytes: Int64?)
         /// The file is complete.
         case complete
         /// The file is closed before it is complete.

@@ -203,7 +203,7 @@ private struct TraceRecorder: Sendable {
             return
         }
         textSize += size
-        if startDate == nil { startDate = Date() }
+        if startDate == nil { startDate = .current }
         entries.append(entry)
     }
 

@@ -68,6 +68,7 @@ struct UploadResumption {
     func continues(after failure: TransferFailure) -> Bool {
         if let change = failure.changeOfFile { return restarts(because: change) }
         guard failure.isUnreachability, canSendRest, let step = upload.stepAfterCut() else { return false }
+        calls.reportInterruption(failure.urlError(for: outgoing.request.url))
         take(step)
         return true
     }

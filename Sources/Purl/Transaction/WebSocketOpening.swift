@@ -13,7 +13,7 @@ final class WebSocketOpening {
 
     /// - Parameter head: The request that asks; the fields of the handshake are added to it.
     init(of conversation: WebSocketConversation, for transfer: Transfer, addingTo head: inout RequestHead) {
-        let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        let nonce = (0..<2).flatMap { _ in withUnsafeBytes(of: Randomness().next()) { Array($0) } }
         self.conversation = conversation
         self.transfer = transfer
         handshake = WebSocketHandshake(nonce: nonce, addingTo: &head)

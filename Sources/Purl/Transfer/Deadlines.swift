@@ -56,7 +56,7 @@ final class Deadlines {
     /// Runs `action` when `date` may have come. The calendar's clock can be set, so the date is compared with it at least
     /// once a minute.
     func wait(for date: Date, _ action: @escaping @Sendable @NetworkActor () -> Void) {
-        let seconds = min(date.timeIntervalSinceNow, 60)
+        let seconds = min(date.timeIntervalSince(.current), 60)
         delay = SessionClock.system.schedule(after: .milliseconds(Int64((seconds * 1000).rounded(.up))), action)
     }
 

@@ -243,6 +243,12 @@ final class DelegateCalls: TrustDelegates {
         }
     }
 
+    /// Reports a failure after which an upload resumes by itself.
+    func reportInterruption(_ error: any Error) {
+        guard let observer = task.interruptionObserver else { return }
+        session.queue.enqueue { observer(error) }
+    }
+
     /// Reports what it takes to resume an upload while it is under way.
     func reportResumeData(_ data: Data?, to observer: @escaping @Sendable (Data?) -> Void) {
         session.queue.enqueue { observer(data) }

@@ -216,7 +216,7 @@ final class Transfer {
         deadlines.stopWaiting()
         guard !isSuspended else { return }
         guard let date = calls.task.earliestBeginDate else { return load() }
-        guard date.timeIntervalSinceNow > 0 else { return askToBegin() }
+        guard date.timeIntervalSince(.current) > 0 else { return askToBegin() }
         guard advance(.delay) else { return }
         deadlines.wait(for: date) { [weak self] in self?.beginInTime() }
     }
@@ -350,7 +350,7 @@ final class Transfer {
     /// The state of the storage that decides what a response means.
     var storageState: ResponseDecision.StorageState {
         guard let storage else { return .none }
-        guard storage.isOpen else { return .newFile }
+        guard storage.isOpen, !storage.takesParts else { return .newFile }
         return .open(
             isDownload: calls.downloadTask != nil, point: storage.point, holdsResumeData: storage.resumeData != nil)
     }

@@ -139,7 +139,7 @@ struct WebSocketOutbox {
     }
 
     /// RFC 6455 §10.3: from a strong source, which the system's is.
-    private static func makeKey() -> UInt32 { .random(in: .min ... .max) }
+    private static func makeKey() -> UInt32 { UInt32(truncatingIfNeeded: Randomness().next()) }
 
     /// Hands the buffer, and no more than `limit` bytes of it, to the transport; returns how many bytes it took.
     mutating func send(through transport: any LoopTransport, atMost limit: Int) throws(SystemError) -> Int {

@@ -33,7 +33,6 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
     package private(set) var needsTunnel: Bool
 
     package private(set) var paced: PacedTransport
-    private static var lastNumber: UInt64 = 0
     private unowned let pool: ConnectionPool
     private var exchange: Exchange?
     /// The turn of the loop in which it became idle.
@@ -49,8 +48,7 @@ package final class HTTPConnection: ResponseSource, TransportHandler {
         self.dialTimes = dialTimes
         self.securityLayer = securityLayer
         needsTunnel = lane.isTunnel
-        Self.lastNumber += 1
-        number = Self.lastNumber
+        number = EventLoop.shared.nextConnectionNumber()
         paced = PacedTransport(transport)
         attach()
     }

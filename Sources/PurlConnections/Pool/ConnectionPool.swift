@@ -176,8 +176,12 @@ package final class ConnectionPool {
         let isTunnel: Bool
         fileprivate var schedule: ConnectionSchedule<Waiter, HTTPConnection>
 
-        fileprivate init(_ hop: NextHop, limit: Int) {
+        /// Its place among the lanes of the pool, in the order in which they were made.
+        fileprivate let number: Int
+
+        fileprivate init(_ hop: NextHop, number: Int, limit: Int) {
             self.hop = hop
+            self.number = number
             if case .tunnel = hop { isTunnel = true } else { isTunnel = false }
             schedule = ConnectionSchedule(limit: limit)
         }
@@ -200,6 +204,7 @@ package final class ConnectionPool {
 
     fileprivate private(set) var phase = Phase.open
     private var lanes: [NextHop: Lane] = [:]
+    private var lastLane = 0
     /// The lane that was asked for last, which is likely to be asked for again.
     private var latest: Lane?
     private var latestTarget: TargetURI?
@@ -298,14 +303,14 @@ package final class ConnectionPool {
     /// Uses no connection again that exists now; those in use end with their exchange.
     package func retireConnections() {
         generation += 1
-        for lane in lanes.values { closeIdle(of: lane) }
+        for lane in orderedLanes { closeIdle(of: lane) }
     }
 
     /// Closes what is idle, and gives no exchange a connection any more: those that wait have to be cancelled.
     package func close() {
         phase = .closed
         retireConnections()
-        for lane in lanes.values { serve(lane) }
+        for lane in orderedLanes { serve(lane) }
         sweep?.cancel()
         sweep = nil
     }
@@ -314,11 +319,21 @@ package final class ConnectionPool {
 
     private func lane(to hop: NextHop) -> Lane {
         if let latest, latest.hop == hop { return latest }
-        let lane = lanes[hop] ?? Lane(hop, limit: hop.limit(perHost: max(1, settings.connectionsPerHost)))
-        lanes[hop] = lane
+        let lane = lanes[hop] ?? addLane(to: hop)
         latest = lane
         return lane
     }
+
+    private func addLane(to hop: NextHop) -> Lane {
+        lastLane += 1
+        let limit = hop.limit(perHost: max(1, settings.connectionsPerHost))
+        let lane = Lane(hop, number: lastLane, limit: limit)
+        lanes[hop] = lane
+        return lane
+    }
+
+    /// The lanes, oldest first: what is done to all of them is done in an order that does not differ from run to run.
+    private var orderedLanes: [Lane] { lanes.values.sorted { $0.number < $1.number } }
 
     private func serve(_ lane: Lane) {
         if phase == .closed { lane.schedule.removeWaiters() }
@@ -382,7 +397,7 @@ package final class ConnectionPool {
     /// is idle elsewhere has to go. False when there is neither.
     private func makesDo(in lane: Lane) -> Bool {
         if lane.schedule.limitToDescriptors() { return true }
-        for other in lanes.values {
+        for other in orderedLanes {
             guard let connection = other.schedule.popIdle({ $0.isOpen ? .usable : .closed }, close: { _ in }) else {
                 continue
             }
@@ -433,7 +448,7 @@ package final class ConnectionPool {
     private func closeExpired() {
         let now = clock.now
         var anyIdle = false
-        for lane in lanes.values {
+        for lane in orderedLanes {
             let expired = lane.schedule.removeIdle { connection in
                 guard connection.isOpen else { return .closed }
                 return connection.idleDeadline <= now ? .stale : .usable

@@ -107,6 +107,11 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         }
     }
 
+    package func isQuiet(since turn: UInt64) -> Bool {
+        // The library was drained, too.
+        isOpen && !hasArrived && lower.isQuiet(since: turn) || isQuiet
+    }
+
     /// Reads until there is content, or nothing more has arrived.
     private func pull(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
         defer { flush() }
@@ -120,13 +125,16 @@ package final class SecureTransport: LoopTransport, TransportHandler {
                 if filled > 0 { return filled }
                 throw error
             }
-            let count = decrypt(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
-            filled += count
-            guard count == 0, case .open = incoming else { continue }
-            mayHoldContent = false
+            if mayHoldContent {
+                let count = decrypt(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+                filled += count
+                guard count == 0, case .open = incoming else { continue }
+                mayHoldContent = false
+            }
             if filled > 0 { return filled }
             reads += 1
             guard reads <= Self.readsPerTurn, takeArrived() else { return nil }
+            mayHoldContent = true
         }
         mayHoldContent = true
         return filled

@@ -2,8 +2,9 @@ package import PurlIO
 
 /// This side of a security protocol on one connection, without a socket: takes what arrives, gives what is to be sent.
 ///
-/// It is called on the network thread alone, and does not block. After an error it is asked once more for what is to be sent,
-/// and then dropped.
+/// There is one call at a time. ``handshake()`` is called on a thread of the worker's, which it may keep as long as its
+/// arithmetic takes; everything else on the network thread, where it must not block. After an error it is asked once more for
+/// what is to be sent, and then released, on either thread.
 package protocol SecurityConnection<Agreement>: AnyObject {
     /// What both sides have agreed upon.
     associatedtype Agreement

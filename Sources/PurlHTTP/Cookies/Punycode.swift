@@ -14,7 +14,7 @@ enum Punycode {
 
     /// RFC 3492 §6.3.
     private static func encode(_ name: Substring) -> String {
-        let scalars = name.unicodeScalars.map(\.value)
+        let scalars = name.unicodeScalars.map { $0.value }
         let plain = scalars.filter { $0 < 0x80 }
         var output = plain.map { UInt8(truncatingIfNeeded: $0) }
         if !plain.isEmpty { output.append(UInt8(ascii: "-")) }

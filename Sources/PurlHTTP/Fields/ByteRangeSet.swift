@@ -35,7 +35,7 @@ package struct ByteRangeSet: Sendable, Hashable {
 extension ByteRangeSet: CustomStringConvertible {
     /// As it goes on the wire.
     package var description: String {
-        "bytes=" + ranges.map(\.description).joined(separator: ",")
+        "bytes=" + ranges.map { $0.description }.joined(separator: ",")
     }
 }
 

@@ -51,7 +51,7 @@ package struct Challenge: Sendable, Hashable {
 
     /// Reads an element that begins a challenge: a scheme, and after blanks a token68 or the first parameter.
     private init?(element: ArraySlice<UInt8>) {
-        let word = element.prefix(while: \.isTokenByte)
+        let word = element.prefix(while: { $0.isTokenByte })
         let rest = element[word.endIndex...]
         guard !word.isEmpty, rest.first?.isBlank ?? true else { return nil }
         self.init(scheme: String(fieldBytes: word))

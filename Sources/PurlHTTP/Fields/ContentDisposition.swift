@@ -42,6 +42,6 @@ package struct ContentDisposition: Sendable, Hashable {
 extension ContentDisposition: CustomStringConvertible {
     /// As it goes on the wire.
     package var description: String {
-        ([type] + parameters.map(\.description)).joined(separator: "; ")
+        ([type] + parameters.map { $0.description }).joined(separator: "; ")
     }
 }

@@ -29,8 +29,8 @@ extension FieldParameter {
     /// Reads one element of a list of `name=value`; the value may be quoted, and blanks around the equals sign are
     /// skipped. nil when the first word is not followed by an equals sign.
     init?(element: ArraySlice<UInt8>) {
-        let word = element.prefix(while: \.isTokenByte)
-        let rest = element[word.endIndex...].drop(while: \.isBlank)
+        let word = element.prefix(while: { $0.isTokenByte })
+        let rest = element[word.endIndex...].drop(while: { $0.isBlank })
         guard !word.isEmpty, rest.first == .equals else { return nil }
         self.init(
             name: String(fieldBytes: word),

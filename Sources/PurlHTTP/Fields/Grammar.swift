@@ -85,7 +85,7 @@ extension String {
 
     /// Whether the text is a `token`: not empty and made of `tchar` alone.
     var isToken: Bool {
-        !isEmpty && utf8.allSatisfy(\.isTokenByte)
+        !isEmpty && utf8.allSatisfy { $0.isTokenByte }
     }
 
     /// Whether two texts are the same but for the case of ASCII letters.
@@ -96,7 +96,7 @@ extension String {
 
     /// The text with ASCII letters in lower case.
     var asciiLowercased: String {
-        String(decoding: utf8.map(\.lowercased), as: UTF8.self)
+        String(decoding: utf8.map { $0.lowercased }, as: UTF8.self)
     }
 }
 

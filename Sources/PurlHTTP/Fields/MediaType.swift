@@ -33,6 +33,6 @@ package struct MediaType: Sendable, Hashable {
 extension MediaType: CustomStringConvertible {
     /// As it goes on the wire.
     package var description: String {
-        ([essence] + parameters.map(\.description)).joined(separator: "; ")
+        ([essence] + parameters.map { $0.description }).joined(separator: "; ")
     }
 }

@@ -21,8 +21,8 @@ package struct StrictTransportSecurity: Sendable, Hashable {
         for part in Self.directives(Array(text.utf8)) {
             let directive = part.trimmingBlanks()
             if directive.isEmpty { continue }
-            let name = directive.prefix(while: \.isTokenByte)
-            let rest = directive[name.endIndex...].drop(while: \.isBlank)
+            let name = directive.prefix(while: { $0.isTokenByte })
+            let rest = directive[name.endIndex...].drop(while: { $0.isBlank })
             guard !name.isEmpty, rest.isEmpty || rest.first == .equals else { return nil }
             let word = String(fieldBytes: name).asciiLowercased
             guard seen.insert(word).inserted else { return nil }

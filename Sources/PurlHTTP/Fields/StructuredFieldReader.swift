@@ -25,10 +25,10 @@ struct StructuredFieldReader {
         while position < bytes.count {
             guard let key = key(), let value = value(&self), skipParameters() else { return false }
             visit(key, value)
-            skip(\.isBlank)
+            skip { $0.isBlank }
             guard position < bytes.count else { break }
             guard take(.comma) else { return false }
-            skip(\.isBlank)
+            skip { $0.isBlank }
             // A comma must be followed by a member.
             guard position < bytes.count else { return false }
         }

@@ -20,7 +20,7 @@ extension RequestHead {
     package func encode(into bytes: inout [UInt8]) throws(EncodeError) {
         guard version.isWritable else { throw .invalidVersion }
         guard method.name.isToken else { throw .invalidMethod }
-        guard !target.isEmpty, target.utf8.allSatisfy(\.isTargetByte) else { throw .invalidTarget }
+        guard !target.isEmpty, target.utf8.allSatisfy({ $0.isTargetByte }) else { throw .invalidTarget }
         try fields.validate()
 
         bytes.reserveCapacity(bytes.count + method.name.utf8.count + target.utf8.count + 14 + fields.encodedByteCount)

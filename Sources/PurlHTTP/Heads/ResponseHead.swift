@@ -27,7 +27,7 @@ extension ResponseHead {
     package func encode(into bytes: inout [UInt8]) throws(EncodeError) {
         guard version.isWritable else { throw .invalidVersion }
         guard (100...999).contains(status) else { throw .invalidStatus }
-        guard reason.utf8.allSatisfy(\.isFieldValueByte) else { throw .invalidReason }
+        guard reason.utf8.allSatisfy({ $0.isFieldValueByte }) else { throw .invalidReason }
         try fields.validate()
 
         bytes.reserveCapacity(bytes.count + reason.utf8.count + 17 + fields.encodedByteCount)
@@ -98,7 +98,7 @@ struct StatusLine: StartLine {
 
         var text: [UInt8] = []
         text.append(bytes, range)
-        guard text.allSatisfy(\.isFieldValueByte) else { throw .invalidReason }
+        guard text.allSatisfy({ $0.isFieldValueByte }) else { throw .invalidReason }
         return String(fieldBytes: text[...])
     }
 }

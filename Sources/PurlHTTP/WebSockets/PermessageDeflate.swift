@@ -212,7 +212,7 @@ package struct WebSocketExtension: Sendable, Hashable {
     }
 
     /// Whether no parameter is repeated.
-    var hasDistinctParameters: Bool { Set(parameters.map(\.name)).count == parameters.count }
+    var hasDistinctParameters: Bool { Set(parameters.map { $0.name }).count == parameters.count }
 
     /// A number from 8 to 15 without leading zeros (RFC 7692 §7.1.2).
     static func windowBits(_ text: String) -> Int? {

@@ -76,7 +76,7 @@ package struct WebSocketHandshake: Sendable {
         }
         guard let response = accepted.first else { return nil }
         guard accepted.count == 1, response.name == PermessageDeflate.name, !offers.isEmpty else {
-            throw .unofferedExtension(accepted.map(\.name).joined(separator: ", "))
+            throw .unofferedExtension(accepted.map { $0.name }.joined(separator: ", "))
         }
         guard let agreed = offers.lazy.compactMap({ $0.agreement(with: response) }).first else {
             throw .invalidExtension(fields[.secWebSocketExtensions] ?? "")

@@ -56,29 +56,40 @@ package protocol OpenFile: AnyObject, Sendable {
     func openToOthers() throws(SystemError)
 }
 
-/// The system's own files.
+/// The system's own files; in a simulation, those of the process that makes this value.
 package struct SystemFiles: FileLayer {
-    package init() {}
+    private let simulated: (any FileLayer)?
 
-    package func entry(_ path: String) -> FileEntry { FileEntry(atPath: path) }
+    package init() {
+        simulated = Simulated.machine?.files
+    }
+
+    package var bootIdentifier: String? { simulated == nil ? Boot.identifier : simulated?.bootIdentifier }
+
+    package func entry(_ path: String) -> FileEntry { simulated?.entry(path) ?? FileEntry(atPath: path) }
 
     package func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
-        try RegularFile(path, opening)
+        if let simulated { return try simulated.open(path, opening) }
+        return try RegularFile(path, opening)
     }
 
     package func move(_ path: String, to newPath: String) throws(SystemError) {
+        if let simulated { return try simulated.move(path, to: newPath) }
         try RegularFile.move(path, to: newPath)
     }
 
     package func move(_ path: String, toFree newPath: String) throws(SystemError) {
+        if let simulated { return try simulated.move(path, toFree: newPath) }
         try RegularFile.move(path, toFree: newPath)
     }
 
     package func removeExisting(_ path: String) throws(SystemError) -> Bool {
-        try RegularFile.removeExisting(path)
+        if let simulated { return try simulated.removeExisting(path) }
+        return try RegularFile.removeExisting(path)
     }
 
     package func synchronizeFolder(_ path: String) throws(SystemError) {
+        if let simulated { return try simulated.synchronizeFolder(path) }
         try RegularFile.synchronizeFolder(path)
     }
 }

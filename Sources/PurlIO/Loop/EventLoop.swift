@@ -1,8 +1,13 @@
 /// The descriptors and timers of the network thread. One turn waits for events, delivers them to their channels, and runs
 /// due timers.
 @NetworkActor package final class EventLoop {
-    /// The loop that the network thread runs.
-    package static let shared = EventLoop(signal: NetworkActor.shared.executor.signal)
+    /// The loop that the network thread runs; in a simulation, that of the process that is running.
+    package static var shared: EventLoop {
+        if let machine = Simulated.machine { return machine.loop }
+        return ofNetworkThread
+    }
+
+    private static let ofNetworkThread = EventLoop(signal: NetworkActor.shared.executor.signal)
 
     /// The time at which this turn began to run callbacks.
     package var now: MonotonicTime { turnStart }
@@ -26,9 +31,10 @@
     private var freeSlots: [UInt32] = []
     private var events: [PollEvent] = []
     private var workAfterTurn: [@Sendable () -> Void] = []
+    private var lastConnection: UInt64 = 0
 
     /// A loop over `poller` that only its descriptors and timers wake.
-    init(poller: any Poller) {
+    package init(poller: any Poller) {
         self.poller = poller
         signal = nil
         longestWait = -1
@@ -67,8 +73,7 @@
     /// Runs one turn: polls (and waits only when `waiting`), then runs channels' callbacks, then due timers.
     func turn(waiting: Bool) {
         let isEverything = poller.wait(milliseconds: waiting ? longestPoll() : 0, into: &events)
-        turnStart = .current
-        turnCount &+= 1
+        beginTurn()
         isDelivering = true
         var position = 0
         while position < events.count {
@@ -76,6 +81,36 @@
             position += 1
         }
         isDelivering = !isEverything
+        fireDueTimers()
+    }
+
+    /// Runs one turn of a simulated process: `deliver` delivers its events in place of a poller, then due timers run.
+    package func turn(delivering deliver: () -> Void) {
+        beginTurn()
+        isDelivering = true
+        deliver()
+        isDelivering = false
+        fireDueTimers()
+    }
+
+    /// When the next timer is due; `nil` when there is none.
+    package var nextDeadline: MonotonicTime? { timers.nextDeadline }
+
+    /// How many timers wait.
+    package var timerCount: Int { timers.count }
+
+    /// The next of the numbers that tell the connections of a process apart, from 1.
+    package func nextConnectionNumber() -> UInt64 {
+        lastConnection += 1
+        return lastConnection
+    }
+
+    private func beginTurn() {
+        turnStart = .current
+        turnCount &+= 1
+    }
+
+    private func fireDueTimers() {
         // A timer that these actions schedule waits for the next turn, or one that renews itself would block the loop.
         let newest = timers.nextSequence
         while let timer = timers.popDue(at: now, before: newest) {
@@ -94,7 +129,7 @@
     }
 
     /// Ends the turn: runs what waits for that.
-    func endTurn() {
+    package func endTurn() {
         guard !workAfterTurn.isEmpty else { return }
         let due = workAfterTurn
         workAfterTurn = []

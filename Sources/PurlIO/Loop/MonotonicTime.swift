@@ -8,9 +8,9 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Reads the clock.
+    /// Reads the clock, which is a simulation's on its thread.
     package static var current: MonotonicTime {
-        MonotonicTime(nanoseconds: Platform.monotonicNanoseconds())
+        Simulated.machine?.now ?? MonotonicTime(nanoseconds: Platform.monotonicNanoseconds())
     }
 
     package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {

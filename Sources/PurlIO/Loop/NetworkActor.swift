@@ -105,10 +105,11 @@ final class NetworkExecutor: SerialExecutor {
     /// Whether the caller is on the network thread.
     var isCurrent: Bool {
         // Only the network thread stores its own number, so comparing it with one's own needs no order.
-        thread.load(ordering: .relaxed) == NativeThread.current
+        thread.load(ordering: .relaxed) == NativeThread.current || Simulated.machine?.isNetworkThread == true
     }
 
     private func hand(over work: NetworkWork) {
+        if let machine = Simulated.machine { return machine.post(work) }
         let wakes = inbox.withLock { $0.push(work) }
         if wakes { signal?.raise() }
     }
@@ -177,7 +178,7 @@ struct Inbox: Sendable {
 }
 
 /// One job or closure for the network thread to run.
-enum NetworkWork: Sendable {
+package enum NetworkWork: Sendable {
     case job(UnownedJob)
     case body(@Sendable @NetworkActor () -> Void)
 }

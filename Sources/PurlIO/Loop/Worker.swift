@@ -10,7 +10,7 @@ import Synchronization
 /// use up.
 package final class Worker: Sendable {
     /// The kinds of calls.
-    package enum Lane: Sendable {
+    package enum Lane: Sendable, CaseIterable {
         /// Reading, writing, measuring and removing files.
         case files
         /// Waiting until files have reached the disk. No other call waits behind these, and few of them together.
@@ -18,6 +18,9 @@ package final class Worker: Sendable {
         /// Name look-ups. The lane has many threads, since one that a server leaves without an answer keeps its own for
         /// half a minute.
         case names
+        /// The arithmetic of handshakes, which does not wait but would keep the network thread for a millisecond a
+        /// connection. The lane leaves one processor to that thread.
+        case handshakes
         /// Code of the user's that is not called on the delegate queue, such as a cache of the user's own, and observers of
         /// notifications.
         case userCode
@@ -40,6 +43,7 @@ package final class Worker: Sendable {
     private let files: LaneThreads
     private let synchronization: LaneThreads
     private let names: LaneThreads
+    private let handshakes: LaneThreads
     private let userCode: LaneThreads
     private let downloads: LaneThreads
     private let sinks: LaneThreads
@@ -53,6 +57,8 @@ package final class Worker: Sendable {
         files = LaneThreads("purl-files", maximum: 8, stackSize: 2 << 20, startThread)
         synchronization = LaneThreads("purl-sync", maximum: 4, stackSize: 2 << 20, startThread)
         names = LaneThreads("purl-names", maximum: 512, stackSize: 2 << 20, startThread)
+        handshakes = LaneThreads(
+            "purl-handshakes", maximum: max(1, Platform.processorCount - 1), stackSize: 2 << 20, startThread)
         userCode = LaneThreads("purl-user", maximum: 64, stackSize: 8 << 20, startThread)
         downloads = LaneThreads("purl-downloads", maximum: 32, stackSize: 2 << 20, startThread)
         let many = Self.userThreads
@@ -63,6 +69,7 @@ package final class Worker: Sendable {
 
     /// Runs `work` on a thread of `lane`. If the system has no thread left, `work` waits for one.
     package func run(on lane: Lane, _ work: @escaping @Sendable () -> Void) {
+        if let machine = Simulated.machine { return machine.run(work, on: lane) }
         threads(of: lane).add(Job(run: work))
     }
 
@@ -88,6 +95,7 @@ package final class Worker: Sendable {
         on lane: Lane, _ work: @escaping @Sendable () -> Void,
         orElse refused: @escaping @Sendable (SystemError) -> Void
     ) {
+        if let machine = Simulated.machine { return machine.run(work, on: lane) }
         threads(of: lane).add(Job(run: work, refuse: refused))
     }
 
@@ -96,6 +104,7 @@ package final class Worker: Sendable {
         case .files: files
         case .synchronization: synchronization
         case .names: names
+        case .handshakes: handshakes
         case .userCode: userCode
         case .downloads: downloads
         case .sinks: sinks

@@ -20,7 +20,7 @@
     private var completion: (@NetworkActor (Result<any LoopTransport, DialError>) -> Void)?
     private var untried: ArraySlice<SocketAddress> = []
     private var started = 0
-    private var attempts: [Int: ConnectAttempt] = [:]
+    private var attempts: [Int: any ConnectionAttempt] = [:]
     private var failures: [(number: Int, failure: ConnectFailure)] = []
     private var nextAttempt: LoopTimer?
     private var observer: DialObserver?
@@ -132,9 +132,7 @@
             let number = started
             started += 1
             do throws(SystemError) {
-                attempts[number] = try ConnectAttempt(address, sockets, loop: loop) {
-                    self.attempt(number, ended: $0)
-                }
+                attempts[number] = try connect(to: address) { self.attempt(number, ended: $0) }
             } catch {
                 failures.append((number, ConnectFailure(address: address, error: error)))
                 continue
@@ -146,7 +144,15 @@
         if attempts.isEmpty { fail() }
     }
 
-    private func attempt(_ number: Int, ended result: Result<StreamSocket, ConnectFailure>) {
+    private func connect(
+        to address: SocketAddress,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, ConnectFailure>) -> Void
+    ) throws(SystemError) -> any ConnectionAttempt {
+        if let machine = Simulated.machine { return try machine.connect(to: address, completion: completion) }
+        return try ConnectAttempt(address, sockets, loop: loop, completion: completion)
+    }
+
+    private func attempt(_ number: Int, ended result: Result<any LoopTransport, ConnectFailure>) {
         attempts[number] = nil
         switch result {
         case .success(let socket):
@@ -178,7 +184,7 @@
         nextAttempt?.cancel()
         nextAttempt = nil
         untried = []
-        for attempt in attempts.values { attempt.cancel() }
+        for (_, attempt) in attempts.sorted(by: { $0.key < $1.key }) { attempt.cancel() }
         attempts = [:]
     }
 }
@@ -236,18 +242,18 @@ package struct SocketOptions: Sendable {
 }
 
 /// One socket that is connecting to one address.
-@NetworkActor final class ConnectAttempt {
+@NetworkActor final class ConnectAttempt: ConnectionAttempt {
     private let address: SocketAddress
     private let channel: Channel
     /// A program's code has the socket.
     private var preparation: Task<Void, Never>?
-    private var completion: (@NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void)?
+    private var completion: (@NetworkActor (Result<any LoopTransport, ConnectFailure>) -> Void)?
 
     /// Starts to connect. `completion` is called once, from the loop, and never after `cancel`; nor when this throws
     /// because connecting fails at once.
     init(
         _ address: SocketAddress, _ options: SocketOptions, loop: EventLoop,
-        completion: @escaping @NetworkActor (Result<StreamSocket, ConnectFailure>) -> Void
+        completion: @escaping @NetworkActor (Result<any LoopTransport, ConnectFailure>) -> Void
     ) throws(SystemError) {
         let descriptor = try Self.socket(address.family, isMultipath: options.isMultipath)
         if address.family != .unix { descriptor.disableNagle() }
@@ -315,7 +321,7 @@ package struct SocketOptions: Sendable {
         if let preparation { preparation.cancel() } else { channel.close() }
     }
 
-    private func finish(_ result: Result<StreamSocket, ConnectFailure>) {
+    private func finish(_ result: Result<any LoopTransport, ConnectFailure>) {
         let completion = completion
         self.completion = nil
         completion?(result)

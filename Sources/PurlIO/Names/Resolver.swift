@@ -60,6 +60,10 @@ package final class SystemResolver: Resolver {
             then(.success(LoopbackName.addresses(port: port)))
             return nil
         }
+        if let machine = Simulated.machine {
+            machine.resolve(host, port: port, then: then)
+            return nil
+        }
         let isFirst = completions.withLock { completions in
             let isFirst = completions[host] == nil
             completions[host, default: []].append { result in

@@ -33,6 +33,9 @@
         /// What became of the bytes that a connection was given to send: the system does not say so for one that was reset.
         static func delivery(on socket: Int32) -> DeliveryState? { nil }
 
+        /// How many processors the system has switched on; 1 where it does not say so.
+        static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
         /// How many descriptors the process may have.
         static var descriptorLimit: Int {
             var limit = rlimit()

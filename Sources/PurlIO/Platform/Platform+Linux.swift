@@ -69,6 +69,9 @@
             return DeliveryState(unacknowledged: Int(queued), end: end)
         }
 
+        /// How many processors the system has switched on; 1 where it does not say so.
+        static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
         /// How many descriptors the process may have.
         static var descriptorLimit: Int {
             var limit = rlimit()

@@ -17,9 +17,20 @@ struct KilledSinkTests {
         file: URL, record: URL
     ) {
         let (file, record) = (bench.sandbox.file("left"), bench.sandbox.file("left.resume"))
-        let session = bench.sandbox.session(Witness())
+        // A checkpoint follows the bytes by a second of this clock, which only passes here.
+        let clock = ManualClock()
+        let session = bench.sandbox.session(Witness()) { $0.clock = clock }
         bench.answer(bench.good.stalled(afterBytes: count))
         session.dataTask(with: bench.url, writingTo: bench.kind.sink(at: bench.file)).resume()
+        let second = Task {
+            guard recorded == .checkpoint else { return }
+            while !Task.isCancelled {
+                // The task's time-out is one of them.
+                await clock.waitForDeadlines(2)
+                clock.advance(by: .seconds(1))
+            }
+        }
+        defer { second.cancel() }
         try await FolderChanges.wait(in: bench.sandbox.folder) {
             bench.bytes?.count == count
                 && (recorded == .beginning || bench.recorded?["bytesReceived"] as? Int == count)

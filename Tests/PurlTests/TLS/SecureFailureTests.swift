@@ -27,6 +27,7 @@ struct SecureFailureTests {
         Row("reset", .reset, .networkConnectionLost, "during the TLS handshake"),
         Row("not TLS", .alert(.notTLS), .secureConnectionFailed, "does not speak TLS"),
         Row("no agreement", .alert(.noAgreement), .secureConnectionFailed, "version or cipher suite"),
+        Row("refused", .alert(.refused), .secureConnectionFailed, "refuses to make a secure connection"),
         Row("certificate required", .alert(.certificateRequired), .clientCertificateRequired, "requires a certificate"),
         Row("certificate rejected", .alert(.certificateRejected), .clientCertificateRejected, "rejected the client"),
         Row("malformed", .alert(.malformed), .secureConnectionFailed, "broken"),

@@ -92,10 +92,27 @@ struct SecureTunnelTests {
         }
         outcome.expectFailure(.cannotConnectToHost, at: url)
         #expect(outcome.sentence.contains("proxy refused"))
+        #expect(outcome.error?.isRefusalOfProxy == !response.contains("502"))
         #expect(outcome.body == nil || outcome.body == Data())
         #expect(cookies.cookies == [])
         #expect(proxy.heads.count == 1)
         #expect(stage.provider.requests == [])
+    }
+
+    @Test("A proxy that wants credentials is a failure whose sentence says where they belong")
+    func missingCredentials() async throws {
+        let stage = try await SecureStage()
+        let proxy = try await TunnelProxy.started(
+            refusal: "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
+        let url = try url(stage)
+        let outcome = try await LoadForm.dataAsync.load(url) {
+            $0.tlsProvider = stage.provider
+            $0.connectionProxyDictionary = Self.dictionary(proxy)
+        }
+        outcome.expectFailure(.cannotConnectToHost, at: url)
+        #expect(outcome.sentence.contains("it wants credentials"))
+        #expect(outcome.sentence.contains("belong in the proxy’s URL (https_proxy)"))
+        #expect(outcome.error?.isRefusalOfProxy == true)
     }
 
     @Test("A handshake that fails behind the tunnel is the task's failure")

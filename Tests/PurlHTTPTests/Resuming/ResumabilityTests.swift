@@ -1,8 +1,5 @@
-import Foundation
+import PurlHTTP
 import Testing
-
-@testable import Purl
-@testable import PurlHTTP
 
 /// What a response to the request for the rest means, without a connection.
 @Suite("The rules of resuming")
@@ -116,6 +113,26 @@ struct ResumabilityTests {
     func errors(status: Int) {
         #expect(judge(status, [:]) == .notTheResource)
         #expect(judge(status, [:], .ifMatch) == .unusable)
+    }
+
+    static let validators: [(status: Int, fields: HeaderFields, validator: String?)] = [
+        (200, ["ETag": "\"v1\""], "\"v1\""),
+        (206, ["ETag": "\"v1\"", "Accept-Ranges": "none"], "\"v1\""),
+        (200, ["ETag": "\"v1\"", "Accept-Ranges": "none"], nil),
+        (404, ["ETag": "\"v1\""], nil),
+        (200, ["ETag": "W/\"v1\"", "Last-Modified": date, "Date": otherDate], nil),
+        (200, ["Last-Modified": date, "Date": otherDate], date),
+        (200, ["Last-Modified": date, "Date": date], nil),
+        (200, ["Last-Modified": date], nil),
+        (200, ["ETag": "\"v1\"", "Content-Encoding": "gzip"], nil),
+        (200, ["ETag": "\"v1\"", "Content-Encoding": "IDENTITY"], "\"v1\""),
+        (200, ["ETag": "\"v1\"", "Content-Encoding": "identity, gzip"], nil),
+        (200, [:], nil),
+    ]
+
+    @Test("Only a strong validator of an uncoded resource lets a transfer be resumed", arguments: validators)
+    func validator(status: Int, fields: HeaderFields, validator: String?) {
+        #expect(Resumability.validator(of: ResponseHead(status: status, fields: fields)) == validator)
     }
 }
 

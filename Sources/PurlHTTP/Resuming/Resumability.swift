@@ -1,19 +1,23 @@
-import Foundation
-internal import PurlHTTP
-
 /// Where a resumed transfer continues, and the version that the rest must belong to.
-struct ResumePoint: Sendable, Equatable {
+package struct ResumePoint: Sendable, Equatable {
     /// How many bytes are there already: the offset of the first one that is requested.
-    var offset: Int64
+    package var offset: Int64
     /// The length of the whole resource, if known.
-    var total: Int64?
+    package var total: Int64?
     /// The strong entity tag or the date that names the version, with one character for each byte it came in.
-    var validator: String
+    package var validator: String
     /// How the request for the rest is tied to that version.
-    var condition = Condition.ifRange
+    package var condition: Condition
+
+    package init(offset: Int64, total: Int64? = nil, validator: String, condition: Condition = .ifRange) {
+        self.offset = offset
+        self.total = total
+        self.validator = validator
+        self.condition = condition
+    }
 
     /// The field that carries the validator.
-    enum Condition: Sendable, Equatable {
+    package enum Condition: Sendable, Equatable {
         /// RFC 9110 §13.1.5: the rest if it is of this version, otherwise the whole.
         case ifRange
         /// RFC 9110 §13.1.1: the rest if it is of this version, otherwise an error. For a server that does not act on `If-Range`.
@@ -21,7 +25,7 @@ struct ResumePoint: Sendable, Equatable {
     }
 
     /// The field of the request that carries the validator.
-    var conditionField: FieldName {
+    package var conditionField: FieldName {
         switch condition {
         case .ifRange: .ifRange
         case .ifMatch: .ifMatch
@@ -30,26 +34,30 @@ struct ResumePoint: Sendable, Equatable {
 }
 
 /// The part of a resource that a 206 adds to the stored bytes.
-struct ResumedPart: Sendable, Equatable {
+package struct ResumedPart: Sendable, Equatable {
     /// How many bytes at the beginning of the body are there already. They are not written.
-    var overlap: Int64 = 0
+    package var overlap: Int64
     /// The offset after the last byte of the body. Below ``total`` the rest is requested again from here.
-    var end: Int64
+    package var end: Int64
     /// The length of the whole resource.
-    var total: Int64
+    package var total: Int64
+
+    package init(overlap: Int64 = 0, end: Int64, total: Int64) {
+        self.overlap = overlap
+        self.end = end
+        self.total = total
+    }
 }
 
 /// All rules of resuming: when a transfer can be resumed, and what a response to the request for the rest means.
-enum Resumability {
-    /// The validator that identifies the bytes of this response beyond doubt; `nil` when the transfer cannot be resumed.
+package enum Resumability {
+    /// The validator that identifies the bytes of this response to a plain GET beyond doubt; nil when the transfer cannot be
+    /// resumed.
     ///
-    /// Requires a GET without a range of the user's own, a 200 or 206, no content coding, a server that has not said that
-    /// it has no byte ranges, and a strong validator (RFC 9110 §8.8.1: only a strong one may join ranges). RFC 9110 §14.3
-    /// lets a server leave `Accept-Ranges` out, and `If-Range` makes it safe to ask.
-    static func validator(for request: URLRequest, response head: ResponseHead) -> String? {
-        guard request.method == .get, request.httpBody == nil, request.httpBodyStream == nil,
-            request.value(forHTTPHeaderField: "Range") == nil
-        else { return nil }
+    /// Requires a 200 or 206, no content coding, a server that has not said that it has no byte ranges, and a strong
+    /// validator (RFC 9110 §8.8.1: only a strong one may join ranges). RFC 9110 §14.3 lets a server leave `Accept-Ranges`
+    /// out, and `If-Range` makes it safe to ask.
+    package static func validator(of head: ResponseHead) -> String? {
         guard head.status == 206 || (head.status == 200 && !refusesRanges(head)), !isCoded(head) else { return nil }
         if let text = tag(of: head) {
             // A weak tag means "equivalent", not "the same bytes", and then a date may not take its place.
@@ -78,11 +86,11 @@ enum Resumability {
     private static func tag(of head: ResponseHead) -> String? { head.fields.latin1(.etag) }
 
     private static func isCoded(_ head: ResponseHead) -> Bool {
-        head.fields.listElements(of: .contentEncoding).contains { $0.lowercased() != "identity" }
+        head.fields.listElements(of: .contentEncoding).contains { !$0.equalsIgnoringCase("identity") }
     }
 
     /// What a response to a request for the rest means.
-    enum Verdict: Equatable {
+    package enum Verdict: Equatable {
         /// The body is the rest, or a part of it that begins where it must: it is appended.
         case continues(ResumedPart)
         /// The body is the whole resource, which has changed, or whose server knows no ranges: it replaces the file's content.
@@ -98,7 +106,8 @@ enum Resumability {
         case notTheResource
     }
 
-    static func judge(_ head: ResponseHead, framing: BodyFraming, asked point: ResumePoint) -> Verdict {
+    /// What `head` means as the response to a request for the rest from `point` on.
+    package static func judge(_ head: ResponseHead, framing: BodyFraming, asked point: ResumePoint) -> Verdict {
         switch (head.status, point.condition) {
         // A part, whatever the status is.
         case (200, _) where head.fields.contains(.contentRange): .unusable

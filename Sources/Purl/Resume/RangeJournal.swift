@@ -1,0 +1,232 @@
+import Foundation
+internal import PurlConnections
+internal import PurlHTTP
+
+/// Which parts of a resource its unfinished file holds, when they did not arrive one after another: what several connections
+/// have placed.
+///
+/// It lies in the file itself, behind the resource's last byte, as two pages:
+///
+/// | page | what it says | what it is for |
+/// | --- | --- | --- |
+/// | first | the bytes that have been written | a process that was killed: it counts while the machine has not booted since |
+/// | second | the bytes that had reached the disk | a power loss |
+///
+/// So it belongs to these bytes whatever their name is, it is covered by their lock, and whoever cuts or empties the file
+/// removes it. The record beside the file counts only the bytes at the beginning, up to the first that is missing, and says
+/// that nothing follows: a program that does not know the pages resumes there, and cuts the rest.
+package struct RangeJournal: Sendable, Equatable {
+    /// The length of the resource.
+    package let total: Int64
+    /// What is there: in order, not adjacent, not empty.
+    package var present: [Range<Int64>]
+    /// Whether every byte that is not there is zero in the file: then bytes that a killed process has written, and not
+    /// recorded any more, can be told from those that it has not.
+    package var isClean: Bool
+    /// SHA-256 of the version's validator.
+    private let version: [UInt8]
+
+    private static let pageLength = 4096
+    private static let mark = Array("purl ranges v1\n\n".utf8)
+    private static let headLength = mark.count + 16 + 64
+    private static let digestLength = 32
+
+    /// The most ranges that a page holds.
+    package static let maximumRanges = (pageLength - headLength - digestLength) / 16
+
+    /// The most bytes that are written without being recorded: see ``reading(_:)``.
+    package static let longestStep = 1 << 20
+
+    package init(total: Int64, validator: String, present: [Range<Int64>], isClean: Bool = true) {
+        self.total = total
+        self.present = present
+        self.isClean = isClean
+        version = Self.digest(Array(validator.utf8))
+    }
+
+    /// How many bytes are there.
+    package var presentCount: Int64 { present.reduce(0) { $0 + Int64($1.count) } }
+
+    /// Where the pages begin: so that no page of memory holds parts of two, and each is written as a whole.
+    package static func place(behind total: Int64) -> Int64 {
+        let page = Int64(pageLength)
+        return (total + page - 1) / page * page
+    }
+
+    /// The offset of a page in the file.
+    static func offset(_ page: Page, behind total: Int64) -> Int64 {
+        switch page {
+        case .written: place(behind: total)
+        case .safe: place(behind: total) + Int64(pageLength)
+        }
+    }
+
+    /// The length of a file with the pages.
+    static func fileLength(_ total: Int64) -> Int64 { place(behind: total) + 2 * Int64(pageLength) }
+
+    package enum Page: Sendable {
+        case written, safe
+    }
+
+    // MARK: Pages
+
+    /// - Parameter boot: The identifier of the machine's boot.
+    func page(inBoot boot: String?) -> [UInt8] {
+        var bytes = Self.mark
+        bytes.reserveCapacity(Self.pageLength)
+        bytes.append(number: total)
+        bytes.append(number: Int64(present.count) << 1 | (isClean ? 1 : 0))
+        bytes += version
+        bytes += Self.digest(Array((boot ?? "").utf8))
+        for range in present {
+            bytes.append(number: range.lowerBound)
+            bytes.append(number: range.upperBound)
+        }
+        bytes += Self.digest(bytes)
+        return bytes + [UInt8](repeating: 0, count: Self.pageLength - bytes.count)
+    }
+
+    /// Reads a page, which is untrusted; `nil` when it is damaged, or belongs to another version.
+    ///
+    /// - Parameter boot: The boot in which the page must have been written; `nil` for any.
+    private init?(page bytes: [UInt8], total: Int64, validator: String, boot: String?) {
+        let digest = Self.headLength - 32..<Self.headLength
+        guard bytes.count == Self.pageLength, Array(bytes[0..<Self.mark.count]) == Self.mark,
+            bytes.number(at: Self.mark.count) == total
+        else { return nil }
+        let head = bytes.number(at: Self.mark.count + 8)
+        let count = head >> 1
+        guard (0...Int64(Self.maximumRanges)).contains(count) else { return nil }
+        let end = Self.headLength + Int(count) * 16
+        guard Array(bytes[end..<end + Self.digestLength]) == Self.digest(Array(bytes[..<end])) else { return nil }
+        var present: [Range<Int64>] = []
+        for index in 0..<Int(count) {
+            let first = bytes.number(at: Self.headLength + index * 16)
+            let last = bytes.number(at: Self.headLength + index * 16 + 8)
+            guard first >= 0, first < last, last <= total, present.last.map({ $0.upperBound < first }) ?? true
+            else { return nil }
+            present.append(first..<last)
+        }
+        if let boot, Array(bytes[digest]) != Self.digest(Array(boot.utf8)) { return nil }
+        self.init(total: total, validator: validator, present: present, isClean: head & 1 == 1)
+        guard Array(bytes[Self.mark.count + 16..<Self.mark.count + 48]) == version else { return nil }
+    }
+
+    /// The journal of the file that a record describes; `nil` when there is none, or it does not count.
+    ///
+    /// - Parameters:
+    ///   - length: The file's length.
+    ///   - boot: The machine's current boot; `nil` where it is unknown, and counts as another one.
+    ///   - read: Returns the file's bytes at some offsets.
+    init?(
+        of resume: ResumeData, length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
+    ) {
+        guard let total = resume.totalBytes, let validator = resume.validator, resume.state == .stopped,
+            length == Self.fileLength(total),
+            // Otherwise it is not the file that the record describes.
+            (try? resume.count(ofLength: length, inBoot: boot, read: read)) != nil
+        else { return nil }
+        func page(_ page: Page) -> [UInt8] {
+            let offset = Self.offset(page, behind: total)
+            return (try? read(offset..<offset + Int64(Self.pageLength))).map { [UInt8]($0) } ?? []
+        }
+        if let boot,
+            let written = RangeJournal(page: page(.written), total: total, validator: validator, boot: boot)
+        {
+            self = written
+            return
+        }
+        guard var safe = RangeJournal(page: page(.safe), total: total, validator: validator, boot: nil) else {
+            return nil
+        }
+        // What was written after that may be there in part, in any order.
+        safe.isClean = false
+        self = safe
+    }
+
+    /// Adds what a killed process had written and not recorded. It writes a range in order and at most ``longestStep`` at a
+    /// time, so that everything up to the last byte that is not zero is there.
+    package func reading(_ read: (Range<Int64>) throws -> Data) rethrows -> RangeJournal {
+        guard isClean else { return self }
+        var found = self
+        for index in present.indices {
+            let start = present[index].upperBound
+            let end = index + 1 < present.count ? present[index + 1].lowerBound : total
+            let bytes = try read(start..<min(end, start + Int64(Self.longestStep)))
+            guard let last = bytes.lastIndex(where: { $0 != 0 }) else { continue }
+            let count = Int64(bytes.distance(from: bytes.startIndex, to: last)) + 1
+            found.present[index] = present[index].lowerBound..<start + count
+        }
+        found.present = found.present.reduce(into: []) { joined, range in
+            if let last = joined.last, last.upperBound == range.lowerBound {
+                joined[joined.count - 1] = last.lowerBound..<range.upperBound
+            } else {
+                joined.append(range)
+            }
+        }
+        return found
+    }
+
+    private static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = SHA256()
+        digest.update(bytes.span.bytes)
+        return Array(digest.finalize())
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(number: Int64) {
+        for shift in stride(from: 0, to: 64, by: 8) { append(UInt8(truncatingIfNeeded: number >> Int64(shift))) }
+    }
+
+    fileprivate func number(at offset: Int) -> Int64 {
+        (0..<8).reduce(0) { $0 | Int64(self[offset + $1]) << Int64(8 * $1) }
+    }
+}
+
+/// The record of a sink whose bytes did not arrive one after another.
+package struct SinkRecord: Sendable {
+    private var resume: ResumeData
+
+    /// `nil` for data that is not a record.
+    package init?(_ data: Data) {
+        guard let resume = try? ResumeData(decoding: data) else { return nil }
+        self.resume = resume
+    }
+
+    /// The length of the resource, if it is known.
+    package var totalBytes: Int64? { resume.totalBytes }
+
+    /// What names the version; `nil` where it is not known, or cannot be written in a header field as it came.
+    package var validator: String? {
+        resume.validator.flatMap { $0.utf8.allSatisfy { 0x20...0x7E ~= $0 } ? $0 : nil }
+    }
+
+    /// The record that says that nothing follows the bytes it counts.
+    package func stopped() throws -> Data {
+        var stopped = resume
+        stopped.state = .stopped
+        return try stopped.encoded()
+    }
+
+    /// The record that counts so many of the sink's bytes, and says that nothing follows.
+    ///
+    /// - Parameter boot: The machine's current boot. What counts of a file that was written in another one is safe.
+    package func stopped(at count: Int64, in sink: any BodySink, inBoot boot: String?) throws -> Data {
+        var stopped = resume
+        let safe = resume.safe ?? DigestedBytes(count: resume.bytesReceived, tailDigest: resume.tailDigest)
+        stopped.safe = boot != nil && resume.boot == boot && safe.count < count ? safe : nil
+        stopped.boot = boot
+        stopped.bytesReceived = count
+        stopped.tailDigest = try sink.tailDigest(endingAt: count)
+        stopped.state = .stopped
+        return try stopped.encoded()
+    }
+
+    /// The journal of the file; `nil` when it has none.
+    package func journal(
+        length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
+    ) -> RangeJournal? {
+        RangeJournal(of: resume, length: length, inBoot: boot, read: read)
+    }
+}

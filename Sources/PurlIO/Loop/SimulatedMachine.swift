@@ -1,0 +1,144 @@
+import Dispatch
+import Synchronization
+
+/// What stands in for the machine on the thread of a simulation: threads, clocks, names, sockets, files and randomness.
+///
+/// All calls come from that thread, on behalf of the simulated process that is running.
+package protocol SimulatedMachine: AnyObject, Sendable {
+    /// What the process's monotonic clock shows.
+    var now: MonotonicTime { get }
+    /// What its calendar clock shows, in seconds since 1970.
+    var secondsSince1970: Double { get }
+    /// The next random number.
+    func random() -> UInt64
+
+    /// The loop of the process.
+    @NetworkActor var loop: EventLoop { get }
+    /// Whether the caller is what the process's network thread would run.
+    var isNetworkThread: Bool { get }
+    /// Runs work on the process's network thread soon, in order with what was handed over before.
+    func post(_ work: NetworkWork)
+    /// Runs `body` within this call as the process's network thread would.
+    func asNetworkThread<Value>(_ body: @NetworkActor () -> Value) -> Value
+
+    /// Makes a call that may block soon, in the order of its lane, several at a time.
+    func run(_ call: @escaping @Sendable () -> Void, on lane: Worker.Lane)
+    /// A queue whose calls are made one at a time, in their order.
+    func makeCallQueue() -> any SimulatedCallQueue
+
+    /// Looks up a name as a ``Resolver`` does.
+    func resolve(
+        _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void)
+    /// Connects to an address. `completion` is called once, never within this call, and never after the attempt was
+    /// cancelled.
+    @NetworkActor func connect(
+        to address: SocketAddress,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, ConnectFailure>) -> Void
+    ) throws(SystemError) -> any ConnectionAttempt
+
+    /// What the process sees of the disk; `nil` for the files of the machine that the simulation runs on.
+    var files: (any FileLayer)? { get }
+    /// Where the user's files are.
+    var home: String { get }
+    /// The name of the program that the process runs.
+    var programName: String { get }
+    /// The process's value for a key, which `make` makes the first time.
+    func value(for key: ObjectIdentifier, make: () -> any Sendable) -> any Sendable
+
+    /// The program does what a simulation cannot: the simulation fails with this reason.
+    func refuse(_ reason: String)
+}
+
+/// A serial queue of a simulated process.
+package protocol SimulatedCallQueue: Sendable {
+    /// Adds a call after all earlier ones.
+    func add(_ call: @escaping @Sendable () -> Void)
+}
+
+/// One attempt to connect to one address.
+@NetworkActor package protocol ConnectionAttempt: AnyObject {
+    /// Ends it, and drops the completion.
+    func cancel()
+}
+
+/// Which threads belong to simulations.
+package enum Simulated {
+    /// How many simulations run in this process: without one, to ask costs a load and a comparison.
+    private static let running = Atomic<Int>(0)
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    private final class Holder {
+        let machine: any SimulatedMachine
+
+        init(_ machine: any SimulatedMachine) { self.machine = machine }
+    }
+
+    /// What stands in for the machine on this thread; `nil` outside a simulation.
+    package static var machine: (any SimulatedMachine)? {
+        running.load(ordering: .relaxed) == 0 ? nil : machineOfThread
+    }
+
+    @inline(never) private static var machineOfThread: (any SimulatedMachine)? {
+        pthread_getspecific(key).map { Unmanaged<Holder>.fromOpaque($0).takeUnretainedValue().machine }
+    }
+
+    /// Runs `body` on a thread of its own, on which `machine` stands in for this one, and blocks the caller until it returns.
+    package static func run(on machine: any SimulatedMachine, _ body: @escaping @Sendable () -> Void) {
+        running.add(1, ordering: .sequentiallyConsistent)
+        defer { running.subtract(1, ordering: .sequentiallyConsistent) }
+        let isOver = DispatchSemaphore(value: 0)
+        while !NativeThread.start(
+            "purl-simulation", stackSize: 64 << 20,
+            {
+                let holder = Holder(machine)
+                pthread_setspecific(key, Unmanaged.passUnretained(holder).toOpaque())
+                withExtendedLifetime(holder, body)
+                pthread_setspecific(key, nil)
+                isOver.signal()
+            })
+        {
+            Platform.sleep(milliseconds: 10)
+        }
+        isOver.wait()
+    }
+}
+
+/// A value that a process has once: each process of a simulation has its own.
+package final class ProcessLocal<Value: Sendable>: Sendable {
+    private let make: @Sendable () -> Value
+    private let own = Mutex<Value?>(nil)
+
+    /// - Parameter make: Makes the value when it is first asked for.
+    package init(_ make: @escaping @Sendable () -> Value) {
+        self.make = make
+    }
+
+    /// The value of this process.
+    package var current: Value {
+        if let machine = Simulated.machine, let value = machine.value(for: ObjectIdentifier(self), make: make) as? Value
+        {
+            return value
+        }
+        return own.withLock { own in
+            if let own { return own }
+            let value = make()
+            own = value
+            return value
+        }
+    }
+}
+
+/// The system's random numbers, or those of a simulation.
+package struct Randomness: RandomNumberGenerator {
+    package init() {}
+
+    package func next() -> UInt64 {
+        if let machine = Simulated.machine { return machine.random() }
+        var system = SystemRandomNumberGenerator()
+        return system.next()
+    }
+}
