@@ -26,7 +26,7 @@ from interruptions import InterruptedDownload  # noqa: E402
 from refusals import Refusals  # noqa: E402
 from report import Report, expect  # noqa: E402
 from secure_servers import OpenSSLServer, SecureNginx, read_head, secured  # noqa: E402
-from servers import free_port  # noqa: E402
+from servers import Nginx, free_port  # noqa: E402
 from surroundings import environment, start, stop  # noqa: E402
 from verdicts import Verdicts  # noqa: E402
 
@@ -77,6 +77,7 @@ class Run:
         self.middle = make_random_file(self.documents / "middle.bin", 3_000_000, 3600, self.choices)
         self.purl = SecurePurl((options.programs / "purl").resolve(), self.downloads, self.authority.root)
         self.subject_program = (options.programs / "TLSSubject").resolve()
+        self.load_program = (options.programs / "HandshakeLoad").resolve()
 
     def run(self):
         echo = free_port() if self.options.websockets else None
@@ -97,6 +98,7 @@ class Run:
             nginx.kill()
             if library:
                 stop(library)
+        self.report.check("nginx: handshakes beside a plain download", self.handshakes)
         self.peers()
         self.refusals()
         verdicts = self.folder / "verdicts"
@@ -117,10 +119,35 @@ class Run:
         check("nginx: a redirect from http to https is followed", self.redirect, nginx)
         check("nginx: a delegate trusts a server with an unknown root", self.trust, nginx)
 
-    def subject(self, *words, trusted=True):
+    def handshakes(self):
+        """What 400 connections cost each and a download over a line of 1 Gbit/s. How much that is depends on the machine."""
+        folder = self.folder / "handshakes"
+        (folder / "documents" / "slow").mkdir(parents=True)
+        (folder / "documents" / "small").write_text("hello")
+        with open(folder / "documents" / "slow" / "long", "wb") as file:
+            file.truncate(20 << 30)
+        servers = []
+        for name in ("secure", "plain"):
+            (folder / name).mkdir()
+        secure = SecureNginx(folder / "secure", folder / "documents", 1, self.certificate,
+                             options="ssl_session_cache off; ssl_session_tickets off; keepalive_timeout 0;")
+        plain = Nginx(folder / "plain", folder / "documents", 125_000_000)
+        try:
+            for server in (secure, plain):
+                server.start()
+                servers.append(server)
+            done = subprocess.run([self.load_program, self.authority.root, "400", secure.url("small"),
+                                   plain.url("slow/long")], capture_output=True, text=True, env=environment(), timeout=120)
+        finally:
+            for server in servers:
+                server.kill()
+        expect(done.returncode == 0, f"exit status {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
+        return "; ".join(done.stdout.split("\n")).strip("; ")
+
+    def subject(self, *words, trusted=True, variables=None):
         root = ["--cacert", self.authority.root] if trusted else []
         done = subprocess.run([str(word) for word in [self.subject_program, *root, *words]], capture_output=True, text=True,
-                              env=environment(), timeout=60)
+                              env={**environment(), **(variables or {})}, timeout=60)
         expect(done.returncode == 0, f"exit status {done.returncode}: {done.stderr[-300:]}")
         return done.stdout.strip()
 
@@ -176,6 +203,7 @@ class Run:
             self.report.check(f"openssl s_server {options[0]}: a file arrives", self.from_openssl, options)
         self.report.check("openssl s_server with a client's certificate: a file arrives", self.with_identity)
         self.report.check("curl loads what purl loads", self.beside_curl)
+        self.report.check("openssl.cnf: versions that it does not allow are not offered", self.system_settings)
         self.report.check("a body with a length needs no close_notify", self.length_without_end)
 
     def from_openssl(self, options):
@@ -197,6 +225,18 @@ class Run:
             target = self.downloads / "beside"
             self.purl.get(server.url("middle.bin"), target)
             expect(digest(target) == digest(self.downloads / "curl"), "the files differ")
+
+    def system_settings(self):
+        rows = (("MinProtocol = TLSv1.3", "-tls1_2"), ("MaxProtocol = TLSv1.2", "-tls1_3"))
+        for setting, version in rows:
+            file = self.folder / "openssl.cnf"
+            file.write_text(f"openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\n{setting}\n")
+            with OpenSSLServer(self.documents, self.certificate, version) as server:
+                url = server.url("small.txt")
+                line = self.subject(url)
+                expect(line == "ok 200 15", line)
+                line = self.subject(url, variables={"OPENSSL_CONF": str(file)})
+                expect(line.startswith("error -1200 The server accepts no version"), line)
 
     def length_without_end(self):
         def serve(stream):

@@ -103,7 +103,13 @@ class Maker:
     def server(self, names=f"DNS:{HOST}", issuer=None, subject="server", **options):
         return self.make(subject, issuer or self.root, names=names, **options)
 
-    def staple(self, certificate, status="V", signer=None, name_by="sha1", digest="sha256", has_next=True):
+    def responder(self, issuer, key):
+        """What an issuer has sign responses about revocation in its place."""
+        purpose = ("basicConstraints = critical,CA:FALSE", "keyUsage = critical,digitalSignature",
+                   "extendedKeyUsage = OCSPSigning")
+        return self.make("Responder", issuer, extensions=purpose, key=key)
+
+    def staple(self, certificate, status="V", signer=None, name_by="sha1", digest="sha256", has_next=True, options=()):
         """The file of a response about a certificate's revocation, signed by its issuer or by another one.
 
         It names the certificate by the digest `name_by`, is signed over `digest`, and may say when the next one comes.
@@ -114,11 +120,12 @@ class Maker:
         index = certificate.folder / "status.txt"
         revoked = "240601000000Z" if status == "R" else ""
         index.write_text(f"{status}\t491231000000Z\t{revoked}\t{serial}\tunknown\t/CN=server\n")
-        target = certificate.folder / f"response-{status}-{name_by}-{digest}.der"
+        self.count += 1
+        target = certificate.folder / f"response-{self.count}.der"
         signer = signer or issuer
         openssl("ocsp", "-index", index, "-CA", issuer.certificate, "-rsigner", signer.certificate, "-rkey", signer.key,
                 "-issuer", issuer.certificate, f"-{name_by}", "-cert", certificate.certificate, "-rmd", digest,
-                *(("-ndays", "1") if has_next else ()), "-respout", target)
+                *(("-ndays", "1") if has_next else ()), *options, "-respout", target)
         return target
 
 
@@ -172,6 +179,8 @@ def chains(make):
     must_plain, must_stapled, must_revoked = (server(extensions=[*SERVER, "tlsfeature = status_request"]) for _ in range(3))
     damaged = server()
     damage(damaged)
+    responder, small_responder = make.responder(root, "rsa2048"), make.responder(root, "rsa1024")
+    pss = ("-rsigopt", "rsa_padding_mode:pss")
 
     def status(file):
         return ("-status_file", file)
@@ -209,6 +218,10 @@ def chains(make):
         ("a stapled response, required: good", must_stapled, {"options": status(make.staple(must_stapled))}),
         ("the same, of now, without the time of the next one", must_stapled,
          {"options": status(make.staple(must_stapled, digest="sha384", has_next=False))}),
+        ("a stapled response, required, of a responder with RSA", must_stapled,
+         {"options": status(make.staple(must_stapled, signer=responder))}),
+        ("a stapled response, required, of a responder with RSA-PSS", must_stapled,
+         {"options": status(make.staple(must_stapled, signer=responder, options=pss))}),
         ("a stapled response of a stranger counts as none", forged,
          {"options": status(make.staple(forged, "R", signer=make.stranger))}),
     ]
@@ -270,6 +283,11 @@ def chains(make):
         ("a required stapled response is missing", must_plain, {"stricter": MUST_STAPLE}),
         ("a required stapled response is signed over SHA-1", must_revoked,
          {"options": status(make.staple(must_revoked, digest="sha1")), "stricter": MUST_STAPLE}),
+        ("a required stapled response is signed with RSA, 1,024 bits", must_revoked,
+         {"options": status(make.staple(must_revoked, signer=small_responder)), "stricter": MUST_STAPLE}),
+        ("a required stapled response is signed with RSA-PSS over SHA-1", must_revoked,
+         {"options": status(make.staple(must_revoked, signer=responder, digest="sha1", options=pss)),
+          "stricter": MUST_STAPLE}),
         ("a damaged extension that may require a stapled response",
          server(extensions=[*SERVER, "1.3.6.1.5.5.7.1.24 = DER:0101"]), {"stricter": MUST_STAPLE}),
         ("a required stapled response is a stranger's", must_revoked,

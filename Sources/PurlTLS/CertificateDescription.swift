@@ -4,7 +4,7 @@ internal import PurlOpenSSL
 
 /// What a certificate says, such as one of the `certificates` of a `TLSTrust`: read, not verified.
 ///
-/// Everything in it was chosen by whoever has made the certificate. Control characters are escaped.
+/// Everything in it was chosen by the certificate's maker. Control characters are escaped.
 public struct CertificateDescription: Sendable, Hashable {
     /// Who it was issued for, such as `CN=example.com,O=Example` (RFC 4514).
     public let subject: String

@@ -20,6 +20,8 @@ public final class SystemTLS: TLSProvider {
     /// What this provider was made with.
     public let options: Options
     private let context = Mutex<TLSContext?>(nil)
+    /// Held while a connection reads the files: a pipe can be read once.
+    private let reading = Mutex(())
     private let library: @Sendable () throws(OpenSSLUnavailable) -> OpenSSL
     private let now: @Sendable () -> Date
 
@@ -47,10 +49,11 @@ public final class SystemTLS: TLSProvider {
         now = { Date() }
     }
 
-    /// Loads OpenSSL and reads the files of ``options``, which otherwise happens at the first connection, on the network
-    /// thread. Has no effect once it has succeeded.
+    /// Loads OpenSSL and reads the files of ``options``, which otherwise happens at the first connection. Has no effect once
+    /// it has succeeded.
     ///
-    /// It may wait, for a pipe or a slow disk. Without it only regular files are read, which pipes and devices are not.
+    /// It may wait, for a slow disk or for what a program writes into a pipe. A connection waits for a pipe, too, which can be
+    /// read once, but fails when nothing is written to it for five seconds.
     ///
     /// - Throws: `TLSError` of the kind `.unavailable` without OpenSSL 3, and of the kind `.unusableSettings` for a
     ///   file that is missing, cannot be read or is not what it should be.
@@ -64,12 +67,17 @@ public final class SystemTLS: TLSProvider {
     }
 
     public func makeConnection(_ request: TLSConnectionRequest) throws -> any TLSConnection {
-        try SystemTLSConnection(request, preparedContext(.prompt))
+        try SystemTLSConnection(request, sharedContext())
+    }
+
+    private func sharedContext() throws(TLSError) -> TLSContext {
+        if let made = context.withLock({ $0 }) { return made }
+        return try reading.withLock { _ throws(TLSError) in try preparedContext(.brief(milliseconds: 5000)) }
     }
 
     private func preparedContext(_ files: FileReader) throws(TLSError) -> TLSContext {
         if let made = context.withLock({ $0 }) { return made }
-        // Without the lock: a connection does not wait for a file that another thread is reading.
+        // Without the lock: a connection does not wait for a file that `prepare` is reading.
         let made = try TLSContext(options, Self.unavailable(library), files, now: now)
         return context.withLock { context in
             if let context { return context }
@@ -98,7 +106,7 @@ extension SystemTLS {
         public var verification: Verification
         /// A file to which the secrets of all connections are appended, by which Wireshark decrypts a recording of them
         /// (the format of `SSLKEYLOGFILE`, which is not looked at). It is created readable for its owner alone. `nil` by
-        /// default: whoever has this file reads what was sent.
+        /// default: with this file one can read what was sent.
         public var keyLogFile: String?
 
         public init(
@@ -201,7 +209,7 @@ extension SystemTLS {
     public enum Verification: Sendable, Hashable {
         /// They do. What is not trusted fails, unless the session's delegate accepts it.
         case required
-        /// They do not: whoever is on the way to a server can read and change everything. ``Options/pins`` still count.
+        /// They do not: an attacker on the way to a server can read and change everything. ``Options/pins`` still count.
         case insecure
     }
 }

@@ -207,6 +207,7 @@ public final class LoopbackServer: Sendable {
     private static func onNetworkThread<Result: Sendable>(
         _ body: @escaping @Sendable @NetworkActor () -> Result
     ) -> Result {
+        if let machine = Simulated.machine { return machine.asNetworkThread(body) }
         let promise = BlockingPromise<Result>()
         NetworkActor.post { promise.fulfill(body()) }
         return promise.wait()
@@ -259,6 +260,11 @@ public final class LoopbackServer: Sendable {
     /// - Throws: ``StartError`` when there is no OpenSSL.
     public func connector(tls: ServerTLS) throws(StartError) -> any Connector {
         MemoryConnector(acceptor: acceptor, tls: try Self.context(of: tls), plainScheme: "http")
+    }
+
+    /// Serves a connection that a simulated network has made.
+    @NetworkActor package func accept(_ transport: any LoopTransport) {
+        acceptor.accept(transport, tls)
     }
 
     // MARK: Routes

@@ -174,7 +174,7 @@ struct AttackTests {
         }
         // TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_AES_128_GCM_SHA256
         #expect(suites.contains(0xC02F) && suites.contains(0x1301))
-        // TLS_EMPTY_RENEGOTIATION_INFO_SCSV is no suite.
+        // TLS_EMPTY_RENEGOTIATION_INFO_SCSV is not a suite.
         #expect(suites.allSatisfy { [0x13, 0xC0, 0xCC].contains($0 >> 8) || $0 == 0x00FF })
         // TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256
         #expect(!suites.contains(0xCCAA))
@@ -185,10 +185,12 @@ struct AttackTests {
     @Test("The end of the connection and the alerts in a handshake are told apart")
     func alerts() throws {
         let rows: [(UInt8, TLSError.Kind, String)] = [
-            (0, .noAgreement, "the server has ended the connection during the handshake"),
-            (40, .noAgreement, "the alert handshake_failure"), (112, .noAgreement, "the alert unrecognized_name"),
-            (80, .noAgreement, "the alert internal_error"), (200, .noAgreement, "the alert 200"),
-            (50, .malformed, "the alert decode_error"), (48, .certificateRejected, "the alert unknown_ca"),
+            (0, .refused, "the server has ended the connection during the handshake"),
+            (40, .noAgreement, "the alert handshake_failure"), (70, .noAgreement, "the alert protocol_version"),
+            (112, .refused, "the alert unrecognized_name"), (80, .refused, "the alert internal_error"),
+            (90, .refused, "the alert user_canceled"), (200, .refused, "the alert 200"),
+            (116, .certificateRequired, "the alert certificate_required"), (50, .malformed, "the alert decode_error"),
+            (48, .certificateRejected, "the alert unknown_ca"),
         ]
         for (number, kind, words) in rows {
             let client = try SystemTLS.trusting(Self.authority).makeConnection(
@@ -256,26 +258,34 @@ struct UnusableFileTests {
         return try MemoryPair(SystemTLS(SystemTLS.Options(roots: roots)), identity).outcome
     }
 
-    @Test("A connection does not wait for a pipe that nothing is written to")
+    @Test("A pipe that nothing is written to is given up, with a program at its other end and without one")
     func pipe() throws {
         try withFolder { folder in
             let path = folder + "/pipe"
             #expect(mkfifo(path, 0o600) == 0)
-            let request = TLSConnectionRequest(host: "localhost", port: 443)
-            var options = SystemTLS.Options(roots: .only([.file(path)]))
-            #expect {
-                try SystemTLS(options).makeConnection(request)
-            } throws: { error in
-                (error as? TLSError)?.reason.contains("is not a regular file") == true
+            func reason() -> String? {
+                do throws(TLSError) {
+                    _ = try SourceContent(.file(path), .brief(milliseconds: 20))
+                    return nil
+                } catch {
+                    return error.reason
+                }
             }
-            options = SystemTLS.Options(roots: .only([]), keyLogFile: path)
+            #expect(reason() == "“\(path)” is a pipe to which nothing is written")
+            let writer = open(path, O_RDWR)
+            #expect(writer >= 0)
+            defer { close(writer) }
+            #expect(reason() == "“\(path)” is a pipe to which nothing is written")
+            let options = SystemTLS.Options(roots: .only([]), keyLogFile: folder + "/unread")
+            #expect(mkfifo(folder + "/unread", 0o600) == 0)
+            let request = TLSConnectionRequest(host: "localhost", port: 443)
             #expect(throws: TLSError.self) { try SystemTLS(options).makeConnection(request) }
             #expect(throws: TLSError.self) { try SystemTLS(options).prepare() }
         }
     }
 
-    @Test("`prepare` reads a pipe")
-    func preparedPipe() throws {
+    @Test("A pipe is read once, by `prepare` or by the first of several connections", arguments: [true, false])
+    func pipeOfRoots(isPrepared: Bool) async throws {
         var ends: [Int32] = [0, 0]
         #expect(Foundation.pipe(&ends) == 0)
         let pem = [UInt8](try Self.authority.rootPEM.utf8)
@@ -283,9 +293,12 @@ struct UnusableFileTests {
         close(ends[1])
         defer { close(ends[0]) }
         let provider = SystemTLS(SystemTLS.Options(roots: .only([.file("/dev/fd/\(ends[0])")])))
-        try provider.prepare()
+        if isPrepared { try provider.prepare() }
         let identity = try Self.authority.issue(.valid(for: ["localhost"]))
-        #expect(try MemoryPair(provider, identity).outcome == .trusted)
+        try await withThrowingTaskGroup(of: MemoryServer.Outcome.self) { group in
+            for _ in 0..<4 { group.addTask { try MemoryPair(provider, identity).outcome } }
+            for try await outcome in group { #expect(outcome == .trusted) }
+        }
     }
 
     @Test("In a folder of roots what is no certificate is passed over, whatever the folder is called")

@@ -69,6 +69,9 @@ struct SecureSessionTests {
             Row(certificate: .otherHost, code: .serverCertificateUntrusted),
             Row(certificate: .commonNameOnly, code: .serverCertificateUntrusted),
             Row(certificate: .revoked, code: .serverCertificateUntrusted),
+            // A response that does not say when the next one comes counts for a week.
+            Row(certificate: .valid.stapling(.revoked, undatedFor: 6), code: .serverCertificateUntrusted),
+            Row(certificate: .valid.stapling(.revoked, undatedFor: 8), code: nil),
             Row(certificate: .clientOnly, code: .serverCertificateUntrusted),
             Row(certificate: .selfSigned, code: .serverCertificateHasUnknownRoot),
             Row(certificate: .unknownRoot, code: .serverCertificateHasUnknownRoot),

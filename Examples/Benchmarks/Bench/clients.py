@@ -7,13 +7,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 # Where `.ci/run install_websockets` puts the Python libraries.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-PYTHON = CACHE / "purl-ci" / "websockets-1" / "bin" / "python3"
+PYTHON = CACHE / "purl-ci" / "websockets-2" / "bin" / "python3"
 
 
 class Clients:
     def __init__(self, runners, purl_folder):
         self.runners = runners
-        self.purl = str(purl_folder / "purl")
+        self.purl = str(purl_folder / "purl") if purl_folder else None
         self.websocket_libraries = [name for name in ("websockets", "aiohttp") if has_module(name)]
 
     def swift(self, *words):

@@ -5,6 +5,7 @@ import os
 import platform
 import statistics
 import subprocess
+import textwrap
 from xml.sax.saxutils import escape
 
 UNITS = {
@@ -89,6 +90,8 @@ class Report:
                 f"| {row.client} | {number(row.median)} | {row.ratio_text(own)} | {row.user:.2f} | {row.system:.2f} | {row.memory:.0f} |"
                 for row in rows]
             lines.append("")
+            if workload.note:
+                lines += [*textwrap.wrap(workload.note, 120), ""]
         return "\n".join(lines)
 
 

@@ -29,10 +29,28 @@ http {{
     default_type application/octet-stream;
     server {{
         listen 127.0.0.1:{port} backlog=20000;
+        include {folder}/files.conf;
+    }}
+    server {{
         listen 127.0.0.1:{secure_port} ssl;
+        include {folder}/tls.conf;
+        include {folder}/files.conf;
+    }}
+    server {{
+        listen 127.0.0.1:{forgetful_port} ssl;
+        ssl_session_tickets off;
+        ssl_session_cache off;
+        include {folder}/tls.conf;
+        include {folder}/files.conf;
+    }}
+}}
+"""
+TLS = """
         ssl_certificate {folder}/server.pem;
         ssl_certificate_key {folder}/server.pem;
         ssl_protocols TLSv1.3;
+"""
+FILES = """
         root {folder}/www;
         # A cache would otherwise answer in the place of the server.
         add_header Cache-Control no-store;
@@ -50,8 +68,6 @@ http {{
         }}
         # With the 16 KiB it takes by default the server alone would be measured.
         location /put/ {{ dav_methods PUT; client_body_buffer_size 1m; }}
-    }}
-}}
 """
 
 
@@ -60,12 +76,15 @@ class WebServer:
 
     port = 18199
     secure_port = 18200
+    # Its sessions cannot be resumed.
+    forgetful_port = 18201
 
     def __init__(self, folder, size):
         self.folder = folder
         self.size = size
         self.url = f"http://127.0.0.1:{self.port}"
         self.secure_url = f"https://localhost:{self.secure_port}"
+        self.forgetful_url = f"https://localhost:{self.forgetful_port}"
         # Its certificate is its own root.
         self.root = folder / "root.pem"
         self.big_file = folder / "www" / "big"
@@ -88,7 +107,11 @@ class WebServer:
         self.make_certificate()
         configuration = self.folder / "nginx.conf"
         user = "root" if os.geteuid() == 0 else "nobody"
-        configuration.write_text(CONFIGURATION.format(folder=self.folder, port=self.port, secure_port=self.secure_port, user=user))
+        configuration.write_text(CONFIGURATION.format(
+            folder=self.folder, port=self.port, secure_port=self.secure_port, forgetful_port=self.forgetful_port,
+            user=user))
+        for name, text in [("tls.conf", TLS), ("files.conf", FILES)]:
+            (self.folder / name).write_text(text.format(folder=self.folder))
         program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         self.process = subprocess.Popen([program, "-c", configuration, "-p", self.folder], stderr=subprocess.DEVNULL)
         wait_for(f"{self.url}/small")

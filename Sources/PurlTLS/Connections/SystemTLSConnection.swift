@@ -22,6 +22,8 @@ final class SystemTLSConnection: TLSConnection {
     private var earlier: (session: ResumableSession, end: Date)?
     /// Why the server is not trusted, if it has therefore not been given the certificate that it has asked for.
     private var withheld: String?
+    /// What the connection has failed with. OpenSSL 3.3 and 3.5, called once more, drop the bad record and continue.
+    private var lastFailure: TLSError?
 
     init(_ request: TLSConnectionRequest, _ context: TLSContext) throws(TLSError) {
         openSSL = context.openSSL
@@ -51,7 +53,7 @@ final class SystemTLSConnection: TLSConnection {
         // not be resumed, which RFC 5246 §7.2.1 no longer asks for.
         openSSL.SSL_set_shutdown(ssl, 3)
         openSSL.SSL_free(ssl)
-        // What OpenSSL has queued on this thread is no later connection's.
+        // What OpenSSL has queued on this thread is not the later connection's.
         openSSL.ERR_clear_error()
     }
 
@@ -164,6 +166,7 @@ final class SystemTLSConnection: TLSConnection {
     // MARK: TLSConnection
 
     func handshake() throws -> TLSHandshakeStep {
+        try throwLastFailure()
         openSSL.ERR_clear_error()
         let result = openSSL.SSL_do_handshake(ssl)
         if result == 1 { return .done(agreement()) }
@@ -177,6 +180,7 @@ final class SystemTLSConnection: TLSConnection {
     func sendCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int { buffers.send(into: buffer) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> TLSRead {
+        try throwLastFailure()
         openSSL.ERR_clear_error()
         var count = 0
         let result = openSSL.SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
@@ -194,6 +198,7 @@ final class SystemTLSConnection: TLSConnection {
     }
 
     func write(_ content: UnsafeRawBufferPointer) throws -> Int {
+        try throwLastFailure()
         openSSL.ERR_clear_error()
         var count = 0
         let result = buffers.writeContent(content.count) {
@@ -232,10 +237,20 @@ final class SystemTLSConnection: TLSConnection {
             isServerVerified: context.verification == .required)
     }
 
+    private func throwLastFailure() throws {
+        if let lastFailure { throw lastFailure }
+    }
+
     private func failure(of result: Int32) -> TLSError {
+        let failure = describeFailure(of: result)
+        lastFailure = failure
+        return failure
+    }
+
+    private func describeFailure(of result: Int32) -> TLSError {
         // SSL_ERROR_ZERO_RETURN, where no content was expected yet.
         if openSSL.SSL_get_error(ssl, result) == 6 {
-            return TLSError(.noAgreement, reason: "the server has ended the connection during the handshake")
+            return TLSError(.refused, reason: "the server has ended the connection during the handshake")
         }
         let errors = OpenSSLErrors.take(openSSL)
         // TLS 1.2: a server that requires a certificate ends the handshake before its verdict could be reported.

@@ -44,14 +44,17 @@ struct OpenSSLErrors {
 
     /// What kind of error of a connection it is to a user of Purl.
     var kind: TLSError.Kind {
-        switch reason {
+        // ERR_LIB_SSL: the others have numbers of their own.
+        guard library == 20 else { return .malformed }
+        return switch reason {
         // WRONG_VERSION_NUMBER, HTTP_REQUEST, PACKET_LENGTH_TOO_LONG, UNKNOWN_PROTOCOL, BAD_RECORD_TYPE,
         // RECORD_LENGTH_MISMATCH
         case 267, 156, 198, 252, 443, 213: .notTLS
         // UNSUPPORTED_PROTOCOL, NO_PROTOCOLS_AVAILABLE, WRONG_SSL_VERSION, UNSAFE_LEGACY_RENEGOTIATION_DISABLED,
         // DH_KEY_TOO_SMALL, VERSION_TOO_LOW; the alerts handshake_failure, protocol_version, insufficient_security,
-        // no_application_protocol
-        case 258, 191, 266, 338, 394, 396, Self.alerts + 40, Self.alerts + 70, Self.alerts + 71, Self.alerts + 120:
+        // inappropriate_fallback, no_application_protocol
+        case 258, 191, 266, 338, 394, 396, Self.alerts + 40, Self.alerts + 70, Self.alerts + 71, Self.alerts + 86,
+            Self.alerts + 120:
             .noAgreement
         // The alert certificate_required
         case Self.alerts + 116: .certificateRequired
@@ -61,8 +64,8 @@ struct OpenSSLErrors {
         case Self.alerts + 10, Self.alerts + 20, Self.alerts + 22, Self.alerts + 47, Self.alerts + 50,
             Self.alerts + 51:
             .malformed
-        // Any other alert: the server does not want to talk.
-        case Self.alerts...Self.alerts + 255 where library == 20: .noAgreement
+        // Any other alert.
+        case Self.alerts...Self.alerts + 255: .refused
         default: .malformed
         }
     }

@@ -1,18 +1,20 @@
 import Foundation
 import Purl
 
-/// How files are read.
+/// How files are read that may be pipes.
 enum FileReader {
-    /// Whatever it is: a pipe, too, however long that takes.
+    /// However long the program at the other end takes.
     case patient
-    /// Regular files alone, so that the network thread does not wait for a program that may never write.
-    case prompt
+    /// Until the program at the other end has written nothing for so many milliseconds: other handshakes wait meanwhile.
+    case brief(milliseconds: Int32)
+    /// Not at all: they are an error.
+    case regularFilesOnly
 
     func open(_ path: String) throws(TLSError) -> Int32 {
         let waiting: Int32 =
             switch self {
             case .patient: 0
-            case .prompt: O_NONBLOCK
+            case .brief, .regularFilesOnly: O_NONBLOCK
             }
         let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | waiting)
         guard descriptor >= 0 else { throw SourceContent.unusable(path, errno) }
@@ -30,10 +32,18 @@ enum FileReader {
         guard fstat(descriptor, &status) == 0 else { throw SourceContent.unusable(path, errno) }
         switch (status.st_mode & S_IFMT, self) {
         case (S_IFDIR, _): throw SourceContent.unusable(path, EISDIR)
-        case (S_IFREG, _), (_, .patient): break
-        case (_, .prompt):
-            throw TLSError(
-                .unusableSettings, reason: "“\(path)” is not a regular file, which only SystemTLS.prepare() reads")
+        case (S_IFREG, _), (_, .patient), (_, .brief): break
+        case (_, .regularFilesOnly): throw TLSError(.unusableSettings, reason: "“\(path)” is not a regular file")
+        }
+    }
+
+    /// Waits for what a program writes. False when nothing comes.
+    func wait(for descriptor: Int32) -> Bool {
+        switch self {
+        case .patient, .regularFilesOnly: return true
+        case .brief(let milliseconds):
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            return poll(&entry, 1, milliseconds) > 0
         }
     }
 }
@@ -57,19 +67,22 @@ struct SourceContent {
     private static func read(_ path: String, _ files: FileReader) throws(TLSError) -> Data {
         let descriptor = try files.open(path)
         defer { close(descriptor) }
-        do {
-            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
-            var content = Data()
-            while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty {
-                content += piece
-                if content.count > limit { throw CocoaError(.fileReadTooLarge) }
+        var content = Data()
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while content.count <= limit {
+            // Before the first piece, too: a pipe that no program has opened yet reads as one that has ended.
+            guard files.wait(for: descriptor) else {
+                throw TLSError(.unusableSettings, reason: "“\(path)” is a pipe to which nothing is written")
             }
-            return content
-        } catch {
-            throw TLSError(
-                .unusableSettings,
-                reason: "“\(path)” cannot be read: \(Self.withoutFullStop(error.localizedDescription))")
+            let count = Foundation.read(descriptor, &piece, piece.count)
+            switch (count, errno) {
+            case (1..., _): content += piece[..<count]
+            case (0, _): return content
+            case (_, EINTR), (_, EAGAIN): continue
+            default: throw unusable(path, errno)
+            }
         }
+        throw unusable(path, EFBIG)
     }
 
     static func unusable(_ path: String, _ code: Int32) -> TLSError {
@@ -81,10 +94,6 @@ struct SourceContent {
             default: "“\(path)” cannot be read: \(String(cString: strerror(code)))"
             }
         return TLSError(.unusableSettings, reason: reason)
-    }
-
-    private static func withoutFullStop(_ sentence: String) -> String {
-        sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
     }
 
     var isPEM: Bool { bytes.range(of: Data("-----BEGIN ".utf8)) != nil }

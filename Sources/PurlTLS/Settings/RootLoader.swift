@@ -23,7 +23,7 @@ struct RootLoader {
     }
 
     func load(_ roots: SystemTLS.Roots) throws(TLSError) {
-        // X509_V_FLAG_PARTIAL_CHAIN: what is in the store is trusted, whoever has signed it.
+        // X509_V_FLAG_PARTIAL_CHAIN: what is in the store is trusted, also where its issuer is not.
         _ = openSSL.X509_STORE_set_flags(store, 0x80000)
         switch roots {
         case .system: try loadSystem()
@@ -112,9 +112,9 @@ struct RootLoader {
         }
         var isEmpty = true
         for name in names.sorted() where Self.isHash(name) || Self.isCertificates(name) {
-            // What is no certificate is passed over, and so is what no folder of certificates has, such as a pipe.
+            // What is not a certificate is passed over, and so is a pipe, which no such folder has.
             do throws(TLSError) {
-                try RootLoader(openSSL, store: store, .prompt).load(.file("\(path)/\(name)"))
+                try RootLoader(openSSL, store: store, .regularFilesOnly).load(.file("\(path)/\(name)"))
                 isEmpty = false
             } catch {}
         }

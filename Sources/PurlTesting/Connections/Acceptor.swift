@@ -41,7 +41,7 @@ final class Acceptor {
 
     /// Closes every connection and continues to listen.
     func closeConnections(_ ending: LoopbackServer.Ending) {
-        for connection in connections.values { connection.close(ending) }
+        for (_, connection) in connections.sorted(by: { $0.key < $1.key }) { connection.close(ending) }
     }
 
     /// The client's end of a new connection in memory; `nil` once the server has stopped.
@@ -54,7 +54,10 @@ final class Acceptor {
         return client
     }
 
-    private func accept(_ lower: any LoopTransport, _ tls: ServerTLSContext?) {
+    /// Serves a connection.
+    ///
+    /// - Parameter tls: How it speaks TLS; `nil` for one in the open.
+    func accept(_ lower: any LoopTransport, _ tls: ServerTLSContext?) {
         var transport = lower
         if let tls {
             do throws(TestAuthority.Failure) {

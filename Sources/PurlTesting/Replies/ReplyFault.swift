@@ -24,13 +24,13 @@ extension Reply {
     ///
     /// ``Fault/cut`` ends the stream with a `close_notify` alert, as TLS asks, and only HTTP shows that content is missing.
     public enum RecordFault: Sendable, Equatable {
-        /// The stream ends without `close_notify`, as if somebody had cut the connection (RFC 8446 §6.1).
+        /// The stream ends without `close_notify`, as if an attacker had cut the connection (RFC 8446 §6.1).
         case truncated
         /// A `close_notify` alert is sent, nothing follows, and the connection stays open.
         case closeNotify
         /// The next record announces this length in place of its own. More than 16,640 is too long for any.
         case wrongLength(UInt16)
-        /// One bit of the next record's content is wrong, as if somebody had tampered with it.
+        /// One bit of the next record's content is wrong, as if an attacker had tampered with it.
         case flippedBit
         /// Half of the next record is sent, and nothing more until the gate opens; without one, ever.
         case stalled(until: ServerGate?)

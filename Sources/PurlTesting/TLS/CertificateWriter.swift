@@ -96,14 +96,22 @@ struct StatusResponse {
     let serial: UInt64
     let status: TestCertificate.Status
     let now: Date
+    /// How many days ago it was made, if it does not say when the next one comes.
+    let undatedDays: Int?
+
+    /// When it was made, and when the next one comes.
+    private var dates: (since: Date, next: Date?) {
+        let day: TimeInterval = 86_400
+        if let undatedDays { return (now - TimeInterval(undatedDays) * day, nil) }
+        return switch status {
+        case .good, .revoked, .unknown: (now - 3600, now + day)
+        case .outdated: (now - 7 * day, now - day)
+        }
+    }
 
     func signed(by issuer: CertificateIssuer) throws(TestAuthority.Failure) -> [UInt8] {
-        let day: TimeInterval = 86_400
-        let (since, next) =
-            switch status {
-            case .good, .revoked, .unknown: (now - 3600, now + day)
-            case .outdated: (now - 7 * day, now - day)
-            }
+        let (since, next) = dates
+        let nextUpdate = next.map { DER.explicit(0, DER.generalizedTime($0)) } ?? []
         let certificate = DER.sequence(
             DER.sequence(DER.identifier(1, 3, 14, 3, 2, 26), DER.null), DER.octetString(issuer.name.sha1),
             DER.octetString(issuer.keyIdentifier), DER.integer(serial))
@@ -115,9 +123,7 @@ struct StatusResponse {
             }
         let content = DER.sequence(
             DER.explicit(2, DER.octetString(issuer.keyIdentifier)), DER.generalizedTime(since),
-            DER.sequence(
-                DER.sequence(
-                    certificate, verdict, DER.generalizedTime(since), DER.explicit(0, DER.generalizedTime(next)))))
+            DER.sequence(DER.sequence(certificate, verdict, DER.generalizedTime(since), nextUpdate)))
         let basic = DER.sequence(
             content, issuer.key.kind.signatureAlgorithm, DER.bitString(try issuer.key.signature(of: content)),
             // A root's is not among those that the server sends.

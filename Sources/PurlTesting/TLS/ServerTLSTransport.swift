@@ -126,8 +126,9 @@ final class ServerTLSTransport: LoopTransport, TransportHandler {
         case .done:
             stage = .open
             mayHoldContent = true
-            flush()
+            // Before the client can know.
             tell { .success(session.agreement(of: $0)) }
+            flush()
         case .failed(let reason):
             refuse(reason)
         }
@@ -203,8 +204,9 @@ final class ServerTLSTransport: LoopTransport, TransportHandler {
         }
         stage = .refused(timer)
         outgoing = .ended
-        flush()
+        // Before the client can know.
         tell { _ in .failure(TestAuthority.Failure(reason)) }
+        flush()
     }
 
     private func fail(_ error: SystemError, _ reason: String) {

@@ -144,7 +144,9 @@ public final class TestAuthority: Sendable {
         let signed = try draft.signed(for: key, by: issuer)
         var status: [UInt8]?
         if let said = certificate.status, let issuer {
-            status = try StatusResponse(serial: serial, status: said, now: now).signed(by: issuer)
+            let response = StatusResponse(
+                serial: serial, status: said, now: now, undatedDays: certificate.undatedDays)
+            status = try response.signed(by: issuer)
             // Some clients look for the issuer of the response among what the server sends alone.
             if sent.isEmpty { sent = [issuer.certificate] }
         }

@@ -56,7 +56,7 @@ public struct TestCertificate: Sendable, Hashable {
         case missingIntermediate
         /// One that the root has issued, not as an authority.
         case commoner
-        /// A root that nobody knows.
+        /// A root that no client knows.
         case unknownRoot
         case itself
     }
@@ -80,6 +80,8 @@ public struct TestCertificate: Sendable, Hashable {
     private(set) var purpose = Purpose.server
     private(set) var keyKind = Key.p256
     private(set) var status: Status?
+    /// How many days old the response about the status is, if it does not say when the next one comes.
+    private(set) var undatedDays: Int?
 
     private func with(_ change: (inout TestCertificate) -> Void) -> TestCertificate {
         var certificate = self
@@ -118,7 +120,7 @@ extension TestCertificate {
     /// For `another-host.test`.
     public static let otherHost = valid(for: ["another-host.test"])
 
-    /// Issued by nobody but itself.
+    /// Issued by itself alone.
     public static let selfSigned = valid.with { $0.issuer = .itself }
 
     /// Issued by a root of the same kind as the authority's, which is not the authority's.
@@ -133,7 +135,7 @@ extension TestCertificate {
     /// Revoked, as a stapled response of its issuer says.
     public static let revoked = valid.with { $0.status = .revoked }
 
-    /// Has the host in its Common Name, where nobody looks any more (RFC 9525 §2), and nowhere else.
+    /// Has the host in its Common Name, where clients do not look any more (RFC 9525 §2), and nowhere else.
     public static let commonNameOnly = valid.with { $0.namePlace = .commonName }
 
     /// For clients, not for servers (RFC 5280 §4.2.1.12).
@@ -154,6 +156,14 @@ extension TestCertificate {
 
     /// With a response of the issuer that the server staples to it.
     public func stapling(_ status: Status) -> TestCertificate { with { $0.status = status } }
+
+    /// With a response of the issuer that is some days old, and does not say when the next one comes.
+    package func stapling(_ status: Status, undatedFor days: Int) -> TestCertificate {
+        with {
+            $0.status = status
+            $0.undatedDays = days
+        }
+    }
 
     /// Valid between two dates.
     ///

@@ -131,7 +131,7 @@ struct SecureServerTests {
         #expect(server.handshakes.map(\.isResumed) == [false, isOn, isOn])
     }
 
-    @Test("The protocol is the first that is offered, none, or one that nobody asked for")
+    @Test("The protocol is the first that is offered, none, or one that was not asked for")
     func applicationProtocols() async throws {
         let rows: [(ServerTLS.ApplicationProtocol, String?, URLError.Code?)] = [
             (.firstOffered(of: ["h2", "http/1.1"]), "http/1.1", nil), (.none, nil, nil),

@@ -13,12 +13,26 @@ enum Main {
             exit(await Matrix(sections: FaultMatrix.sections, medium: medium ?? .tcp).print() ? 0 : 1)
         case ("transfers", let count?) where Int(count) != nil:
             exit(await Endurance(transfers: Int(count) ?? 0, medium: medium ?? .tcp).print() ? 0 : 1)
+        case ("gallery", let folder?):
+            let gallery = Gallery(URL(fileURLWithPath: folder, isDirectory: true))
+            do {
+                if words.dropFirst(2).first == "write" { try await gallery.write() }
+                let problems = try await gallery.check()
+                for problem in problems { print("FAILED - \(problem)") }
+                exit(problems.isEmpty ? 0 : 1)
+            } catch {
+                print("FAILED - \(error)")
+                exit(1)
+            }
         case (let name?, _):
             let sections = FaultMatrix.sections.filter { $0.name.contains(name) }
             guard !sections.isEmpty else {
                 print("FaultMatrix [tcp | memory | secure | tls]                  every cell")
                 print("FaultMatrix [tcp | memory | secure | tls] PART-OF-A-NAME   the cells of one section")
                 print("FaultMatrix [tcp | memory | secure | tls] transfers COUNT  so many transfers, of mixed outcomes")
+                print(
+                    "FaultMatrix gallery FOLDER [write]                         some faults, compared with films of them"
+                )
                 exit(2)
             }
             exit(await Matrix(sections: sections, medium: medium ?? .tcp).print() ? 0 : 1)

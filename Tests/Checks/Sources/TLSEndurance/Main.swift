@@ -4,10 +4,15 @@ import Purl
 import PurlTLS
 import PurlTesting
 
-/// Makes many TLS connections in memory, half of them with a bit flipped at some place of what the server sends, and looks
-/// for what they leave: descriptors, memory, sessions.
+/// Flips every bit of the handshakes of TLS 1.2 and 1.3, one at a time, whole and resumed ones, of what either side sends; then
+/// makes many TLS connections in memory, half of them with a bit flipped at some place of what the server sends, and looks for
+/// what they leave: descriptors, memory, sessions.
 ///
 ///     TLSEndurance [CONNECTIONS] [SEED]
+///
+/// A flip ends in one error of the client's, which stays, or lengthens a record or a message for whose rest both sides wait, or
+/// it changes nothing that counts: then both sides have finished the handshake and content passes. The last kind may be the
+/// version in the head of a record that is not encrypted alone, which RFC 8446 §5.1 wants ignored.
 @main
 struct Main {
     private let authority = TestAuthority()
@@ -24,12 +29,61 @@ struct Main {
         let seed = words.dropFirst().first ?? .random(in: 1...1_000_000)
         print("# \(count) connections, seed \(seed)")
         var main = try Main(seed: seed)
+        try main.flipAll(fewer: count < 10_000)
         try main.run(count)
     }
 
     private init(seed: UInt64) throws {
         provider = try SystemTLS.trusting(authority)
         random = SplitMix(state: seed)
+    }
+
+    /// - Parameter fewer: One bit of each byte, instead of all.
+    private func flipAll(fewer: Bool) throws {
+        var servers = 0
+        let functions = try ServerFunctions.shared.get()
+        let chain = try authority.issue(.valid(for: ["localhost"]))
+        for version in [0x0303, 0x0304] as [UInt16] {
+            let context = try functions.context(chain, versions: version...version)
+            defer { functions.freeContext(context) }
+            for isResumed in [false, true] {
+                for sender in BitFlip.Sender.allCases {
+                    var tally = FlipTally()
+                    var position = 0
+                    while true {
+                        let bits = fewer ? position % 8..<position % 8 + 1 : 0..<8
+                        for bit in bits {
+                            // Another port is another server, whose session is not resumed.
+                            servers += 1
+                            let request = TLSConnectionRequest(host: "localhost", port: isResumed ? 0 : servers)
+                            if isResumed { try connect(context, request) }
+                            let pair = try MemoryPair(provider, serverContext: context, request)
+                            let flip = BitFlip(sender, at: position, bit: bit)
+                            do {
+                                tally.add(try pair.outcome(of: flip))
+                            } catch let violation as FlipViolation {
+                                fail("TLS \(String(version, radix: 16)), \(flip): \(violation)")
+                            }
+                        }
+                        if tally.missed > 0 { break }
+                        position += 1
+                    }
+                    let title = "TLS 1.\(version - 0x0301)\(isResumed ? ", resumed" : "")"
+                    print("\(title), \(position) bytes of the \(sender)'s: \(tally)")
+                    guard tally.failed > position / 2 else { fail("errors are missing") }
+                    for place in tally.places where ![1, 2].contains(place.offset) || place.type == 23 {
+                        fail("\(place) could be changed")
+                    }
+                }
+            }
+        }
+    }
+
+    /// A connection from which the next one to the same server resumes.
+    private func connect(_ context: OpaquePointer, _ request: TLSConnectionRequest) throws {
+        let pair = try MemoryPair(provider, serverContext: context, request)
+        _ = try pair.handshake()
+        _ = try pair.read()
     }
 
     private mutating func run(_ count: Int) throws {
@@ -83,6 +137,34 @@ struct Main {
     private func fail(_ sentence: String) -> Never {
         print("FAILED - \(sentence)")
         exit(1)
+    }
+}
+
+/// What became of the flips of one side's bytes.
+private struct FlipTally: CustomStringConvertible {
+    private(set) var failed = 0
+    private(set) var missed = 0
+    /// Where flips changed nothing that counts.
+    private(set) var places: Set<RecordPlace> = []
+    private var waiting = 0
+    private var harmless = 0
+
+    var count: Int { failed + missed + waiting + harmless }
+
+    mutating func add(_ outcome: BitFlip.Outcome) {
+        switch outcome {
+        case .failed: failed += 1
+        case .missed: missed += 1
+        case .waiting: waiting += 1
+        case .harmless(let place):
+            harmless += 1
+            places.insert(place)
+        }
+    }
+
+    var description: String {
+        let found = places.map(\.description).sorted().joined(separator: "; ")
+        return "\(failed) errors, \(waiting) waits for the rest of a length, \(harmless) of no effect (\(found))"
     }
 }
 
