@@ -1,0 +1,41 @@
+import Purl
+import PurlTrace
+
+extension Simulation {
+    /// What has happened in a simulation.
+    public struct Report: Sendable, Hashable {
+        /// How many jobs have run.
+        public let steps: Int
+        /// How much simulated time has passed.
+        public let duration: Duration
+        /// What happened between computers, servers and disks, a line each with its time.
+        public let lines: [String]
+        /// What happened within each process: the traces of its sessions, as text.
+        public let transfers: [String]
+        /// The numbers of the faults that have happened.
+        public let faults: [Int]
+        /// A number that follows from every choice of the scheduler: simulations with different ones went differently.
+        public let digest: UInt64
+
+        /// All of it as text.
+        public var story: String { (lines + transfers).joined(separator: "\n") }
+
+        init() {
+            (steps, duration, lines, transfers, faults, digest) = (0, .zero, [], [], [], 0)
+        }
+
+        init(of world: World, digest: UInt64) {
+            let scheduler = world.scheduler
+            steps = scheduler.steps
+            duration = scheduler.elapsed
+            lines = world.log.lines
+            faults = world.faults.happened
+            transfers = scheduler.processes.flatMap { process in
+                scheduler.within(process) { ProcessTraces.all }.filter { !$0.events.isEmpty }.map {
+                    "\(process.name):\n\(TextTrace($0).text)"
+                }
+            }
+            self.digest = digest
+        }
+    }
+}

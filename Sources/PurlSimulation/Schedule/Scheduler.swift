@@ -1,0 +1,265 @@
+import Foundation
+import PurlIO
+import Synchronization
+
+/// Runs everything of a simulation on one thread, under a clock of its own.
+///
+/// Whatever a program would run on threads is a job here. The seed picks the next of those that are ready, one after another.
+/// When none is ready the clock moves on to the next event: bytes that arrive, a timer that is due. When there is none either,
+/// and the simulation is not over, it has failed: something waits for what never happens.
+///
+/// All of its state is used on the thread of the simulation alone, but for what a `Mutex` guards.
+final class Scheduler: @unchecked Sendable {
+    /// What can run next.
+    enum Job {
+        /// A turn of the process's network thread.
+        case network(SimulatedProcess)
+        /// A call that waits in a lane of the process's worker.
+        case lane(SimulatedProcess, Worker.Lane)
+        /// The next call of a serial queue.
+        case call(SimulatedCalls)
+        /// A job of the program's `async` code.
+        case task(UnownedJob, SimulatedProcess)
+    }
+
+    /// A process, and what happens to it later.
+    private struct Event {
+        let time: Int64
+        let number: Int
+        let process: SimulatedProcess
+        let action: @NetworkActor () -> Void
+    }
+
+    /// Three years: what is due later, such as a time-out that is set to infinity, never happens.
+    private static let never: Int64 = 100_000_000_000_000_000
+    /// What a step takes, in nanoseconds.
+    private static let longestStep: UInt64 = 20_000
+
+    let seed: Seed
+    let limits: Simulation.Limits
+    /// The time since the simulation began, in nanoseconds.
+    private(set) var time: Int64 = 0
+    private(set) var steps = 0
+    /// Why the simulation cannot continue.
+    private(set) var failure: SimulationFailure.Reason?
+    /// Sums up the choices: two runs with the same digest were the same.
+    private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+    /// The process on whose behalf code is running.
+    private(set) var current: SimulatedProcess!
+    private(set) var processes: [SimulatedProcess] = []
+
+    private var isOnNetworkThread = false
+    private var isOver = false
+    private var ready: [Job] = []
+    private var events: [Event] = []
+    private var lastEvent = 0
+    private var owners: [UInt64: SimulatedProcess] = [:]
+    private var order: SeededRandom
+    private var programs: SeededRandom
+    private let refusalFromOutside = Mutex<String?>(nil)
+
+    init(_ seed: Seed, limits: Simulation.Limits) {
+        self.seed = seed
+        self.limits = limits
+        order = SeededRandom(seed, stream: 0)
+        programs = SeededRandom(seed, stream: 1)
+    }
+
+    /// The scheduler whose thread this is.
+    static var ofThread: Scheduler? {
+        guard let machine = Simulated.machine else { return nil }
+        return machine as? Scheduler
+    }
+
+    // MARK: Running
+
+    /// Runs jobs until `isDone` holds or the simulation has failed.
+    func run(until isDone: () -> Bool) {
+        while failure == nil, !isDone() {
+            fireEvents()
+            if ready.isEmpty {
+                guard let next = nextEvent else { return fail(.stuck(waiting)) }
+                time = max(time, next)
+                continue
+            }
+            step()
+            if let reason = refusalFromOutside.withLock({ $0 }) { fail(.refused(reason)) }
+            if steps >= limits.steps { fail(.tooLong("\(steps) steps, and no end")) }
+            if time >= limits.duration.nanoseconds { fail(.tooLong("\(elapsed) have passed, and no end")) }
+        }
+    }
+
+    /// Looks at what every process has done.
+    func watch() {
+        for process in processes where process.isAlive { process.watch() }
+    }
+
+    /// Runs nothing any more, and forgets what waits.
+    func end() {
+        isOver = true
+        // What is released now may post work as it goes: to a process that drops it.
+        current = processes.first
+        for process in processes { within(process) { process.stop() } }
+        ready = []
+        events = []
+        // What is left of a simulation that has failed may still be woken by real threads, and must not run then.
+        if failure == nil { ConcurrencyHooks.forget(owners.keys) }
+    }
+
+    var elapsed: Duration { .nanoseconds(time) }
+
+    func fail(_ reason: SimulationFailure.Reason) {
+        if failure == nil { failure = reason }
+    }
+
+    /// Fails the simulation; from any thread.
+    func refuseFromOutside(_ reason: String) {
+        refusalFromOutside.withLock { if $0 == nil { $0 = reason } }
+    }
+
+    private func step() {
+        let choice = order.index(below: ready.count)
+        digest = (digest ^ UInt64(choice) ^ UInt64(ready.count) << 16) &* 0x0000_0100_0000_01B3
+        ready.swapAt(choice, ready.count - 1)
+        let job = ready.removeLast()
+        steps += 1
+        switch job {
+        case .network(let process): if process.mayRun() { within(process) { process.turn() } }
+        case .lane(let process, let lane):
+            if process.mayRun() { within(process) { process.runCall(on: lane, choosing: &order) } }
+        case .call(let calls): if calls.process.mayRun() { within(calls.process) { calls.runNext() } }
+        case .task(let job, let process): if process.mayRun() { within(process) { job.runAsGlobal() } }
+        }
+        // Now and then a thread does not get its processor for a while.
+        time += Int64(order.next() % Self.longestStep) + (order.oneIn(64) ? Int64(order.next() % 5_000_000) : 0)
+    }
+
+    /// Has a job run at some time.
+    func add(_ job: Job) {
+        if !isOver { ready.append(job) }
+    }
+
+    /// Adds a job of `async` code, which belongs to the process that has made its task.
+    func enqueue(_ job: UnownedJob) {
+        guard let task = job.taskNumber else { return add(.task(job, current)) }
+        let owner: SimulatedProcess
+        if let known = owners[task] {
+            owner = known
+        } else {
+            owner = current
+            owners[task] = current
+            ConcurrencyHooks.register(task, of: self)
+        }
+        add(.task(job, owner))
+    }
+
+    // MARK: Time
+
+    /// Has something happen to a process, as its network thread would have it, after a delay in nanoseconds.
+    func schedule(
+        after delay: Int64, for process: SimulatedProcess, _ action: @escaping @NetworkActor () -> Void
+    ) {
+        guard !isOver else { return }
+        lastEvent += 1
+        let due = time.addingReportingOverflow(max(0, delay))
+        let event = Event(
+            time: due.overflow ? .max : due.partialValue, number: lastEvent, process: process, action: action)
+        // Latest first; mostly the new one is among the last to happen, and they are few.
+        var position = events.endIndex
+        while position > 0, events[position - 1].time <= event.time { position -= 1 }
+        events.insert(event, at: position)
+    }
+
+    private var nextEvent: Int64? {
+        let times = processes.compactMap(\.nextDeadline) + (events.last.map { [$0.time] } ?? [])
+        return times.min().flatMap { $0 < Self.never ? $0 : nil }
+    }
+
+    private func fireEvents() {
+        while let event = events.last, event.time <= time {
+            events.removeLast()
+            within(event.process) { asNetworkThread { event.action() } }
+        }
+        for process in processes where process.nextDeadline.map({ $0 <= time }) == true { process.wakeNetwork() }
+    }
+
+    // MARK: Processes
+
+    func add(_ process: SimulatedProcess) {
+        processes.append(process)
+    }
+
+    /// Runs `body` on behalf of a process, on none of its threads in particular.
+    func within<Value>(_ process: SimulatedProcess, _ body: () throws -> Value) rethrows -> Value {
+        let (before, wasOnNetworkThread) = (current, isOnNetworkThread)
+        (current, isOnNetworkThread) = (process, false)
+        defer { (current, isOnNetworkThread) = (before, wasOnNetworkThread) }
+        return try body()
+    }
+
+    /// Who waits for what.
+    private var waiting: [String] {
+        processes.flatMap { process in within(process) { process.waiting } }
+    }
+}
+
+extension Scheduler: SimulatedMachine {
+    /// What the calendar shows when a simulation begins: 2030-01-01 00:00:00 UTC.
+    private static let firstSecond = 1_893_456_000.0
+
+    /// What the monotonic clock shows then: not zero, which a program could take for no time at all.
+    static let clockStart: Int64 = 1_000_000_000_000
+
+    var secondsSince1970: Double { Self.firstSecond + Double(time) / 1e9 }
+    var now: MonotonicTime { MonotonicTime(nanoseconds: Self.clockStart + time) }
+    func random() -> UInt64 { programs.next() }
+
+    @NetworkActor var loop: EventLoop { current.loop }
+    var isNetworkThread: Bool { isOnNetworkThread }
+
+    func post(_ work: NetworkWork) {
+        current.post(work)
+    }
+
+    func asNetworkThread<Value>(_ body: @NetworkActor () -> Value) -> Value {
+        let before = isOnNetworkThread
+        isOnNetworkThread = true
+        defer { isOnNetworkThread = before }
+        return NetworkActor.assumeIsolated {
+            let value = body()
+            if !before { current.readDeadline() }
+            return value
+        }
+    }
+
+    func run(_ call: @escaping @Sendable () -> Void, on lane: Worker.Lane) {
+        current.add(call, to: lane)
+    }
+
+    func makeCallQueue() -> any SimulatedCallQueue { SimulatedCalls(of: current, self) }
+
+    func resolve(
+        _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+    ) {
+        current.network.resolve(host, port: port, for: current, then: then)
+    }
+
+    @NetworkActor func connect(
+        to address: SocketAddress,
+        completion: @escaping @NetworkActor (Result<any LoopTransport, ConnectFailure>) -> Void
+    ) throws(SystemError) -> any PurlIO.ConnectionAttempt {
+        current.network.connect(current, to: address, completion: completion)
+    }
+
+    var files: (any FileLayer)? { SimulatedFiles(current) }
+    var home: String { current.computer.home.path }
+    var programName: String { current.program }
+
+    func value(for key: ObjectIdentifier, make: () -> any Sendable) -> any Sendable {
+        current.value(for: key, make: make)
+    }
+
+    func refuse(_ reason: String) {
+        fail(.refused(reason))
+    }
+}

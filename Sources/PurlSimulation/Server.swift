@@ -1,0 +1,88 @@
+public import Foundation
+import PurlIO
+public import PurlTesting
+
+/// An HTTP server of a simulation: PurlTesting's, at a host and a port of the simulated network.
+///
+/// ```swift
+/// let server = world.server("mirror.example")
+/// let film = server.route("/film", .generated(size: 1 << 20).entityTag("\"v1\"").cut(afterBytes: 1_000, times: 2))
+/// ```
+public final class Server: Sendable {
+    /// The name that clients look up.
+    public let host: String
+    /// The port that it listens on.
+    public let port: UInt16
+
+    let process: SimulatedProcess
+    private let scheduler: Scheduler
+    private let server: LoopbackServer
+    // Changed on the thread of the simulation alone.
+    nonisolated(unsafe) private var isListening = true
+
+    init(
+        _ host: String, port: UInt16, _ server: LoopbackServer, _ process: SimulatedProcess, _ scheduler: Scheduler
+    ) {
+        self.host = host
+        self.port = port
+        self.server = server
+        self.process = process
+        self.scheduler = scheduler
+    }
+
+    /// The URL of a path on this server.
+    ///
+    /// - Parameter path: Begins with `/`, and may have a query.
+    public func url(_ path: String) -> URL {
+        let authority = port == 80 ? host : "\(host):\(port)"
+        return URL(string: "http://\(authority)\(path)") ?? URL(fileURLWithPath: path)
+    }
+
+    /// Sets what the server replies to requests for a path, and counts the route's responses from 0.
+    ///
+    /// - Parameters:
+    ///   - path: Compared with the request's path as it is on the wire, without query and without percent-decoding.
+    ///   - method: The requests' method; `nil` for all methods that have no route of their own.
+    ///   - reply: What to reply.
+    /// - Returns: The route's URL.
+    @discardableResult
+    public func route(_ path: String, method: String? = nil, _ reply: Reply) -> URL {
+        server.route(path, method: method, reply)
+        return url(path)
+    }
+
+    /// The requests so far, in the order in which their heads arrived, with how far their responses are.
+    public var requests: [ReceivedRequest] { server.requests }
+
+    /// What has happened so far.
+    public var record: LoopbackServer.Record { server.record }
+
+    /// Returns as soon as a condition holds.
+    ///
+    /// - Parameter condition: Called with what has happened so far, after each change.
+    public func wait(until condition: @Sendable (LoopbackServer.Record) -> Bool) async {
+        await server.wait(until: condition)
+    }
+
+    /// Closes every connection and continues to listen, as a server does that is restarted.
+    public func closeConnections() {
+        scheduler.within(process) { server.closeConnections() }
+    }
+
+    /// Refuses new connections and closes those that are open, until ``start()``.
+    public func stop() {
+        isListening = false
+        closeConnections()
+    }
+
+    /// Accepts connections again after ``stop()``.
+    public func start() {
+        isListening = true
+    }
+
+    var listens: Bool { isListening }
+
+    @NetworkActor func accept(_ socket: SimulatedSocket) {
+        if isListening { server.accept(socket) } else { socket.reset() }
+    }
+}

@@ -1,0 +1,52 @@
+/// Why a simulation has failed, and what happened until then.
+public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
+    /// What went wrong.
+    public enum Reason: Sendable, CustomStringConvertible {
+        /// The program has thrown an error.
+        case thrown(any Error)
+        /// Nothing can run and nothing is due, but the program has not ended: who waits for what.
+        case stuck([String])
+        /// The program has done what cannot be simulated.
+        case refused(String)
+        /// A transfer has broken what holds for all of them; see <doc:Simulating>.
+        case broken([String])
+        /// The program has passed one of the ``Simulation/Limits-swift.struct``.
+        case tooLong(String)
+
+        /// What went wrong, in words.
+        public var description: String {
+            switch self {
+            case .thrown(let error): "the program has thrown \(error)"
+            case .stuck(let waiting):
+                (["the program waits for what never happens; Task.sleep, Task.yield and the main actor are such"]
+                    + waiting.map { "  " + $0 }).joined(separator: "\n")
+            case .broken(let rules):
+                (["a rule is broken"] + rules.map { "  " + $0 }).joined(separator: "\n")
+            case .refused(let reason): "this cannot be simulated: \(reason)"
+            case .tooLong(let what): "the program does not end: \(what)"
+            }
+        }
+    }
+
+    /// The seed that replays it.
+    public let seed: Seed
+    /// What went wrong.
+    public let reason: Reason
+    /// The faults that it would have had, but for ``Simulation/leftOutFaults``.
+    public let leftOutFaults: [Int]
+    /// What happened until then.
+    public let report: Simulation.Report
+
+    /// The numbers of the faults that have led to it.
+    public var faults: [Int] { report.faults }
+
+    /// The seed, the reason and the story.
+    public var description: String {
+        let omission = leftOutFaults.isEmpty ? "" : ", without the faults \(leftOutFaults)"
+        return """
+            Seed \(seed), step \(report.steps), after \(report.duration): \(reason)
+            Replay it with SEED=\(seed) in the environment\(omission).
+            \(report.story)
+            """
+    }
+}

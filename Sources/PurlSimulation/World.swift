@@ -1,0 +1,124 @@
+public import Foundation
+import Purl
+import PurlIO
+import PurlTesting
+
+/// What a program meets in a simulation: servers, a network, computers and a clock.
+///
+/// A world is used by the code of its simulation, which runs on one thread.
+public final class World: Sendable {
+    /// What the network between computers and servers is like. The seed draws each connection from it.
+    public struct Network: Sendable, Hashable {
+        /// How long a segment is on its way.
+        public var latency: ClosedRange<Duration> = .microseconds(200) ... .milliseconds(60)
+        /// How fast a connection is.
+        public var bytesPerSecond: Int64 = 10_000_000
+
+        /// A network of 0.2 to 60 ms and 10 MB/s.
+        public init() {}
+    }
+
+    /// The number that decides all that is left to chance.
+    public let seed: Seed
+    let scheduler: Scheduler
+    let log: Log
+    let program: SimulatedProcess
+
+    let faults: Faults
+
+    private let connections: SimulatedNetwork
+    // Used on the thread of the simulation alone.
+    nonisolated(unsafe) private var servers: [Server] = []
+    nonisolated(unsafe) private var computers: [Computer] = []
+
+    init(_ scheduler: Scheduler, leavingOut leftOut: Set<Int>) {
+        seed = scheduler.seed
+        self.scheduler = scheduler
+        log = Log(scheduler)
+        faults = Faults(scheduler.seed, leavingOut: leftOut, log)
+        connections = SimulatedNetwork(scheduler, log, faults)
+        let computer = Computer("program", number: 1, scheduler, connections, log)
+        computers = [computer]
+        program = SimulatedProcess("", on: computer, scheduler, connections)
+    }
+
+    /// What the network is like for connections that are made from now on.
+    public var network: Network {
+        get { connections.conditions }
+        set { connections.conditions = newValue }
+    }
+
+    /// The bad luck that may happen from now on; none at first.
+    ///
+    /// Each seed draws some of these kinds, and how often they strike; after a dozen faults at most there are no more, so that
+    /// a program that tries again succeeds.
+    public var chaos: Chaos {
+        get { faults.allowed }
+        set { faults.allowed = newValue }
+    }
+
+    /// Starts a server at a host of the simulated network.
+    ///
+    /// - Parameters:
+    ///   - host: The name that clients look up: `mirror.example`.
+    ///   - port: The port; that of `http` where none is given.
+    public func server(_ host: String, port: UInt16 = 80) -> Server {
+        let process = SimulatedProcess(
+            "", on: Computer(host, number: 0, scheduler, connections, log), scheduler, connections)
+        let loopback: LoopbackServer
+        do {
+            loopback = try scheduler.within(process) { try LoopbackServer(.memory) }
+        } catch {
+            preconditionFailure("a server in memory always starts: \(error)")
+        }
+        let (log, scheduler) = (log, scheduler)
+        loopback.observe { event in
+            if Scheduler.ofThread === scheduler { log.add(process, "\(event)") }
+        }
+        let server = Server(host, port: port, loopback, process, scheduler)
+        servers.append(server)
+        if let address = connections.address(ofHost: host, port: port) { connections.add(server, at: address) }
+        return server
+    }
+
+    /// A computer in addition to that of the simulation's body.
+    ///
+    /// - Parameter name: What it is called in the story.
+    public func computer(_ name: String) -> Computer {
+        let computer = Computer(name, number: computers.count + 1, scheduler, connections, log)
+        computers.append(computer)
+        return computer
+    }
+
+    // MARK: Time
+
+    /// The time since the simulation began.
+    public var elapsed: Duration { scheduler.elapsed }
+
+    /// The simulated date; a simulation begins with the year 2030.
+    public var date: Date { Date(timeIntervalSince1970: scheduler.secondsSince1970) }
+
+    /// Waits on the simulated clock: a day takes no time.
+    ///
+    /// `Task.sleep` waits on the clock of the real machine and fails the simulation.
+    ///
+    /// - Parameter delay: How long to wait.
+    /// - Throws: `CancellationError` when the calling task is cancelled first.
+    public func sleep(for delay: Duration) async throws {
+        try await Pause.sleep(for: delay)
+    }
+
+    /// Adds a line to the story of the simulation.
+    ///
+    /// - Parameter text: What is shown.
+    public func note(_ text: String) {
+        log.add(scheduler.current, text)
+    }
+
+    // MARK: The end
+
+    /// Removes what the simulation has left on the real machine.
+    func removeFiles() {
+        for computer in computers { computer.removeFiles() }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Purl
+import PurlSimulation
+import PurlTesting
+import Synchronization
+import Testing
+
+@Suite struct KillTests {
+    /// Keeps the file of a download at a place, and says when its task is over.
+    private final class Keeper: NSObject, URLSessionDownloadDelegate, Sendable {
+        private let place: URL
+        private let ends: AsyncStream<(any Error)?>
+        private let end: AsyncStream<(any Error)?>.Continuation
+
+        init(_ place: URL) {
+            self.place = place
+            (ends, end) = AsyncStream.makeStream()
+            super.init()
+        }
+
+        /// The error of the next task that completes; `nil` for one that has its file.
+        func completion() async -> (any Error)? {
+            var iterator = ends.makeAsyncIterator()
+            return await iterator.next() ?? nil
+        }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+        ) {
+            try? FileManager.default.removeItem(at: place)
+            try? FileManager.default.moveItem(at: location, to: place)
+        }
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            end.yield(error)
+        }
+    }
+
+    private static let content = GeneratedContent(size: 50_000, seed: 9)
+
+    /// A program that has its film in the end, however often it is begun.
+    private static func loadFilm(_ url: URL, to film: URL) async throws {
+        if try FileManager.default.fileExists(atPath: film.path) && content.matches(fileAt: film) { return }
+        let keeper = Keeper(film)
+        let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.player")
+        configuration.continuesDownloadsAfterRelaunch = true
+        let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
+        let tasks = await session.allTasks
+        if tasks.isEmpty { session.downloadTask(with: url).resume() }
+        // With the power the record that it was resumed may have been lost.
+        for task in tasks { task.resume() }
+        while let error = await keeper.completion() {
+            // What the process before has left cannot always be continued.
+            if let data = (error as? URLError)?.downloadTaskResumeData {
+                session.downloadTask(withResumeData: data).resume()
+            } else {
+                session.downloadTask(with: url).resume()
+            }
+        }
+        session.finishTasksAndInvalidate()
+    }
+
+    @Test(arguments: Seeds.some(25))
+    func aBackgroundDownloadArrivesHoweverOftenItsProgramIsKilled(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let server = world.server("mirror.example")
+            let url = server.route(
+                "/film", .generated(size: Self.content.size, seed: 9).entityTag("\"v1\"").inPieces(of: 4_000))
+            let laptop = world.computer("laptop")
+            let film = laptop.home.appendingPathComponent("film")
+            try await laptop.run("player", surprises: .init(kills: 4)) { try await Self.loadFilm(url, to: film) }
+            #expect(try Self.content.matches(fileAt: film))
+        }
+    }
+
+    @Test(arguments: Seeds.some(25))
+    func aBackgroundDownloadIsRightAfterPowerLosses(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let server = world.server("mirror.example")
+            let url = server.route(
+                "/film", .generated(size: Self.content.size, seed: 9).entityTag("\"v1\"").inPieces(of: 4_000))
+            let laptop = world.computer("laptop")
+            let film = laptop.home.appendingPathComponent("film")
+            try await laptop.run("player", surprises: .init(kills: 1, powerLosses: 3)) {
+                try await Self.loadFilm(url, to: film)
+            }
+            #expect(try Self.content.matches(fileAt: film))
+        }
+    }
+
+    @Test func aKilledProgramIsBegunAgainWithItsFilesAndWithoutItsMemory() throws {
+        let report = try Simulation(4).run { world in
+            let laptop = world.computer("laptop")
+            let counter = laptop.home.appendingPathComponent("runs")
+            try await laptop.run("counter", surprises: .init(kills: 3)) {
+                let runs = ((try? Data(contentsOf: counter)) ?? Data()) + [1]
+                try runs.write(to: counter)
+                for _ in 0..<600 { try await world.sleep(for: .milliseconds(1)) }
+                #expect(runs.count <= 4)
+            }
+            #expect(try Data(contentsOf: counter).count == 4)
+        }
+        #expect(report.lines.count { $0.hasSuffix("laptop/counter: is killed") } == 3)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Purl
+import PurlSimulation
+import PurlTesting
+import Testing
+
+@Suite struct SimulationFailureTests {
+    private func failure(
+        _ limits: Simulation.Limits = Simulation.Limits(), _ body: @escaping @Sendable (World) async throws -> Void
+    ) -> SimulationFailure? {
+        do {
+            try Simulation(5, limits: limits).run(body)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func aTaskThatWaitsForEverIsNamed() throws {
+        let failure = try #require(
+            failure { world in
+                let url = world.server("mirror.example").route(
+                    "/deaf", .text("never").stalled(at: .beforeHead, until: ServerGate()))
+                let configuration = URLSessionConfiguration.ephemeral
+                configuration.timeoutIntervalForRequest = .infinity
+                configuration.timeoutIntervalForResource = .infinity
+                _ = try await URLSession(configuration: configuration).data(from: url)
+            })
+        guard case .stuck(let waiting) = failure.reason else {
+            Issue.record("\(failure.reason)")
+            return
+        }
+        #expect(waiting.contains { $0.hasPrefix("program: task 1 made GET http://mirror.example/deaf waits") })
+        #expect(waiting.contains { $0.contains("connection 1 with 10.0.0.1:80: 0 bytes to read") })
+        #expect(failure.description.hasPrefix("Seed 5, step"))
+    }
+
+    @Test func anErrorOfTheProgramIsTheReason() throws {
+        let failure = try #require(
+            failure { _ in throw URLError(.userAuthenticationRequired) })
+        guard case .thrown(let error) = failure.reason else {
+            Issue.record("\(failure.reason)")
+            return
+        }
+        #expect((error as? URLError)?.code == .userAuthenticationRequired)
+    }
+
+    @Test func theMainActorIsNotReached() throws {
+        let failure = try #require(failure { _ in await MainActor.run {} })
+        #expect("\(failure.reason)".contains("main actor"))
+    }
+
+    @Test func anOperationQueueIsRefused() throws {
+        let failure = try #require(
+            failure { _ in
+                _ = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: OperationQueue())
+                await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            })
+        #expect("\(failure.reason)".contains("operation queue"))
+    }
+
+    @Test func aProgramThatDoesNotEndIsGivenUp() throws {
+        var limits = Simulation.Limits()
+        limits.steps = 500
+        let failure = try #require(
+            failure(limits) { world in
+                while true { try await world.sleep(for: .seconds(1)) }
+            })
+        #expect("\(failure.reason)" == "the program does not end: 500 steps, and no end")
+        limits.duration = .seconds(60)
+        let second = try #require(
+            self.failure(limits) { world in
+                while true { try await world.sleep(for: .seconds(1)) }
+            })
+        #expect("\(second.reason)".contains("have passed"))
+    }
+}
