@@ -32,6 +32,9 @@ final class Download: Sendable {
     let key: String
 
     private let shared: Mutex<Shared>
+    /// What is known of the server's ranges.
+    let experience = ParallelTransfer.Experience()
+
     private let scheduler: DownloadScheduler
     /// The manager's list; `nil` for a downloader on its own.
     private weak let list: DownloadList?

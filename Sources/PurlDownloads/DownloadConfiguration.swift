@@ -10,6 +10,15 @@ public struct DownloadConfiguration: Sendable {
     public var unfinishedDirectory: URL
     /// How many downloads of a manager are transferred at the same time; less than 1 means 1. The others wait in order.
     public var maximumConcurrentDownloads = 4
+    /// How many connections fetch one file at the same time; 1 by default.
+    ///
+    /// The first one requests the whole, or the rest of what is there. If its response has a length and a strong validator
+    /// (RFC 9110 §8.8.1), the others request parts of the same version with `If-Range`, and a part counts only if the response
+    /// confirms the validator, the range and the length of the whole. A server that sends anything else is asked for nothing
+    /// more than one connection brings. What is shorter than 2 MiB is not divided.
+    ///
+    /// A number above the session's `httpMaximumConnectionsPerHost` raises that.
+    public var connections: ConnectionCount = 1
     /// When a failed transfer is retried.
     public var retryPolicy = RetryPolicy()
     /// The configuration of the session that makes the requests, copied when the manager or downloader is created.
@@ -18,7 +27,7 @@ public struct DownloadConfiguration: Sendable {
     /// The default folders, created when first needed, accessible to their owner only.
     public init() {
         let home = UserDirectories.caches
-            .appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
+            .appendingPathComponent(UserDirectories.programName, isDirectory: true)
         self.init(
             finishedDirectory: home.appendingPathComponent("Downloads", isDirectory: true),
             unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))

@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 import Synchronization
 
 /// Downloads many files: each URL once, a limited number at a time, remembered across processes.
@@ -146,7 +147,7 @@ final class DownloadList: Sendable {
     private let state = Mutex(State())
 
     /// An order number for now, later than those given before, in other processes too: milliseconds since 1970.
-    static var currentOrder: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    static var currentOrder: Int64 { Int64(Date.current.timeIntervalSince1970 * 1000) }
 
     var downloads: [Download] {
         state.withLock { state in state.keys.compactMap { state.entries[$0]?.download } }

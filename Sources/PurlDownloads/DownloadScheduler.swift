@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+internal import PurlIO
 import Synchronization
 
 /// Runs the attempts of a manager's downloads: assigns a limited number of slots in order, and waits between attempts.
@@ -19,6 +20,7 @@ actor DownloadScheduler {
     private nonisolated let session: URLSession
     private let policy: RetryPolicy
     private let slots: Int
+    private let connections: ConnectionCount
     /// Downloads whose phase has changed since the last reconciliation, in order.
     private nonisolated let changes = Mutex<[Download]>([])
     /// Downloads that wait for a slot, first in first out.
@@ -35,9 +37,11 @@ actor DownloadScheduler {
             files: configuration.session.files)
         policy = configuration.retryPolicy
         slots = max(1, configuration.maximumConcurrentDownloads)
+        connections = configuration.connections
         let settings = configuration.session.copy() as? URLSessionConfiguration ?? .default
         // A download that has a slot does not queue for a connection as well.
-        settings.httpMaximumConnectionsPerHost = max(settings.httpMaximumConnectionsPerHost, slots)
+        let needed = max(slots, (connections.number ?? 1).multipliedReportingOverflow(by: slots).partialValue)
+        settings.httpMaximumConnectionsPerHost = max(settings.httpMaximumConnectionsPerHost, needed)
         session = URLSession(configuration: settings)
     }
 
@@ -111,7 +115,7 @@ actor DownloadScheduler {
             guard download.apply(.admit) else { continue }
             backOffs.removeValue(forKey: ObjectIdentifier(download))?.sleep.cancel()
             let attempt = FileAcquisition(
-                download, session: session, paths: paths, validity: validity
+                download, session: session, paths: paths, validity: validity, connections: connections
             ) { attempt, outcome in
                 Task { await self.attemptEnded(attempt, outcome) }
             }
@@ -141,7 +145,7 @@ actor DownloadScheduler {
         let (number, delay) = (lastBackOff, download.retryDelay)
         let sleep = Task {
             do {
-                try await Task.sleep(for: delay)
+                try await Pause.sleep(for: delay)
                 wake(download, number)
             } catch {
                 // Cancelled: the download has left the phase.

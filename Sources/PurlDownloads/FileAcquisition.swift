@@ -33,6 +33,10 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         var refusal: HTTPURLResponse?
         /// The server still has the version that is complete on disk: the transfer was cancelled.
         var isComplete = false
+        /// The connections of the present task and those beside it.
+        var connections: ParallelTransfer?
+        /// How many bytes there were when the task began.
+        var presentCount: Int64 = 0
     }
 
     let download: Download
@@ -42,18 +46,20 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     private let resource: Resource
     private let sink: DownloadSink
     private let completion: @Sendable (FileAcquisition, Outcome) -> Void
-    private let queue = DispatchQueue(label: "PurlDownloads.FileAcquisition")
+    private let queue = SerialCalls("PurlDownloads.FileAcquisition")
+    private let connections: ConnectionCount
     private let state = Mutex(State())
 
     /// - Parameter completion: Called once, on the attempt's queue.
     init(
         _ download: Download, session: URLSession, paths: DownloadPaths, validity: SchedulerValidity,
-        completion: @escaping @Sendable (FileAcquisition, Outcome) -> Void
+        connections: ConnectionCount, completion: @escaping @Sendable (FileAcquisition, Outcome) -> Void
     ) {
         self.download = download
         self.session = session
         self.validity = validity
         self.paths = paths
+        self.connections = connections
         self.completion = completion
         let resource = download.resource
         self.resource = resource
@@ -70,11 +76,12 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
 
     /// Ends the attempt soon, unless the file is being moved.
     func stop() {
-        let task = state.withLock { state in
+        let (task, connections) = state.withLock { state in
             state.isStopped = true
-            return state.task
+            return (state.task, state.connections)
         }
         task?.cancel()
+        connections?.stop()
     }
 
     private var isStopped: Bool { state.withLock { $0.isStopped } || !validity.isValid }
@@ -92,10 +99,18 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         } catch {
             return end(error)
         }
+        startTransfer()
+    }
+
+    private func startTransfer() {
+        let transfer = ParallelTransfer(sink.file, connections, session: session, download.experience) { [sink] in
+            sink.reportCount()
+        }
         let task = session.dataTask(with: resource.url, writingTo: sink)
         task.delegate = self
         let isStopped = state.withLock { state in
             state.task = task
+            state.connections = transfer
             return state.isStopped
         }
         if isStopped { task.cancel() } else { task.resume() }
@@ -162,17 +177,40 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
                 return completionHandler(.cancel)
             }
             // The item describes the version before its bytes reach the disk.
+            let present = isWhole ? received : max(received, sink.presentCount)
             download.beginVersion(
-                total: total >= 0 ? total : nil, received: received, digest: digest, isStartingOver: isWhole)
+                total: total >= 0 ? total : nil, received: present, digest: digest, isStartingOver: isWhole)
+            let connections = state.withLock { state in
+                state.presentCount = present
+                return state.connections
+            }
+            connections?.begin(dataTask, response)
             completionHandler(.allow)
         }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        queue.async { self.transferEnded(error) }
+        guard let connections = state.withLock({ $0.connections }) else { return }
+        connections.leaderEnded(error) { end in
+            self.queue.async { self.transferEnded(end) }
+        }
     }
 
     // MARK: End
+
+    private func transferEnded(_ end: ParallelTransfer.End) {
+        switch end {
+        case .leader(let error): transferEnded(error)
+        case .complete: transferEnded(nil)
+        case .failed(_, let response?) where !isStopped: self.end(DownloadFailure(response: response))
+        case .failed(let error, _): transferEnded(error)
+        case .again:
+            if isStopped { return self.end(.over) }
+            // A leader that has brought nothing would bring nothing again.
+            let hasProgress = state.withLock { sink.presentCount > $0.presentCount }
+            if hasProgress { startTransfer() } else { transferEnded(URLError(.networkConnectionLost)) }
+        }
+    }
 
     private func transferEnded(_ error: (any Error)?) {
         let (refusal, isComplete) = state.withLock { ($0.refusal, $0.isComplete) }
@@ -261,7 +299,10 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     }
 
     private func end(_ outcome: Outcome) {
-        state.withLock { $0.task = nil }
+        state.withLock { state in
+            state.task = nil
+            state.connections = nil
+        }
         sink.release()
         PartialFileOwners.release(partialPath, for: validity)
         completion(self, outcome)

@@ -1,4 +1,5 @@
 import Foundation
+import Purl
 import Synchronization
 
 /// The handle that ``Downloader/observe(on:_:)`` returns: it stops the calls. Releasing it changes nothing.
@@ -17,8 +18,8 @@ public final class Observation: Sendable {
         if let queue {
             run = { queue.addOperation($0) }
         } else {
-            let own = DispatchQueue(label: "PurlDownloads.Observation")
-            run = { own.async(execute: $0) }
+            let own = SerialCalls("PurlDownloads.Observation")
+            run = { own.async($0) }
         }
     }
 

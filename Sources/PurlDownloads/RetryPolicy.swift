@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 internal import PurlHTTP
+internal import PurlIO
 
 /// Which failed transfers are retried, how often, and after how long.
 public struct RetryPolicy: Sendable, Equatable {
@@ -30,7 +31,7 @@ public struct RetryPolicy: Sendable, Equatable {
     /// or the server asks for more than ``longestRetryAfter``.
     ///
     /// Transient are lost connections, time-outs, unreachable hosts, failing name servers, and the statuses 408, 429,
-    /// 500, 502, 503 and 504. The delay grows from ``initialDelay`` to ``maximumDelay`` and varies by up to a tenth, so
+    /// 500, 502, 503 and 504, but not a proxy that refuses to connect. The delay grows from ``initialDelay`` to ``maximumDelay`` and varies by up to a tenth, so
     /// that many clients do not retry in step. `Retry-After` (RFC 9110 §10.2.3) can only make it longer.
     ///
     /// - Parameters:
@@ -46,13 +47,18 @@ public struct RetryPolicy: Sendable, Equatable {
         return asked > Self.longestRetryAfter ? nil : max(delay, asked)
     }
 
+    private static var jitter: Double {
+        var source = Randomness()
+        return .random(in: 1...1.1, using: &source)
+    }
+
     private func backOff(_ failures: Int) -> Duration {
         let ceiling = Self.seconds(maximumDelay)
         let factor = multiplier.isFinite ? max(1, multiplier) : 1
         let delay = Self.seconds(initialDelay) * pow(factor, Double(failures - 1))
         // Zero times infinity is not a number.
         let grown = delay.isNaN ? 0 : min(delay, ceiling)
-        return .seconds(min(grown * Double.random(in: 1...1.1), ceiling))
+        return .seconds(min(grown * Self.jitter, ceiling))
     }
 
     /// The duration in seconds, from 0 to a billion, which a `Duration` can hold.
@@ -64,7 +70,7 @@ public struct RetryPolicy: Sendable, Equatable {
         if let status = response?.statusCode, status != 200, status != 206 {
             return [408, 429, 500, 502, 503, 504].contains(status)
         }
-        guard let error = error as? URLError else { return false }
+        guard let error = error as? URLError, !error.isRefusalOfProxy else { return false }
         let transient: Set<URLError.Code> = [
             .networkConnectionLost, .timedOut, .cannotConnectToHost, .notConnectedToInternet, .dnsLookupFailed,
         ]
@@ -78,7 +84,7 @@ struct RetryAfter {
     let delay: Duration
 
     /// `nil` for a text that is neither.
-    init?(_ text: String, now: Date = Date()) {
+    init?(_ text: String, now: Date = .current) {
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             // A number too large for an integer is too long a delay as well.
             delay = .seconds(min(Int64(text) ?? .max, 1_000_000_000))

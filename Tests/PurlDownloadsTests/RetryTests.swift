@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlHTTP
 import PurlTesting
 import Testing
 
@@ -52,6 +53,16 @@ struct RetryPolicyTests {
     func codes(code: URLError.Code, isTransient: Bool) {
         let delay = RetryPolicy().delay(afterFailures: 1, error: URLError(code), response: nil)
         #expect((delay != nil) == isTransient)
+    }
+
+    @Test(
+        "A proxy that refuses is not asked again, unless the reason lies in the network behind it",
+        arguments: [
+            (SOCKSFailure.refused(.notAllowed), false), (.loginRefused, false), (.refused(.hostUnreachable), true),
+        ])
+    func proxies(failure: SOCKSFailure, isTransient: Bool) {
+        let error = URLError(.cannotConnectToHost, userInfo: [NSUnderlyingErrorKey: failure])
+        #expect((RetryPolicy().delay(afterFailures: 1, error: error, response: nil) != nil) == isTransient)
     }
 
     @Test("Transient statuses are retried", arguments: [408, 429, 500, 502, 503, 504])

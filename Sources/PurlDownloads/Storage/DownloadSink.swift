@@ -3,16 +3,17 @@ import Purl
 internal import PurlIO
 import Synchronization
 
-/// The partial file of one attempt: a `FileHandleSink` that reports its length, keeps its lock until the file has been
+/// The partial file of one attempt: a ``RangedFile`` that reports its length, keeps its lock until the file has been
 /// checked and moved, and uses a record only when it agrees with the item.
 final class DownloadSink: PipedSink, ConcurrentSink {
-    private let file: FileHandleSink
+    private let handle: FileHandleSink
+    /// The same file, as several connections write to it.
+    let file: RangedFile
     private let paths: DownloadPaths
     private let url: URL
     /// The resource of this attempt. The record may name an older URL of it.
     private let resource: FileAcquisition.Resource
     private let report: @Sendable (Int64) -> Void
-    private let count = Mutex<Int64>(0)
     private let isUnexpected = Mutex(false)
 
     /// - Parameter report: Called with the length of the file whenever that has changed.
@@ -22,7 +23,8 @@ final class DownloadSink: PipedSink, ConcurrentSink {
     ) {
         self.paths = paths
         self.url = url
-        file = Self.file(paths, of: url)
+        handle = Self.file(paths, of: url)
+        file = RangedFile(handle)
         self.resource = resource
         self.report = report
     }
@@ -32,37 +34,32 @@ final class DownloadSink: PipedSink, ConcurrentSink {
             fileAt: paths.partial(url), recordAt: paths.record(url), completion: .safe, through: paths.files)
     }
 
+    /// The bytes that a transfer continues from: of a file that several connections have filled, those before the first one
+    /// that is missing.
     var length: Int64 {
-        get throws {
-            try count.withLock { count in
-                count = try file.length
-                return count
-            }
-        }
+        get throws { try file.length }
     }
 
+    /// How many bytes are there, wherever they are.
+    var presentCount: Int64 { file.presentCount }
+
     func append(_ data: Data) throws {
-        try append(data.count) { try file.append(data) }
+        try file.append(data)
+        reportCount()
     }
 
     func append(_ count: Int, from pipe: ContentPipe) throws {
-        try append(count) { try file.append(count, from: pipe) }
-    }
-
-    private func append(_ added: Int, by write: () throws -> Void) throws {
-        report(
-            try count.withLock { count in
-                try write()
-                count += Int64(added)
-                return count
-            })
+        try file.append(count, from: pipe)
+        reportCount()
     }
 
     func truncate(to length: Int64) throws {
         try file.truncate(to: length)
-        count.withLock { $0 = length }
-        report(length)
+        reportCount()
     }
+
+    /// Reports how many bytes there are.
+    func reportCount() { report(presentCount) }
 
     func bytes(in range: Range<Int64>) throws -> Data { try file.bytes(in: range) }
 
@@ -92,7 +89,7 @@ final class DownloadSink: PipedSink, ConcurrentSink {
             }
         }
         // The server still compares the validator, and sends the whole file when it differs.
-        if record.url != resource.url { try file.adopt(resource.url) }
+        if record.url != resource.url { try handle.adopt(resource.url) }
         return try file.loadRecord()
     }
 
@@ -123,7 +120,7 @@ final class DownloadSink: PipedSink, ConcurrentSink {
     }
 
     /// Releases the lock.
-    func release() { try? file.close() }
+    func release() { try? handle.close() }
 
     /// Removes the unfinished files of a download, unless another transfer is using them.
     static func remove(_ paths: DownloadPaths, of url: URL) {

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// The partial files that attempts in this process are using, or that are about to be deleted.
@@ -42,7 +43,11 @@ enum PartialFileOwners {
         }
     }
 
-    private static let files = Mutex<[String: Users]>([:])
+    private final class Files: Sendable {
+        let users = Mutex<[String: Users]>([:])
+    }
+
+    private static let ofProcess = ProcessLocal { Files() }
 
     /// Calls `body` when no invalidated manager uses the file at `path`, and no other download is to delete it; usually at
     /// once. Each call has to be balanced by ``release(_:for:)``. A valid manager that uses the same file does not delay the
@@ -51,7 +56,7 @@ enum PartialFileOwners {
         _ path: String, for validity: SchedulerValidity, of download: ObjectIdentifier,
         then body: @escaping @Sendable () -> Void
     ) {
-        let isFree = files.withLock { files in
+        let isFree = ofProcess.current.users.withLock { files in
             let retry: @Sendable () -> Void = { acquire(path, for: validity, of: download, then: body) }
             guard files[path]?.enqueue(retry, validity, download) != true else { return false }
             files[path, default: Users()].owners.append(Owner(validity: validity))
@@ -71,7 +76,7 @@ enum PartialFileOwners {
     /// The download is going to delete the file at `path`: from now on attempts of other downloads wait for
     /// ``endDeletion(of:by:)``.
     static func beginDeletion(of path: String, by download: ObjectIdentifier) {
-        files.withLock { $0[path, default: Users()].deletions.append(Deletion(download: download)) }
+        ofProcess.current.users.withLock { $0[path, default: Users()].deletions.append(Deletion(download: download)) }
     }
 
     /// The file at `path` has been deleted.
@@ -84,12 +89,12 @@ enum PartialFileOwners {
 
     /// Whether the file at `path` is about to be deleted.
     static func isDeletionPending(of path: String) -> Bool {
-        files.withLock { $0[path]?.deletions.isEmpty == false }
+        ofProcess.current.users.withLock { $0[path]?.deletions.isEmpty == false }
     }
 
     /// Removes a user of the file, and calls the successors.
     private static func remove(_ path: String, _ change: (inout Users) -> [@Sendable () -> Void]) {
-        let successors = files.withLock { files in
+        let successors = ofProcess.current.users.withLock { files in
             guard var users = files[path] else { return [@Sendable () -> Void]() }
             let successors = change(&users)
             files[path] = users.isEmpty ? nil : users

@@ -1,0 +1,150 @@
+import Foundation
+import Purl
+internal import PurlIO
+import Synchronization
+
+/// One connection besides the leader: a task that requests a range, proves that the response is that range of the version,
+/// and only then lets its bytes into the file.
+final class RangeRequest: NSObject, URLSessionDataDelegate {
+    /// How it has ended.
+    struct End: Sendable {
+        /// What the response means; `nil` when there was none.
+        var verdict: RangeProof.Verdict?
+        /// The response that is the failure.
+        var refusal: HTTPURLResponse?
+        var error: (any Error)?
+        /// How many bytes have been received.
+        var received: Int64 = 0
+    }
+
+    let reader: RangePlan.Reader
+    let range: Range<Int64>
+    private let proof: RangeProof
+    private let sink: RangeSink
+    private let task: URLSessionDataTask
+    private let onProof: @Sendable () -> Void
+    private let completion: @Sendable (RangeRequest, End) -> Void
+    private let end = Mutex(End())
+
+    /// - Parameters:
+    ///   - request: The request for the whole.
+    ///   - onProof: Called when the response has proved to be the range.
+    ///   - onOver: Called when the connection is not needed any more.
+    ///   - completion: Called once, at the end.
+    init(
+        _ range: Range<Int64>, by reader: RangePlan.Reader, like request: URLRequest, _ proof: RangeProof,
+        of file: RangedFile, in generation: RangedFile.Generation, session: URLSession,
+        onProgress: @escaping @Sendable () -> Void, onProof: @escaping @Sendable () -> Void,
+        completion: @escaping @Sendable (RangeRequest, End) -> Void
+    ) {
+        self.reader = reader
+        self.range = range
+        self.proof = proof
+        self.onProof = onProof
+        self.completion = completion
+        sink = RangeSink(file, reader, generation, onProgress: onProgress)
+        task = session.dataTask(with: proof.request(for: range, like: request), writingTo: sink)
+        super.init()
+        task.delegate = self
+        sink.setOnOver { [weak task = self.task] in task?.cancel() }
+    }
+
+    func start() { task.resume() }
+
+    func cancel() { task.cancel() }
+
+    // MARK: URLSessionDataDelegate
+
+    /// The range is asked for where the whole has come from, and nowhere else.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        let response = response as? HTTPURLResponse
+        let verdict = response.map { proof.verdict(on: $0, to: range) } ?? .unproven
+        end.withLock { end in
+            end.verdict = verdict
+            if verdict != .proven { end.refusal = response }
+        }
+        guard verdict == .proven else { return completionHandler(.cancel) }
+        onProof()
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let end = self.end.withLock { end in
+            end.error = error
+            end.received = sink.received
+            return end
+        }
+        completion(self, end)
+    }
+}
+
+/// Takes the bytes of one range.
+private final class RangeSink: PipedSink, PartSink {
+    private struct State {
+        var received: Int64 = 0
+        var onOver: (@Sendable () -> Void)?
+    }
+
+    private let file: RangedFile
+    private let reader: RangePlan.Reader
+    private let generation: RangedFile.Generation
+    private let onProgress: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    init(
+        _ file: RangedFile, _ reader: RangePlan.Reader, _ generation: RangedFile.Generation,
+        onProgress: @escaping @Sendable () -> Void
+    ) {
+        self.file = file
+        self.reader = reader
+        self.generation = generation
+        self.onProgress = onProgress
+    }
+
+    /// - Parameter onOver: Called when no more bytes are needed.
+    func setOnOver(_ onOver: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onOver = onOver }
+    }
+
+    var received: Int64 { state.withLock { $0.received } }
+
+    var length: Int64 { received }
+
+    func append(_ data: Data) throws {
+        try append(data.count, try file.place(data, by: reader, in: generation))
+    }
+
+    func append(_ count: Int, from pipe: ContentPipe) throws {
+        try append(count, try file.place(count, from: pipe, by: reader, in: generation))
+    }
+
+    private func append(_ count: Int, _ placed: RangedFile.Placed) throws {
+        let onOver = state.withLock { state in
+            state.received += Int64(count)
+            return placed == .continues ? nil : state.onOver
+        }
+        onProgress()
+        onOver?()
+    }
+
+    /// The task's own bytes cannot be taken back: what is there proves itself by its place in the plan.
+    func truncate(to length: Int64) {
+        state.withLock { $0.received = length }
+    }
+
+    func bytes(in range: Range<Int64>) -> Data { Data() }
+    func synchronize() {}
+    func loadRecord() -> Data? { nil }
+    func saveRecord(_ record: Data?) {}
+    func close() {}
+}

@@ -1,0 +1,474 @@
+import Foundation
+import Purl
+package import PurlIO
+import Synchronization
+
+/// The file of an unfinished download, which several connections may fill: each byte is written at its place.
+///
+/// It is the sink of the task that requests the whole or the rest, the leader; as long as that is the only one, the file is
+/// that of a `FileHandleSink`, and its record the same. After ``split(_:)`` other connections write through ``place(_:by:in:)``.
+/// For the leader the file then holds the bytes up to the first one that is missing. So all rules by which a transfer resumes,
+/// starts over or is refused stay those of one task, and what the others have written is dropped with what it began with.
+package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
+    /// Counts the versions of the content: bytes that belong to an earlier one are not written.
+    package typealias Generation = Int
+
+    /// The reader in the plan that is the task whose sink this is.
+    package static let leader: RangePlan.Reader = 0
+
+    /// What follows bytes that were written, or dropped.
+    package enum Placed: Sendable, Equatable {
+        /// More may follow.
+        case continues
+        /// All bytes that this connection was to bring are there.
+        case over
+        /// The file has another content by now.
+        case outdated
+    }
+
+    private enum Content {
+        /// It has not been looked at.
+        case unknown
+        /// The bytes follow one another.
+        case sequential
+        case ranged(RangePlan, validator: String, isClean: Bool)
+    }
+
+    private struct State {
+        var content = Content.unknown
+        var generation: Generation = 0
+        /// Whether several connections have brought what is there.
+        var hasBeenRanged = false
+        /// Counts the attempts: what one of them has begun to synchronise is not written after its end, when the file may
+        /// have another name or another owner.
+        var attempt = 0
+        /// The bytes that are there, as far as they are known.
+        var count: Int64 = 0
+        /// Called when the first bytes of the leader's response are written.
+        var onFirstBytes: (@Sendable () -> Void)?
+        /// Called when the leader has brought all it was to bring.
+        var onLeaderOver: (@Sendable () -> Void)?
+        /// What the leader still receives is not needed.
+        var isLeaderOver = false
+        var meters: [RangePlan.Reader: Meter] = [:]
+        /// The highest rate that has been measured, which another connection is expected to have.
+        var fastest: Double?
+    }
+
+    /// What a connection has received.
+    private struct Meter {
+        var received = 0
+        var hasBegun = false
+        var silence = Duration.zero
+        var rate: Double?
+    }
+
+    /// A connection that has not brought a byte for so long counts as one that stands still.
+    private static let longestSilence = Duration.seconds(2)
+
+    private let file: FileHandleSink
+    private let state = Mutex(State())
+
+    package init(_ file: FileHandleSink) {
+        self.file = file
+    }
+
+    package var fileURL: URL? { file.fileURL }
+    package var recordedName: String { file.recordedName }
+    package var completion: SinkCompletion { file.completion }
+
+    package func reserve(upTo total: Int64) throws { try file.reserve(upTo: total) }
+
+    /// How many bytes of the resource are there, wherever they are.
+    package var presentCount: Int64 { state.withLock { $0.count } }
+
+    /// The same, where several connections have brought them, also when all of them are there; otherwise `nil`.
+    package var rangedCount: Int64? { state.withLock { $0.hasBeenRanged ? $0.count : nil } }
+
+    /// Whether parts of the resource were written out of order.
+    package var isRanged: Bool {
+        state.withLock { state in
+            if case .ranged = state.content { true } else { false }
+        }
+    }
+
+    // MARK: Splitting
+
+    /// Sets what follows the first bytes of the leader's response, and the last ones that it is to bring. Each is called once.
+    package func notifyLeader(
+        onFirstBytes: (@Sendable () -> Void)?, onOver: @escaping @Sendable () -> Void
+    ) {
+        state.withLock { state in
+            state.onFirstBytes = onFirstBytes
+            state.onLeaderOver = onOver
+        }
+    }
+
+    /// Makes no more of these calls, and writes nothing more that was begun for the leader.
+    package func forgetLeader() {
+        state.withLock { state in
+            state.attempt += 1
+            state.onFirstBytes = nil
+            state.onLeaderOver = nil
+        }
+    }
+
+    /// Lets other connections write as well, if the file's record names a version that ranges can prove.
+    ///
+    /// - Parameter count: For how many connections the rest is divided.
+    /// - Returns: What proves the version, and the generation; `nil` when only the leader can write.
+    package func split(over count: Int) throws -> (RangeProof, Generation)? {
+        try state.withLock { state in
+            guard let data = try file.loadRecord(), let record = SinkRecord(data), let validator = record.validator,
+                let total = record.totalBytes, total > 0
+            else { return nil }
+            switch state.content {
+            case .unknown: return nil
+            case .ranged(var plan, let recorded, let isClean):
+                guard recorded == validator, plan.total == total else { return nil }
+                plan.assignLeader(Self.leader)
+                if !plan.hasUnreadSegment { plan.spread(over: count) }
+                state.content = .ranged(plan, validator: validator, isClean: isClean)
+            case .sequential:
+                let length = try file.length
+                guard length < total, total - length >= 2 * RangePlan.leastShare else { return nil }
+                var plan = RangePlan(total: total, present: length > 0 ? [0..<length] : [])
+                plan.spread(over: count)
+                plan.assignLeader(Self.leader)
+                // From now on the file's length does not say what is there: the record must not count on it.
+                try file.saveRecord(try record.stopped(at: length, in: file, inBoot: file.bootIdentifier))
+                state.content = .ranged(plan, validator: validator, isClean: true)
+                state.hasBeenRanged = true
+                try save(.written, &state)
+            }
+            return (RangeProof(validator: validator, total: total), state.generation)
+        }
+    }
+
+    /// The range that a connection is to request, which reads it from now on; `nil` when it is not needed, or the content is
+    /// of another generation.
+    package func assign(_ reader: RangePlan.Reader, in generation: Generation) -> Range<Int64>? {
+        let fastest = state.withLock { $0.fastest }
+        return change(in: generation) { plan -> Range<Int64>? in
+            // A page holds no more ranges.
+            guard plan.segments.count < RangeJournal.maximumRanges else { return nil }
+            if let fastest { plan.setRate(fastest, of: reader) }
+            return plan.assign(reader)
+        } ?? nil
+    }
+
+    /// The connection has ended, and what it was to bring is for others.
+    package func forget(_ reader: RangePlan.Reader, in generation: Generation) {
+        _ = change(in: generation) { $0.forget(reader) }
+        state.withLock { $0.meters[reader] = nil }
+    }
+
+    /// Measures all connections.
+    ///
+    /// - Parameter interval: The time since the last measurement.
+    /// - Returns: The bytes a second of all together.
+    package func measure(over interval: Duration, in generation: Generation) -> Double {
+        state.withLock { state in
+            guard state.generation == generation, case .ranged(var plan, let validator, let isClean) = state.content
+            else { return 0 }
+            let seconds = interval / .seconds(1)
+            var whole = 0.0
+            for reader in plan.readers {
+                var meter = state.meters[reader] ?? Meter()
+                let rate = Double(meter.received) / seconds
+                whole += rate
+                meter.silence = meter.received > 0 ? .zero : meter.silence + interval
+                meter.hasBegun = meter.hasBegun || meter.received > 0
+                meter.received = 0
+                // Before its first byte a connection is not slow yet.
+                if meter.hasBegun || meter.silence >= Self.longestSilence {
+                    let smoothed = meter.rate.map { ($0 + rate) / 2 } ?? rate
+                    meter.rate = smoothed
+                    plan.setRate(smoothed, of: reader)
+                }
+                state.meters[reader] = meter
+            }
+            state.fastest = state.meters.values.compactMap(\.rate).max() ?? state.fastest
+            state.content = .ranged(plan, validator: validator, isClean: isClean)
+            return whole
+        }
+    }
+
+    /// The plan; `nil` when the content is of another generation.
+    package func plan(in generation: Generation) -> RangePlan? { change(in: generation) { $0 } }
+
+    private func change<Value>(in generation: Generation, _ change: (inout RangePlan) -> Value) -> Value? {
+        state.withLock { state in
+            guard state.generation == generation, case .ranged(var plan, let validator, let isClean) = state.content
+            else { return nil }
+            defer { state.content = .ranged(plan, validator: validator, isClean: isClean) }
+            return change(&plan)
+        }
+    }
+
+    /// Every byte is there: the file becomes one whose bytes followed one another.
+    ///
+    /// - Returns: False when a byte is missing, or there was nothing to do.
+    package func join() throws -> Bool {
+        try state.withLock { try join(&$0) }
+    }
+
+    private func join(_ state: inout State) throws -> Bool {
+        guard case .ranged(let plan, _, _) = state.content, plan.isComplete else { return false }
+        // As at the end of any transfer: the bytes are safe before the record that counts them, where that is promised.
+        if file.completion == .safe { try file.synchronize() }
+        // Another program may have removed the record.
+        if let data = try file.loadRecord(), let record = SinkRecord(data) {
+            try file.saveRecord(try record.stopped(at: plan.total, in: file, inBoot: file.bootIdentifier))
+            if file.completion == .safe { try file.synchronizeRecord() }
+        }
+        try file.truncate(to: plan.total)
+        state.content = .sequential
+        state.generation += 1
+        return true
+    }
+
+    // MARK: Placing
+
+    /// Writes what a connection has received, where it is missing.
+    package func place(_ data: Data, by reader: RangePlan.Reader, in generation: Generation) throws -> Placed {
+        var rest = data
+        var placed = Placed.continues
+        while !rest.isEmpty, placed == .continues {
+            let step = rest.prefix(RangeJournal.longestStep)
+            placed = try place(step.count, by: reader, in: generation) { placement in
+                let start = step.startIndex + placement.skipped
+                try file.write(step[start..<start + placement.count], at: placement.offset)
+            } drop: { _ in
+            }
+            rest = rest.dropFirst(step.count)
+        }
+        return placed
+    }
+
+    /// Writes bytes that are in the pipe, where they are missing.
+    package func place(
+        _ count: Int, from pipe: ContentPipe, by reader: RangePlan.Reader, in generation: Generation
+    ) throws -> Placed {
+        var rest = count
+        var placed = Placed.continues
+        while rest > 0, placed == .continues {
+            let step = min(rest, RangeJournal.longestStep)
+            placed = try place(step, by: reader, in: generation) { placement in
+                if placement.skipped > 0 { _ = try pipe.bytes(placement.skipped) }
+                try file.write(placement.count, from: pipe, at: placement.offset)
+                let surplus = step - placement.skipped - placement.count
+                if surplus > 0 { _ = try pipe.bytes(surplus) }
+            } drop: { count in
+                _ = try pipe.bytes(count)
+            }
+            rest -= step
+        }
+        if rest > 0 { _ = try pipe.bytes(rest) }
+        return placed
+    }
+
+    private func place(
+        _ count: Int, by reader: RangePlan.Reader, in generation: Generation?,
+        write: (RangePlan.Placement) throws -> Void, drop: (Int) throws -> Void
+    ) throws -> Placed {
+        try state.withLock { state in
+            guard generation == nil || generation == state.generation,
+                case .ranged(var plan, let validator, let isClean) = state.content
+            else {
+                try drop(count)
+                return .outdated
+            }
+            // The leader's response goes on to the end of the resource.
+            if reader == Self.leader { plan.extend(reader, for: count) }
+            guard let placement = plan.placement(of: count, by: reader) else {
+                try drop(count)
+                return .over
+            }
+            if placement.count > 0 { try write(placement) } else { try drop(count) }
+            state.meters[reader, default: Meter()].received += count
+            let isOver = plan.place(count, by: reader)
+            if isOver { plan.release(reader) }
+            state.content = .ranged(plan, validator: validator, isClean: isClean)
+            state.count += Int64(placement.count)
+            if placement.count > 0 { try save(.written, &state) }
+            return isOver ? .over : .continues
+        }
+    }
+
+    private func save(_ page: RangeJournal.Page, _ state: inout State) throws {
+        guard let journal = Self.journal(of: state.content) else { return }
+        try file.saveRanges(journal, page)
+        state.count = journal.presentCount
+    }
+
+    private static func journal(of content: Content) -> RangeJournal? {
+        guard case .ranged(let plan, let validator, let isClean) = content else { return nil }
+        return RangeJournal(total: plan.total, validator: validator, present: plan.present, isClean: isClean)
+    }
+
+    // MARK: BodySink
+
+    package var length: Int64 {
+        get throws {
+            try state.withLock { state in
+                try examine(&state)
+                if case .ranged(let plan, _, _) = state.content {
+                    // The file has to be there still.
+                    _ = try file.length
+                    return plan.prefix
+                }
+                state.count = try file.length
+                return state.count
+            }
+        }
+    }
+
+    /// Finds out what an earlier attempt has left.
+    private func examine(_ state: inout State) throws {
+        guard case .unknown = state.content else { return }
+        let length = try file.length
+        guard length > 0, let data = try file.loadRecord(), let record = SinkRecord(data),
+            let validator = record.validator,
+            let journal = record.journal(length: length, inBoot: file.bootIdentifier, read: file.bytes(in:)),
+            journal.present.first?.lowerBound == 0
+        else {
+            state.content = .sequential
+            return
+        }
+        let found = try journal.reading(file.bytes(in:))
+        state.content = .ranged(
+            RangePlan(total: found.total, present: found.present), validator: validator, isClean: found.isClean)
+        state.hasBeenRanged = true
+        state.count = found.presentCount
+        _ = try join(&state)
+    }
+
+    package func append(_ data: Data) throws {
+        try append(data.count) { generation in
+            try place(data, by: Self.leader, in: generation)
+        } sequentially: {
+            try file.append(data)
+        }
+    }
+
+    package func append(_ count: Int, from pipe: ContentPipe) throws {
+        try append(count) { generation in
+            try place(count, from: pipe, by: Self.leader, in: generation)
+        } sequentially: {
+            try file.append(count, from: pipe)
+        }
+    }
+
+    private func append(
+        _ count: Int, placing place: (Generation) throws -> Placed, sequentially write: () throws -> Void
+    ) throws {
+        let isSequential = try state.withLock { state in
+            if case .ranged = state.content { return false }
+            try write()
+            state.content = .sequential
+            state.count += Int64(count)
+            return true
+        }
+        takeOnFirstBytes()?()
+        if isSequential { return }
+        switch try place(prepareLeader()) {
+        case .continues: break
+        case .over:
+            state.withLock { $0.isLeaderOver = true }
+            takeOnLeaderOver()?()
+        // The content changes only on the queue that appends.
+        case .outdated: throw CocoaError(.fileWriteUnknown)
+        }
+    }
+
+    /// Lets a leader that reads nothing read, unless it has brought all it was to bring.
+    private func prepareLeader() -> Generation {
+        state.withLock { state in
+            if case .ranged(var plan, let validator, let isClean) = state.content, !state.isLeaderOver,
+                !plan.readers.contains(Self.leader)
+            {
+                plan.assignLeader(Self.leader)
+                state.content = .ranged(plan, validator: validator, isClean: isClean)
+            }
+            return state.generation
+        }
+    }
+
+    private func takeOnFirstBytes() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            defer { state.onFirstBytes = nil }
+            return state.onFirstBytes
+        }
+    }
+
+    private func takeOnLeaderOver() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            defer { state.onLeaderOver = nil }
+            return state.onLeaderOver
+        }
+    }
+
+    /// In a file with ranges, what lies before `length` stays and everything else is dropped, unless nothing has to be.
+    package func truncate(to length: Int64) throws {
+        try state.withLock { state in
+            if case .ranged(let plan, _, _) = state.content, length > 0, length >= plan.prefix { return }
+            state.generation += 1
+            state.content = .sequential
+            state.isLeaderOver = false
+            state.hasBeenRanged = false
+            state.meters = [:]
+            try file.truncate(to: length)
+            state.count = length
+        }
+    }
+
+    package func bytes(in range: Range<Int64>) throws -> Data { try file.bytes(in: range) }
+
+    package func synchronize() throws { try makeSynchronization()() }
+
+    /// What has been written by now is safe when the call returns, and said to be so in the journal.
+    package func makeSynchronization() throws -> @Sendable () throws -> Void {
+        let synchronize = try file.makeSynchronization()
+        let (journal, generation, attempt) = state.withLock {
+            (Self.journal(of: $0.content), $0.generation, $0.attempt)
+        }
+        guard let journal else { return synchronize }
+        return { [self] in
+            try synchronize()
+            try state.withLock { state in
+                guard state.generation == generation, state.attempt == attempt, case .ranged = state.content
+                else { return }
+                try file.saveRanges(journal, .safe)
+            }
+            try synchronize()
+        }
+    }
+
+    package func synchronizeRecord() throws { try file.synchronizeRecord() }
+
+    package func loadRecord() throws -> Data? {
+        try state.withLock { state in
+            try examine(&state)
+            // A task that begins asks for it.
+            state.isLeaderOver = false
+            guard case .ranged(let plan, _, _) = state.content, let data = try file.loadRecord(),
+                let record = SinkRecord(data)
+            else { return try file.loadRecord() }
+            return try record.stopped(at: plan.prefix, in: file, inBoot: file.bootIdentifier)
+        }
+    }
+
+    package func saveRecord(_ record: Data?) throws {
+        try state.withLock { state in
+            guard case .ranged = state.content, let found = record.flatMap({ SinkRecord($0) }) else {
+                return try file.saveRecord(record)
+            }
+            try file.saveRecord(try found.stopped())
+        }
+    }
+
+    package func close() throws { try file.close() }
+
+    package func closeWithoutWaiting() throws { try file.closeWithoutWaiting() }
+}

@@ -1,0 +1,352 @@
+import Foundation
+import Purl
+import PurlIO
+import PurlTesting
+import Synchronization
+import Testing
+
+@testable import PurlDownloads
+
+private let mebi: Int64 = 1 << 20
+
+@Suite("The file that several connections fill")
+final class RangedFileTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ranged-\(UUID().uuidString)")
+    private let content = GeneratedContent(size: 8 << 20, seed: 3)
+
+    init() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private var place: URL { folder.appendingPathComponent("f") }
+
+    /// Opens the file as another process would, in this boot of the machine.
+    private func open(_ boot: String = "a", writingUpTo limit: Int64 = .max) -> RangedFile {
+        RangedFile(
+            FileHandleSink(
+                fileAt: place, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot, limit: limit)))
+    }
+
+    private func piece(_ range: Range<Int64>) -> Data { content.bytes(Int(range.lowerBound)..<Int(range.upperBound)) }
+
+    /// A file with the first bytes of the resource and the record of a task that writes it, divided for four connections.
+    private func divided(_ file: RangedFile) async throws -> RangedFile.Generation {
+        let server = try LoopbackServer()
+        let gate = ServerGate()
+        let url = server.route(
+            "/f", Reply.generated(content).entityTag("\"v1\"").stalled(afterBytes: 1000, until: gate))
+        let session = URLSession(configuration: .ephemeral)
+        let task = session.dataTask(with: url, writingTo: file)
+        let generation = Mutex<RangedFile.Generation?>(nil)
+        let end = TaskEnd()
+        task.delegate = end
+        file.notifyLeader(
+            onFirstBytes: {
+                let split = try? file.split(over: 4)
+                generation.withLock { $0 = split?.1 }
+                // Nothing changes behind the test's back.
+                task.cancel()
+            }, onOver: {})
+        task.resume()
+        await end.reached()
+        gate.open()
+        return try #require(generation.withLock { $0 })
+    }
+
+    @Test("A killed process loses nothing that it has written")
+    func kill() async throws {
+        let first = open()
+        let generation = try await divided(first)
+        let range = try #require(first.assign(1, in: generation))
+        #expect(range.count > 1 << 20)
+        let part = range.lowerBound..<range.lowerBound + 3000
+        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
+        let length = try first.length
+        // A write that was not recorded any more.
+        let handle = try FileHandle(forWritingTo: place)
+        try handle.seek(toOffset: UInt64(part.upperBound))
+        try handle.write(contentsOf: piece(part.upperBound..<part.upperBound + 500))
+        try handle.close()
+
+        let copy = try relocated(first)
+        #expect(try copy.length == length)
+        #expect(copy.isRanged)
+        #expect(copy.presentCount == length + 3500)
+    }
+
+    @Test("After a power loss only what had been synchronised counts")
+    func powerLoss() async throws {
+        let first = open()
+        let generation = try await divided(first)
+        let range = try #require(first.assign(1, in: generation))
+        let bound = range.lowerBound + 3000
+        #expect(try first.place(piece(range.lowerBound..<bound), by: 1, in: generation) == .continues)
+        let length = try first.length
+        try first.synchronize()
+        #expect(try first.place(piece(bound..<bound + 1000), by: 1, in: generation) == .continues)
+
+        let copy = try relocated(first, boot: "b")
+        #expect(try copy.length == length)
+        #expect(copy.presentCount == length + 3000)
+    }
+
+    @Test("A complete file has the resource's length, also where its record was removed", arguments: [true, false])
+    func joining(hasRecord: Bool) async throws {
+        let file = open()
+        let generation = try await divided(file)
+        #expect(try !file.join())
+        file.forget(RangedFile.leader, in: generation)
+        var reader = 0
+        while let range = file.assign(reader + 1, in: generation) {
+            reader += 1
+            #expect(try file.place(piece(range), by: reader, in: generation) == .over)
+        }
+        if !hasRecord { try FileManager.default.removeItem(at: place.appendingPathExtension("resume")) }
+        #expect(try file.join())
+        #expect(!file.isRanged)
+        #expect(try file.length == Int64(content.size))
+        #expect(try content.matches(fileAt: place))
+    }
+
+    @Test("What is dropped with a version does not come back")
+    func truncation() async throws {
+        let file = open()
+        let generation = try await divided(file)
+        let range = try #require(file.assign(1, in: generation))
+        #expect(try file.place(piece(range.lowerBound..<range.lowerBound + 10), by: 1, in: generation) == .continues)
+        try file.truncate(to: 0)
+        #expect(try file.length == 0)
+        #expect(try file.place(piece(0..<10), by: 1, in: generation) == .outdated)
+        #expect(file.assign(2, in: generation) == nil)
+        #expect(try file.length == 0)
+        #expect(!file.isRanged)
+    }
+
+    @Test(
+        "Where the first page is damaged, the second one counts, and without both the beginning",
+        arguments: [0, 20, 60, 120])
+    func damage(offset: UInt64) async throws {
+        let first = open()
+        let generation = try await divided(first)
+        let length = try first.length
+        try first.synchronize()
+        let range = try #require(first.assign(1, in: generation))
+        #expect(try first.place(piece(range.lowerBound..<range.lowerBound + 10), by: 1, in: generation) == .continues)
+        let page = UInt64(RangeJournal.place(behind: Int64(content.size)))
+        try changeByte(at: page + offset)
+        let copy = try relocated(first)
+        #expect(try copy.length == length)
+        #expect(copy.presentCount == length)
+
+        try changeByte(at: page + 4096 + offset)
+        let other = try relocated(first)
+        _ = try other.length
+        #expect(!other.isRanged)
+    }
+
+    private func changeByte(at offset: UInt64) throws {
+        let handle = try FileHandle(forUpdating: place)
+        try handle.seek(toOffset: offset)
+        let old = try #require(try handle.read(upToCount: 1))
+        try handle.seek(toOffset: offset)
+        try handle.write(contentsOf: Data([old[0] ^ 1]))
+        try handle.close()
+    }
+
+    @Test("A full disk ends the connection that meets it, and nothing is counted that is not there")
+    func fullDisk() async throws {
+        let file = open(writingUpTo: 6 * mebi)
+        let generation = try await divided(file)
+        let ranges = (1...3).compactMap { file.assign($0, in: generation) }
+        let last = try #require(ranges.last)
+        let before = file.presentCount
+        #expect(throws: (any Error).self) {
+            try file.place(piece(last.lowerBound..<last.lowerBound + 10), by: 3, in: generation)
+        }
+        #expect(file.presentCount == before)
+        #expect(
+            try file.place(piece(ranges[0].lowerBound..<ranges[0].lowerBound + 10), by: 1, in: generation) == .continues
+        )
+    }
+
+    /// A copy of the files, as they are while the first process still has them open.
+    private func relocated(_ file: RangedFile, boot: String = "a") throws -> RangedFile {
+        let other = folder.appendingPathComponent("copy-\(UUID().uuidString)")
+        try FileManager.default.copyItem(at: place, to: other)
+        let record = try #require(try file.loadRecord())
+        try record.write(to: other.appendingPathExtension("resume"))
+        return RangedFile(
+            FileHandleSink(fileAt: other, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot)))
+    }
+}
+
+@Suite("What proves a range")
+struct RangeProofTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let status: Int
+        let fields: [String: String]
+        let verdict: RangeProof.Verdict
+
+        var testDescription: String { "\(status) \(fields.sorted { $0.key < $1.key })" }
+    }
+
+    private static let right = ["ETag": "\"v1\"", "Content-Range": "bytes 100-199/1000", "Content-Length": "100"]
+
+    private static func changed(_ name: String, _ value: String?) -> [String: String] {
+        var fields = right
+        fields[name] = value
+        return fields
+    }
+
+    static let cases = [
+        Case(status: 206, fields: right, verdict: .proven),
+        Case(status: 206, fields: changed("Content-Length", nil), verdict: .proven),
+        Case(status: 206, fields: changed("Content-Range", "bytes 100-199/*"), verdict: .proven),
+        Case(status: 206, fields: changed("ETag", "\"v2\""), verdict: .otherVersion),
+        Case(status: 206, fields: changed("ETag", "W/\"v1\""), verdict: .otherVersion),
+        Case(status: 206, fields: changed("ETag", nil), verdict: .unproven),
+        Case(status: 206, fields: changed("Content-Range", "bytes 100-199/1001"), verdict: .otherVersion),
+        Case(status: 206, fields: changed("Content-Range", "bytes 99-199/1000"), verdict: .unproven),
+        Case(status: 206, fields: changed("Content-Range", "bytes 101-199/1000"), verdict: .unproven),
+        Case(status: 206, fields: changed("Content-Range", "bytes 100-198/1000"), verdict: .unproven),
+        Case(status: 206, fields: changed("Content-Range", "bytes 100-200/1000"), verdict: .unproven),
+        Case(status: 206, fields: changed("Content-Range", nil), verdict: .unproven),
+        Case(status: 206, fields: changed("Content-Length", "99"), verdict: .unproven),
+        Case(status: 206, fields: changed("Content-Encoding", "gzip"), verdict: .unproven),
+        Case(status: 200, fields: ["ETag": "\"v1\"", "Content-Length": "1000"], verdict: .unproven),
+        Case(status: 200, fields: ["ETag": "\"v2\"", "Content-Length": "1000"], verdict: .otherVersion),
+        Case(status: 200, fields: [:], verdict: .unproven),
+        Case(status: 416, fields: ["Content-Range": "bytes */50"], verdict: .otherVersion),
+        Case(status: 416, fields: ["Content-Range": "bytes */1000"], verdict: .unproven),
+        Case(status: 429, fields: [:], verdict: .busy),
+        Case(status: 503, fields: right, verdict: .busy),
+        Case(status: 302, fields: right, verdict: .unproven),
+        Case(status: 404, fields: right, verdict: .unproven),
+    ]
+
+    @Test("Only the range that was asked for, of the version and length that were found", arguments: cases)
+    func verdict(example: Case) throws {
+        let url = try #require(URL(string: "http://example.org/"))
+        let response = try #require(
+            HTTPURLResponse(
+                url: url, statusCode: example.status, httpVersion: "HTTP/1.1", headerFields: example.fields))
+        let proof = RangeProof(validator: "\"v1\"", total: 1000)
+        #expect(proof.verdict(on: response, to: 100..<200) == example.verdict)
+    }
+
+    @Test("The request names the range and the version, and no other condition")
+    func request() throws {
+        var whole = URLRequest(url: try #require(URL(string: "http://example.org/")))
+        whole.setValue("\"old\"", forHTTPHeaderField: "If-None-Match")
+        whole.setValue("gzip", forHTTPHeaderField: "Accept-Encoding")
+        whole.setValue("yes", forHTTPHeaderField: "X-Own")
+        let request = RangeProof(validator: "\"v1\"", total: 1000).request(for: 100..<200, like: whole)
+        #expect(
+            request.allHTTPHeaderFields == [
+                "Range": "bytes=100-199", "If-Range": "\"v1\"", "Accept-Encoding": "identity", "X-Own": "yes",
+            ])
+    }
+}
+
+@Suite("How many connections there are")
+struct ConnectionGrowthTests {
+    @Test(
+        "One more as long as the last one has made the whole a tenth faster",
+        arguments: [
+            ([10, 20, 30, 40, 50, 60], 6), ([10, 20, 21], 2), ([10, 10.9], 1), ([10, 11.1, 12], 2), ([0, 0, 0], 1),
+        ])
+    func growth(rates: [Double], connections: Int) {
+        var growth = ConnectionGrowth(maximum: 6)
+        var count = 1
+        for round in 0..<10 {
+            for _ in 0..<ConnectionGrowth.measurements {
+                if let next = growth.connections(at: rates[min(round, rates.count - 1)], open: count) { count = next }
+            }
+        }
+        #expect(count == connections)
+    }
+
+    @Test("None is added after the server has refused one")
+    func refused() {
+        var growth = ConnectionGrowth(maximum: 6)
+        growth.stop()
+        for _ in 0..<100 { #expect(isNil(growth.connections(at: 1, open: 1))) }
+    }
+
+    private func isNil(_ value: Int?) -> Bool { value == nil }
+
+    @Test("Numbers are from 1 to 64", arguments: [(0, 1), (-5, 1), (1, 1), (8, 8), (64, 64), (65, 64), (Int.max, 64)])
+    func number(given: Int, number: Int) {
+        #expect(ConnectionCount(given).number == number)
+        #expect(ConnectionCount.adaptive.number == nil)
+    }
+}
+
+/// Waits for the end of a task.
+private final class TaskEnd: NSObject, URLSessionDataDelegate {
+    private let stream = AsyncStream<Void>.makeStream()
+
+    func reached() async {
+        for await _ in stream.stream {}
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        stream.continuation.finish()
+    }
+}
+
+/// The system's files, in a boot that a test chooses, on a disk that takes no byte behind a limit.
+private struct TestedFiles: FileLayer {
+    let boot: String
+    var limit = Int64.max
+
+    var bootIdentifier: String? { boot }
+
+    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+    func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
+        TestedFile(try SystemFiles().open(path, opening), limit: limit)
+    }
+
+    func move(_ path: String, to newPath: String) throws(SystemError) { try SystemFiles().move(path, to: newPath) }
+
+    func removeExisting(_ path: String) throws(SystemError) -> Bool { try SystemFiles().removeExisting(path) }
+
+    func synchronizeFolder(_ path: String) throws(SystemError) { try SystemFiles().synchronizeFolder(path) }
+}
+
+private final class TestedFile: OpenFile {
+    private let file: any OpenFile
+    private let limit: Int64
+
+    init(_ file: any OpenFile, limit: Int64) {
+        self.file = file
+        self.limit = limit
+    }
+
+    func lock() throws(SystemError) -> Bool { try file.lock() }
+    func unlock() { file.unlock() }
+    func status() throws(SystemError) -> FileStatus { try file.status() }
+    func isFound(at path: String) -> Bool { file.isFound(at: path) }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        // The journal's pages were there before the disk was full.
+        if offset >= limit, bytes.count < 4096 { throw SystemError(code: ENOSPC, operation: "pwrite") }
+        try file.write(bytes, at: offset)
+    }
+
+    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
+        try file.write(count, from: pipe, at: offset)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+
+    func truncate(to length: Int64) throws(SystemError) { try file.truncate(to: length) }
+    func synchronize() throws(SystemError) { try file.synchronize() }
+}
