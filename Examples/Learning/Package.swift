@@ -14,8 +14,8 @@ let package = Package(
                 .product(name: "Purl", package: "purl"), .product(name: "PurlDownloads", package: "purl"),
                 .product(name: "PurlTesting", package: "purl"), .product(name: "PurlTrace", package: "purl"),
             ],
-            path: ".", exclude: ["README.md", "Tests", "site", "site.css"],
-            sources: ["Documentation", "Exercises", "Lessons", "Solutions", "Stage", "main.swift"]),
+            path: ".", exclude: ["Gallery", "README.md", "Tests", "site", "Pages/site.css", "Pages/site.js"],
+            sources: ["Documentation", "Exercises", "Knives", "Lessons", "Pages", "Solutions", "Stage", "main.swift"]),
         .testTarget(name: "LearningTests", dependencies: ["Learning"], path: "Tests"),
     ],
     swiftLanguageModes: [.v6]

@@ -6,6 +6,7 @@ import PurlTrace
 // swift run Learning                 lists the lessons
 // swift run Learning NUMBER          plays the scenes of a lesson, and prints what its delegates were called with
 // swift run Learning write           makes all pictures anew, and the lists of calls in the lessons' pages
+// swift run Learning site FOLDER     makes the web site
 let arguments = CommandLine.arguments.dropFirst()
 
 switch arguments.first {
@@ -17,12 +18,21 @@ case "write":
         try await illustration.scene.run().picture
             .write(to: illustration.picture, atomically: true, encoding: .utf8)
     }
+case "site":
+    guard let folder = arguments.dropFirst().first else { usage() }
+    let problems = try await Site.write(to: URL(fileURLWithPath: folder, isDirectory: true))
+    for problem in problems { print("error: \(problem)") }
+    if !problems.isEmpty { exit(1) }
 case let text?:
     guard let number = Int(text), let lesson = Lesson.all.first(where: { $0.number == number }) else {
-        print("usage: Learning [NUMBER | write]")
-        exit(64)
+        usage()
     }
     try await show(lesson)
+}
+
+func usage() -> Never {
+    print("usage: Learning [NUMBER | write | site FOLDER]")
+    exit(64)
 }
 
 @MainActor

@@ -7,6 +7,8 @@ private enum Bound {
     static let time: Int64 = 1 << 60
     /// More than one event is ever about: 4 GiB.
     static let bytes = 1 << 32
+    /// More than a file has.
+    static let length: Int64 = 1 << 60
     /// More than heads have: 1 MiB.
     static let head = 1 << 20
     /// Of tasks, exchanges, connections and calls.
@@ -63,6 +65,8 @@ extension TransferTrace.Kind {
         case .streamReceived(let count): return .streamReceived(count.bounded(by: Bound.bytes))
         case .written(let count): return .written(count.bounded(by: Bound.bytes))
         case .file(.write(let count)): return .file(.write(count.bounded(by: Bound.bytes)))
+        case .file(.record(let bytes)): return .file(.record(bytes: bytes?.bounded(by: Bound.length)))
+        case .storing(let offset): return .storing(offset: offset.bounded(by: Bound.length))
         case .queued(let call): return .queued(call.bounded)
         case .began(let call): return .began(call.bounded)
         case .ended(let call): return .ended(call.bounded)

@@ -7,6 +7,8 @@ public enum TraceFormat: String, Sendable, Hashable, CaseIterable {
     case text = "txt"
     /// A sequence diagram: `.svg`.
     case diagram = "svg"
+    /// A page on which one steps through the events: `.html`.
+    case page = "html"
     /// An HTTP Archive 1.2, for browsers' tools and others: `.har`.
     case archive = "har"
     /// Packets for Wireshark: `.pcapng`.
@@ -27,7 +29,7 @@ public enum TraceFormat: String, Sendable, Hashable, CaseIterable {
     /// Whether the bytes of bodies make the file better, so that the recorder should keep them.
     public var usesContent: Bool {
         switch self {
-        case .archive, .capture, .recording, .trace: true
+        case .page, .archive, .capture, .recording, .trace: true
         case .text, .diagram: false
         }
     }
@@ -39,6 +41,7 @@ public enum TraceFormat: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .text: Data(TextTrace(recording).text.utf8)
         case .diagram: Data(Diagram(recording).svg.utf8)
+        case .page: Data(HTMLTrace(recording).html.utf8)
         case .archive: try HTTPArchive(recording).data
         case .capture: PacketCapture(recording).data
         case .recording, .trace: try recording.json
@@ -111,7 +114,7 @@ extension DamagedRecording {
 
 /// The version of a saved recording. A later one may add events, fields and values, and changes none.
 private struct SavedVersion: Decodable {
-    static let current = 1
+    static let current = 2
     let version: Int
 }
 
@@ -169,8 +172,8 @@ private struct LaterEvent: Decodable {
 }
 
 extension TransferTrace {
-    /// Writes the trace so far into a file, in the form that its extension names: `txt`, `svg`, `har`, `pcapng`, `json` or
-    /// `trace`.
+    /// Writes the trace so far into a file, in the form that its extension names: `txt`, `svg`, `html`, `har`, `pcapng`, `json`
+    /// or `trace`.
     ///
     /// - Parameter file: The file, which is replaced.
     /// - Throws: `CocoaError` when the extension names no form, or the file cannot be written.

@@ -140,6 +140,23 @@ struct ExportTests {
         #expect(try format.data(of: recording).count > 100)
     }
 
+    @Test("Packets of an impossible number of bytes are few")
+    func manyBytes() throws {
+        let link = TransferTrace.Connection(local: nil, remote: nil)
+        let head = TransferTrace.ResponseHead(status: 200, reason: "OK", fields: [], byteCount: 19)
+        let kinds: [TransferTrace.Kind] = [
+            .connected(link),
+            .requestHead(TransferTrace.RequestHead(url: "", method: "GET", target: "/", fields: [], byteCount: 18)),
+            .requestEnd, .responseHead(head), .bodyReceived(.init(count: 1 << 31)), .bodyReceived(.init(count: 5)),
+            .responseEnd(connectionStays: true),
+        ]
+        let events = kinds.map {
+            TransferTrace.Event(nanoseconds: 0, lane: .network, task: 1, exchange: 1, connection: 1, kind: $0)
+        }
+        let capture = PacketCapture(TransferTrace.Recording(startDate: Date(timeIntervalSince1970: 0), events: events))
+        #expect(try CapturedPacket.all(in: capture.data).count < 300)
+    }
+
     @Test(
         "Counts of bytes have three digits at most",
         arguments: [

@@ -23,7 +23,7 @@ struct SavedTraceTests {
     )
     func later() throws {
         let recording = try TransferTrace.Recording(
-            json: Self.saved(version: "2", events: Self.future, more: ",\"machine\":{\"cores\":2}"))
+            json: Self.saved(version: "3", events: Self.future, more: ",\"machine\":{\"cores\":2}"))
         #expect(
             recording.events.map(\.kind) == [
                 .unknown(name: "teleported"), .unknown(name: "requestEnd"), .unknown(name: "cache"),
@@ -35,10 +35,17 @@ struct SavedTraceTests {
         #expect(try TransferTrace.Recording(json: recording.json) == recording)
     }
 
+    @Test("A trace of an earlier version opens: its records do not say for how many bytes")
+    func earlier() throws {
+        let event = "{\"nanoseconds\":4,\"lane\":\"files\",\"kind\":{\"file\":{\"_0\":{\"record\":{}}}}}"
+        let recording = try TransferTrace.Recording(json: Self.saved(version: "1", events: event))
+        #expect(recording.events.map(\.kind) == [.file(.record(bytes: nil))])
+    }
+
     @Test("A field that this version does not know is left out in its own version, too")
     func fields() throws {
         let event = "{\"nanoseconds\":4,\"lane\":\"network\",\"mood\":\"good\",\"kind\":{\"requestEnd\":{\"x\":1}}}"
-        let recording = try TransferTrace.Recording(json: Self.saved(version: "1", events: event))
+        let recording = try TransferTrace.Recording(json: Self.saved(version: "2", events: event))
         #expect(recording.events == [TransferTrace.Event(nanoseconds: 4, lane: .network, kind: .requestEnd)])
     }
 
@@ -55,11 +62,11 @@ struct SavedTraceTests {
             "“events[0].kind.redirect.url” is missing"
         ),
         (
-            saved(version: "2", events: "{\"lane\":\"network\",\"kind\":{\"new\":{}}}"),
+            saved(version: "3", events: "{\"lane\":\"network\",\"kind\":{\"new\":{}}}"),
             "“events[0].nanoseconds” is missing"
         ),
         (
-            saved(version: "2", events: "{\"nanoseconds\":0,\"kind\":7}"),
+            saved(version: "3", events: "{\"nanoseconds\":0,\"kind\":7}"),
             "“events[0].kind” has a value that cannot be read"
         ),
     ]

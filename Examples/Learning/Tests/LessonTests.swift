@@ -7,7 +7,7 @@ import Testing
 @Suite("Lessons", .timeLimit(.minutes(5)))
 struct LessonTests {
     @Test(
-        "A scene makes the picture that is shown, byte for byte, each of twenty times",
+        "A scene makes the picture that is shown, and the same player, byte for byte, each of twenty times",
         arguments: Lesson.all.flatMap(\.scenes))
     func pictures(_ scene: Scene) async throws {
         try await expect(scene, toMake: Catalogue.picture(of: scene))
@@ -22,11 +22,29 @@ struct LessonTests {
 
     private func expect(_ scene: Scene, toMake picture: URL) async throws {
         let committed = try String(contentsOf: picture, encoding: .utf8)
+        let program = try SceneSource(scene.name, in: Site.sources).program
+        var player: String?
         for _ in 1...20 {
-            let drawn = try await scene.run().picture
+            let film = try await scene.run()
+            let drawn = film.picture
             // Of two whole pictures only the difference is of interest.
             let isSame = drawn == committed
             try #require(isSame, "\(Difference(drawn, from: committed))")
+            let page = film.page(showing: program)
+            let isSamePage = page == player ?? page
+            try #require(isSamePage, "\(scene.name) makes another player")
+            player = page
+        }
+    }
+
+    @Test("A knife makes the same player each time, wherever it cuts", arguments: Knife.all)
+    func knives(_ knife: Knife) async throws {
+        for cut in knife.cuts {
+            let (first, second) = (try await knife.run(cut: cut), try await knife.run(cut: cut))
+            let isSame = first.film.page == second.film.page
+            #expect(isSame, "\(knife.name), \(cut): \(Difference(first.film.picture, from: second.film.picture))")
+            #expect(
+                first.outcome.isRight || knife.name == "naive-files", "\(knife.name), \(cut): \(first.outcome.words)")
         }
     }
 
@@ -73,6 +91,10 @@ struct Difference: CustomStringConvertible {
 }
 
 extension Scene: CustomTestStringConvertible {
+    public var testDescription: String { name }
+}
+
+extension Knife: CustomTestStringConvertible {
     public var testDescription: String { name }
 }
 

@@ -107,24 +107,14 @@ private struct DiagramDrawing {
     }
 
     private var description: String {
-        let names = lanes.map(Self.name).joined(separator: ", ")
+        let names = lanes.map(\.title).joined(separator: ", ")
         let sentences = content.rows.map { row in
             switch row.shape {
-            case .arrow(let from, let to, _): "\(Self.name(from)) to \(Self.name(to)): \(row.title)."
-            case .mark(let lane): "\(Self.name(lane)): \(row.title)."
+            case .arrow(let from, let to, _): "\(from.title) to \(to.title): \(row.title)."
+            case .mark(let lane): "\(lane.title): \(row.title)."
             }
         }
         return "A sequence diagram with the lanes \(names). " + sentences.joined(separator: " ")
-    }
-
-    private static func name(_ lane: TransferTrace.Lane) -> String {
-        switch lane {
-        case .caller: "your code"
-        case .delegateQueue: "delegate queue"
-        case .network: "network thread"
-        case .files: "file worker"
-        case .server: "server"
-        }
     }
 
     // MARK: Parts
@@ -134,7 +124,7 @@ private struct DiagramDrawing {
         return """
             <line class="lane" x1="\(x)" y1="\(Self.top - 10)" x2="\(x)" y2="\(height - 34)"/>
             <rect class="head" x="\(x - 62)" y="\(Self.top - 36)" width="124" height="26" rx="6"/>
-            <text class="name" x="\(x)" y="\(Self.top - 18)">\(Self.name(lane))</text>
+            <text class="name" x="\(x)" y="\(Self.top - 18)">\(lane.title)</text>
             """
     }
 

@@ -42,6 +42,10 @@ struct DiagramRows {
 
     private(set) var rows: [Row] = []
     private(set) var shades: [Shade] = []
+    /// The steps of the recording, in order.
+    let steps: [TraceStep]
+    /// The row of each step that has one.
+    private(set) var rowOfStep: [Int?] = []
     private var holds: [HoldKey: OpenHold] = [:]
     private var openCalls: [Int: (row: Int, since: Int64, waited: Int64)] = [:]
     private var queued: [Int: (row: Int, since: Int64)] = [:]
@@ -67,8 +71,12 @@ struct DiagramRows {
         let events = recording.events
         pause = TraceStep.pause(in: events)
         showsTasks = Set(events.compactMap(\.task)).count > 1
-        let steps = TraceStep.collapsed(events)
-        for step in steps { add(step) }
+        steps = TraceStep.collapsed(events)
+        for step in steps {
+            let count = rows.count
+            add(step)
+            rowOfStep.append(rows.count > count ? count : nil)
+        }
         let last = events.last?.nanoseconds ?? 0
         for key in holds.keys.sorted(by: { ($0.task ?? 0, $0.hold.rawValue) < ($1.task ?? 0, $1.hold.rawValue) }) {
             close(key, at: last)
@@ -120,20 +128,14 @@ struct DiagramRows {
         case .handshakeFailed(let reason):
             arrow(event, .network, .server, "no TLS", .failure, isCut: true, title: reason)
         case .frameSent(let frame):
-            arrow(event, .network, .server, frame.words(step.count, bytes: step.bytes), .data, title: step.words)
+            pieces(step, from: .network, to: .server, frame.words(step.count, bytes: step.bytes), .data)
         case .frameReceived(let frame):
-            arrow(event, .server, .network, frame.words(step.count, bytes: step.bytes), .answer, title: step.words)
-        case .streamSent:
-            arrow(event, .network, .server, pieces(step), .data, title: step.words)
-        case .streamReceived:
-            arrow(event, .server, .network, pieces(step), .answer, title: step.words)
-        case .bodySent:
-            arrow(event, .network, .server, pieces(step), .data, title: step.words)
+            pieces(step, from: .server, to: .network, frame.words(step.count, bytes: step.bytes), .answer)
+        case .streamSent, .bodySent: pieces(step, from: .network, to: .server, amount(step), .data)
+        case .streamReceived, .bodyReceived: pieces(step, from: .server, to: .network, amount(step), .answer)
         case .interimHead(let head), .responseHead(let head):
             let label = "\(head.status) \(head.reason)"
             arrow(event, .server, .network, label, .answer, title: head.words)
-        case .bodyReceived:
-            arrow(event, .server, .network, pieces(step), .answer, title: step.words)
         case .exchangeFailed(let reason):
             arrow(event, .server, .network, "connection lost", .failure, isCut: true, title: reason)
         case .abandoned:
@@ -141,7 +143,7 @@ struct DiagramRows {
         case .switched(let status):
             arrow(event, .server, .network, "\(status), another protocol", .answer)
         case .file(.write):
-            arrow(event, .network, .files, pieces(step), .data, title: step.words)
+            pieces(step, from: .network, to: .files, amount(step), .data)
         case .file(let file):
             addFile(file, event)
         case .began(let call):
@@ -181,9 +183,18 @@ struct DiagramRows {
         }
     }
 
-    private func pieces(_ step: TraceStep) -> String {
+    private func amount(_ step: TraceStep) -> String {
         let bytes = ByteWords.count(step.bytes)
         return step.count == 1 ? bytes : "\(step.count) pieces, \(bytes)"
+    }
+
+    /// An arrow for one piece, or for several, with the time from the first to the last where there is room for it.
+    private mutating func pieces(
+        _ step: TraceStep, from: TransferTrace.Lane, to: TransferTrace.Lane, _ label: String, _ tone: Tone
+    ) {
+        arrow(
+            step.event, from, to, step.period.map { "\(label), \($0)" } ?? label, tone, title: step.wordsWithPeriod,
+            shortLabel: label)
     }
 
     private mutating func arrow(
@@ -278,6 +289,19 @@ struct DiagramRows {
             Shade(
                 lane: .network, kind: kind, rows: shaded,
                 title: "\(key.hold.words) for \(ByteWords.short(end - hold.since))\(times)", depth: min(depth, 3)))
+    }
+}
+
+extension TransferTrace.Lane {
+    /// The lane's name above it in a picture.
+    var title: String {
+        switch self {
+        case .caller: "your code"
+        case .delegateQueue: "delegate queue"
+        case .network: "network thread"
+        case .files: "file worker"
+        case .server: "server"
+        }
     }
 }
 

@@ -115,6 +115,9 @@ private struct TCPConversation {
 
     /// As long as the content of one packet of IPv4 may be, and of IPv6.
     private static let segmentLimit = 65_000
+    /// So many segments stand for bytes that one event is about, 16 MB: no transfer moves more at once, but a recording that was
+    /// made by hand may say so.
+    private static let segmentsOfEvent = 256
 
     private(set) var packets: [(nanoseconds: Int64, packet: CaptureFile.Packet)] = []
     private let client: Address
@@ -227,7 +230,8 @@ private struct TCPConversation {
         if isChunked { send(Array("\r\n".utf8), fromClient: isSent, at: time) }
     }
 
-    /// Sends bytes, of which those after the first may be unknown.
+    /// Sends bytes, of which those after the first may be unknown. Too many of them are a gap, as packets are that were not
+    /// captured.
     private mutating func send(_ bytes: [UInt8], length: Int? = nil, fromClient: Bool, at nanoseconds: Int64) {
         let length = length ?? bytes.count
         var offset = 0
@@ -237,6 +241,11 @@ private struct TCPConversation {
             segment(
                 fromClient: fromClient, flags: Flag.acknowledgement | Flag.push, known, length: count, at: nanoseconds)
             offset += count
+            if offset == Self.segmentsOfEvent * Self.segmentLimit, offset < length {
+                let gap = UInt32(truncatingIfNeeded: length - offset)
+                if fromClient { clientNext &+= gap } else { serverNext &+= gap }
+                return
+            }
         }
     }
 

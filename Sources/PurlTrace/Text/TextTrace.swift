@@ -122,6 +122,20 @@ struct TraceStep {
         return wordsWithoutArguments + (count > 1 ? " (last: \(arguments))" : " (\(arguments))")
     }
 
+    /// The time from the first to the last of several, where that shows: `5.5 to 156 ms`.
+    var period: String? {
+        guard count > 1 else { return nil }
+        let (first, last) = (ByteWords.short(event.nanoseconds), ByteWords.short(lastNanoseconds))
+        guard first != last else { return nil }
+        let (firstParts, lastParts) = (first.split(separator: " "), last.split(separator: " "))
+        // The same unit is said once.
+        let isSameUnit = firstParts.count == 2 && firstParts.last == lastParts.last
+        return "\(isSameUnit ? String(firstParts[0]) : first) to \(last)"
+    }
+
+    /// What has happened, and from when to when.
+    var wordsWithPeriod: String { period.map { "\(words), \($0)" } ?? words }
+
     var wordsWithoutArguments: String {
         guard count > 1 else { return event.kind.wordsWithoutArguments }
         let amount = "\(count) pieces, \(ByteWords.count(bytes))"
@@ -156,7 +170,11 @@ struct TraceStep {
                 continue
             }
             let group = Group(task: event.task, exchange: event.exchange, lane: event.lane, kind: kind)
-            if let position = open[group], event.nanoseconds - steps[position].lastNanoseconds <= pause {
+            if let position = open[group], event.nanoseconds - steps[position].lastNanoseconds > pause {
+                // What is done with the pieces after a pause is not drawn above them.
+                open = open.filter { $0.key.task != event.task }
+            }
+            if let position = open[group] {
                 steps[position].count += 1
                 steps[position].bytes += event.kind.bytes
                 steps[position].lastNanoseconds = event.nanoseconds

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Purl
+package import Purl
 internal import PurlIO
 internal import PurlTesting
 import Synchronization
@@ -58,9 +58,28 @@ package struct Cell: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Acts it out to be looked at, under a clock that is turned by hand when nothing else happens any more.
+    ///
+    /// - Returns: What happened, and the task's error.
+    package func film() async throws -> (recording: TransferTrace.Recording, error: (any Error)?) {
+        let stage = try Stage(medium, port: 8080)
+        let url = fault.url(stage)
+        try fault.prepare(stage)
+        var options = TransferTrace.Options.keepingContent
+        options.startDate = Date(timeIntervalSince1970: 0)
+        let trace = TransferTrace(options: options)
+        let sight = await load(url, nil, on: stage, Traces(), Report(), trace, isFilmed: true)
+        stage.gate.open()
+        await stage.server.waitUntilDisconnected()
+        return (trace.recording, sight.error)
+    }
+
     /// Everything from the session's making to its end.
+    ///
+    /// - Parameter isFilmed: Nothing is loaded but what the fault is about, and time stands still.
     private func load(
-        _ url: URL, _ resumeData: Data?, on stage: Stage, _ traces: Traces, _ report: Report, _ trace: TransferTrace?
+        _ url: URL, _ resumeData: Data?, on stage: Stage, _ traces: Traces, _ report: Report, _ trace: TransferTrace?,
+        isFilmed: Bool = false
     ) async -> Observer.Sight {
         let configuration = stage.configuration(background: kind.isBackground ? "matrix.\(UUID().uuidString)" : nil)
         // A background session repeats what times out for that long: a week by default.
@@ -68,7 +87,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         if kind == .resumableUpload { configuration.resumableUploads = .always }
         configuration.trace = trace
         fault.configure(configuration, stage)
-        if fault.passesTime(for: kind) { configuration.clock = stage.clock }
+        if isFilmed || fault.passesTime(for: kind) { configuration.clock = stage.clock }
         let queue = OperationQueue()
         let meddler = Meddler(fault.meddling, stage)
         let observer = Observer(
@@ -93,18 +112,36 @@ package struct Cell: Sendable, CustomStringConvertible {
         meddler.act(at: .afterResume)
         await meddler.waitForGate()
         if fault.waitsForGate { await stage.gate.reached() }
-        if fault.passesTime(for: kind) {
+        if fault.passesTime(for: kind), isFilmed {
+            let time = Task {
+                while !Task.isCancelled {
+                    await Self.settle()
+                    await stage.clock.waitForDeadlines(1)
+                    stage.clock.advanceToNextDeadline()
+                }
+            }
+            await observer.over()
+            time.cancel()
+            await time.value
+        } else if fault.passesTime(for: kind) {
             await stage.clock.passTime { await observer.over() }
         } else {
             await observer.over()
         }
         stage.relieve()
-        await checkSession(session, stage, report)
+        if !isFilmed { await checkSession(session, stage, report) }
         meddler.letGo()
         loading.letGo()
         session.finishTasksAndInvalidate()
         await observer.invalid()
         return observer.sight.value
+    }
+
+    /// Returns when the network thread has had time for all that is under way.
+    private static func settle() async {
+        for _ in 0..<1000 {
+            await withCheckedContinuation { continuation in NetworkActor.post { continuation.resume() } }
+        }
     }
 
     /// What went wrong with one task is nothing to the next: above all, no byte of that answer may be taken for this one.

@@ -10,6 +10,7 @@ package struct Census: Sendable, CustomStringConvertible {
     package let memory: Int
 
     package static var now: Census {
+        returnFreeMemory()
         let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
         return Census(
             descriptors: count("/proc/self/fd"), threads: count("/proc/self/task"),
@@ -29,6 +30,13 @@ package struct Census: Sendable, CustomStringConvertible {
 
     package var description: String {
         "\(descriptors) descriptors, \(threads) threads, \(memory >> 20) MiB"
+    }
+
+    /// Has `malloc` give back what is free: how much it keeps depends on the order of calls, and differs by megabytes.
+    private static func returnFreeMemory() {
+        typealias Trim = @convention(c) (Int) -> CInt
+        guard let address = dlsym(dlopen(nil, RTLD_NOW), "malloc_trim") else { return }
+        _ = unsafeBitCast(address, to: Trim.self)(0)
     }
 
     private static func count(_ folder: String) -> Int {

@@ -35,9 +35,12 @@ final class Stage: Sendable {
     /// - Parameters:
     ///   - medium: What carries the bytes.
     ///   - content: The resource; by default its size is in the middle of everything.
-    init(_ medium: Medium = .tcp, content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9)) throws {
+    ///   - port: The server's; 0 for one that is free.
+    init(
+        _ medium: Medium = .tcp, content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9), port: UInt16 = 0
+    ) throws {
         self.medium = medium
-        server = try LoopbackServer(medium.transport)
+        server = try LoopbackServer(medium.transport, port: port)
         connector = Mutex(medium == .tls ? try server.connector(tls: ServerTLS(Self.authority)) : server.connector)
         self.content = content
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-fault-\(UUID().uuidString)")

@@ -94,7 +94,7 @@ struct TraceVerdict {
                 case .recording:
                     let read = try TransferTrace.Recording(json: data)
                     report.check(read.events == recording.events, "the saved trace is another one")
-                case .text, .diagram, .capture, .trace: break
+                case .text, .diagram, .page, .capture, .trace: break
                 }
             } catch {
                 report.note("no trace as \(format): \(error)")
