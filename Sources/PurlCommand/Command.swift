@@ -6,21 +6,35 @@ enum Command: Equatable {
     case put(PutOptions)
     case list(FolderOptions)
     case clean(FolderOptions)
+    case check(CheckOptions)
     case ws(WebSocketOptions)
     case serve(ServeOptions)
     case demo(DemoOptions)
     case trace(TraceOptions)
 
+    /// Whether it prints events in place of messages.
+    var printsEvents: Bool {
+        switch self {
+        case .get(let options): options.printsEvents
+        case .put(let options): options.printsEvents
+        case .list(let options), .clean(let options): options.printsEvents
+        case .check(let options): options.printsEvents
+        case .ws(let options): options.printsEvents
+        case .print, .serve, .demo, .trace: false
+        }
+    }
+
     /// The version that `--version` prints.
     static let version = "1.0"
 
     /// Every command, in the order in which help lists them.
-    static var all: [CommandSyntax<Command>] { transfers + [completion, help] }
+    static var all: [CommandSyntax<Command>] { transfers + [completion, manual, help] }
 
     private static var transfers: [CommandSyntax<Command>] {
         [
             GetOptions.syntax.map(Command.get), PutOptions.syntax.map(Command.put),
             FolderOptions.list.map(Command.list), FolderOptions.clean.map(Command.clean),
+            CheckOptions.syntax.map(Command.check),
             WebSocketOptions.syntax.map(Command.ws), ServeOptions.syntax.map(Command.serve),
             DemoOptions.syntax.map(Command.demo), TraceOptions.syntax.map(Command.trace),
         ]
@@ -36,6 +50,12 @@ enum Command: Equatable {
         switch arguments.first {
         case nil: self = .print(HelpText.overview(Self.all, text: Self.text))
         case "--version": self = .print("purl \(Self.version)")
+        case let first? where first.hasPrefix("-") && !["-h", "--help"].contains(first):
+            // `purl -v get URL`
+            guard let command = arguments.first(where: { name in Self.all.contains { $0.name == name } }) else {
+                throw Self.unknown(first)
+            }
+            throw UsageError("Options follow the command, as in “purl \(command) \(first)”.", command)
         case let first?:
             let syntax = try Self.syntax(of: ["-h", "--help"].contains(first) ? "help" : first)
             self = try syntax.parse(Array(arguments.dropFirst())) ?? .print(HelpText.of(syntax))
@@ -44,35 +64,47 @@ enum Command: Equatable {
 
     private static func syntax(of name: String) throws(UsageError) -> CommandSyntax<Command> {
         let all = all
-        if let syntax = all.first(where: { $0.name == name }) { return syntax }
-        let nearest = NearestName.of(name, among: all.map(\.name) + ["--help", "--version"])
-        throw UsageError("There is no command “\(name)”", nearest: nearest)
+        guard let syntax = all.first(where: { $0.name == name }) else { throw unknown(name) }
+        return syntax
+    }
+
+    /// What other programs call the same.
+    private static let otherNames = ["download": "get", "fetch": "get", "upload": "put", "send": "put"]
+
+    private static func unknown(_ name: String) -> UsageError {
+        let nearest =
+            URLWord.url(name).map { "purl get \($0.shownText)" } ?? otherNames[name]
+            ?? NearestName.of(name, among: all.map(\.name) + ["--help", "--version"])
+        return UsageError("There is no command “\(name)”", nearest: nearest)
     }
 
     // MARK: Commands that only print
 
-    private struct HelpOptions {
-        var isManual = false
-    }
-
     private static var help: CommandSyntax<Command> {
         CommandSyntax(
-            "help", "[COMMAND]", choices: transfers.map(\.name) + ["completion"], "explain a command",
+            "help", "[COMMAND]", choices: (transfers + [completion, manual]).map(\.name), "explain a command",
             text: "Explains COMMAND, or lists the commands.",
-            rows: [
-                .flag(
-                    "--man", \HelpOptions.isManual, true,
-                    """
-                    print the manual page of all commands, for man: purl help --man > ~/.local/share/man/man1/purl.1
-                    """)
-            ]
+            rows: [] as [OptionRow<Void>]
         ) { words throws(UsageError) in
-            let options = try words.applied(to: HelpOptions())
             let name = try words.operand("command")
-            if options.isManual { return .print(ManualPage.text(all, text: text, version: version)) }
             return .print(
                 try name.map { name throws(UsageError) in HelpText.of(try syntax(of: name)) }
                     ?? HelpText.overview(all, text: text))
+        }
+    }
+
+    private static var manual: CommandSyntax<Command> {
+        CommandSyntax(
+            "manual", "", "print the manual page, for man",
+            text: """
+                Prints the manual page of all commands, in the form that man reads:
+
+                  purl manual > ~/.local/share/man/man1/purl.1
+                """,
+            rows: [] as [OptionRow<Void>]
+        ) { words throws(UsageError) in
+            try words.checkNoOperands()
+            return .print(ManualPage.text(all, text: text, version: version))
         }
     }
 

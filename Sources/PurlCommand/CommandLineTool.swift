@@ -18,38 +18,64 @@ public struct CommandLineTool {
     /// - Returns: The exit status.
     public func run(_ arguments: [String]) async -> Int32 {
         StandardDescriptors.fillGaps()
-        return await code(of: arguments).rawValue
+        let (output, errors) = (Console(STDOUT_FILENO), Console(STDERR_FILENO))
+        let code = await code(of: arguments, output, errors)
+        guard let failure = output.failure else { return code.rawValue }
+        errors.print("purl: Standard output cannot be written: \(failure).")
+        return (code == .success ? .failure : code).rawValue
     }
 
-    private func code(of words: [String]) async -> ExitCode {
-        let output = Console(STDOUT_FILENO)
-        let errors = Console(STDERR_FILENO)
+    private func code(of words: [String], _ output: Console, _ errors: Console) async -> ExitCode {
         do throws(UsageError) {
-            switch try Command(arguments: words) {
-            case .print(let text):
-                output.print(text)
-                return .success
-            case .demo(let options):
-                return await Demo(console: output, trace: options.trace).run()
-            case .get(let options):
-                return await Get(options, console: errors, configuration: makeConfiguration).run()
-            case .put(let options):
-                return await Put(options, output: output, errors: errors, configuration: makeConfiguration).run()
-            case .ws(let options):
-                return await WebSocketClient(options, output: output, errors: errors, configuration: makeConfiguration)
-                    .run()
-            case .serve(let options):
-                return await Serve(options, output: output, errors: errors).run()
-            case .trace(let options):
-                return ShowTrace(options, output: output, errors: errors).run()
-            case .list(let options):
-                return List(options, output: output, errors: errors).run()
-            case .clean(let options):
-                return await Clean(options, output: output, errors: errors, configuration: makeConfiguration).run()
-            }
+            let command = try Command(arguments: words)
+            let events = command.printsEvents ? EventLog(output) : nil
+            let code = await run(command, output: output, errors: errors, events)
+            events?.write(.end(code))
+            return code
         } catch {
-            errors.print("purl: \(error.line)")
+            // Programs that read events find out what is wrong with their command lines, too.
+            guard words.prefix(while: { $0 != "--" }).contains("--json") else {
+                errors.print("purl: \(error.line)")
+                return .usage
+            }
+            let events = EventLog(output)
+            events.write(.text(.error, error.line))
+            events.write(.end(.usage))
             return .usage
+        }
+    }
+
+    private func run(
+        _ command: Command, output: Console, errors: Console, _ events: EventLog?
+    ) async -> ExitCode {
+        switch command {
+        case .print(let text):
+            output.print(text)
+            return .success
+        case .demo(let options):
+            return await Demo(console: output, trace: options.trace).run()
+        case .get(let options):
+            return await Get(options, console: errors, events: events, configuration: makeConfiguration).run()
+        case .put(let options):
+            return await Put(
+                options, output: output, errors: errors, events: events, configuration: makeConfiguration
+            ).run()
+        case .ws(let options):
+            return await WebSocketClient(
+                options, output: output, errors: errors, events: events, configuration: makeConfiguration
+            ).run()
+        case .serve(let options):
+            return await Serve(options, output: output, errors: errors).run()
+        case .trace(let options):
+            return ShowTrace(options, output: output, errors: errors).run()
+        case .list(let options):
+            return List(options, output: output, errors: errors, events: events).run()
+        case .check(let options):
+            return await Check(options, output: output, errors: errors, events: events).run()
+        case .clean(let options):
+            return await Clean(
+                options, output: output, errors: errors, events: events, configuration: makeConfiguration
+            ).run()
         }
     }
 }

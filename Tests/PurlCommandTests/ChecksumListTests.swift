@@ -176,7 +176,7 @@ struct CheckTests {
         #expect(code == 1)
         #expect(
             lines == ["purl: Line 1 of “SHA256SUMS” is not a SHA-256 and a name, as sha256sum writes them: “<html>”."])
-        #expect(try await get(urls + ["--check", "none"]) == (1, ["purl: “none” cannot be read."]))
+        #expect(try await get(urls + ["--check", "none"]) == (1, ["purl: There is no file “none”."]))
         #expect(server.requests.isEmpty)
     }
 }

@@ -96,6 +96,24 @@ struct HelpTests {
         #expect(NearestName.of(word, among: names) == name)
     }
 
+    @Test(
+        "standard output that takes nothing is an error",
+        arguments: [
+            ("help", ">/dev/full", "purl: Standard output cannot be written: No space left on device."),
+            ("help", ">&-", "purl: Standard output cannot be written: "),
+            ("list --json nowhere", ">/dev/full", "purl: Standard output cannot be written: No space left on device."),
+            ("list", ">/dev/null", nil),
+        ])
+    func unwritable(words: String, redirection: String, start: String?) async throws {
+        let folder = TemporaryFolder()
+        let process = try PurlProcess(
+            shell: "{ \"$0\" \(words) \(redirection); echo $? >&3; } 2>&1 3>&1", [], in: folder)
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(lines.last == (start == nil ? "0" : "1"), "\(lines)")
+        #expect(start.map { lines.first?.hasPrefix($0) == true } ?? (lines.count == 1), "\(lines)")
+    }
+
     // MARK: Completions and the manual
 
     /// Runs a program with a text as its input, if it is installed. `nil` if it is not.
@@ -116,6 +134,7 @@ struct HelpTests {
         arguments: [
             ("p", ["put"]), ("get --out", ["--output"]), ("put -X P", ["PUT", "POST", "PATCH"]),
             ("completion f", ["fish"]), ("list --a", []), ("clean --a", ["--all"]), ("get -P ", []), ("help w", ["ws"]),
+            ("help man", ["manual"]), ("put --method = PU", ["PUT"]), ("put --method =", ["PUT", "POST", "PATCH"]),
         ])
     func bash(line: String, words: [String]) async throws {
         let given = line.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "\" \"")
@@ -125,6 +144,53 @@ struct HelpTests {
             """
         guard let lines = try await run("bash", ["-s"], input: script) else { return }
         #expect(lines.filter { !$0.isEmpty } == words)
+    }
+
+    @Test(
+        "fish completes commands, options and their values",
+        arguments: [
+            ("pu", ["put"]), ("get --out", ["--output"]), ("put -X P", ["PATCH", "POST", "PUT"]),
+            ("completion f", ["fish"]), ("list --a", []), ("clean --a", ["--all"]), ("help w", ["ws"]),
+        ])
+    func fish(line: String, words: [String]) async throws {
+        let script = "\(try Self.text("completion", "fish"))\ncomplete -C 'purl \(line)'"
+        guard let lines = try await run("fish", ["--no-config"], input: script) else { return }
+        #expect(lines.map { String($0.prefix { $0 != "\t" }) } == words)
+    }
+
+    @Test("zsh and fish learn what an option does, and whether its value is a file")
+    func descriptions() throws {
+        let (zsh, fish) = (try Self.text("completion", "zsh"), try Self.text("completion", "fish"))
+        #expect(
+            zsh.contains(
+                "'(-o --output)-o+[save as FILE]:FILE:_files' '(-o --output)--output=[save as FILE]:FILE:_files'"))
+        #expect(zsh.contains("'*--header=[add a header field, '\\''Name"))
+        #expect(
+            zsh.contains(
+                "'(--json)--json[print what happens as lines of JSON on standard output, for other programs, and no messages]'"
+            ))
+        #expect(
+            fish.contains(
+                "complete -c purl -n '__fish_seen_subcommand_from get' -s o -l output -r -F -d 'save as FILE'"))
+        #expect(fish.contains("-s X -l method -x -a 'PUT POST PATCH' -d"))
+    }
+
+    @Test(
+        "help names an option in the same way everywhere, and only options that there are",
+        arguments: Command.all.map(\.name))
+    func mentions(name: String) throws {
+        let command = try #require(Command.all.first { $0.name == name })
+        let all = Command.all.flatMap(\.options)
+        let texts = [command.text, command.notes] + command.options.map(\.help)
+        for text in texts {
+            for match in text.matches(of: /(?:^|[\s“(,:])(-{1,2}[A-Za-z][A-Za-z0-9-]*)/) {
+                let word = String(match.1)
+                let option = try #require(
+                    command.options.first { $0.names.contains(word) } ?? all.first { $0.names.contains(word) },
+                    "\(word)")
+                #expect(option.names.first == word)
+            }
+        }
     }
 
     @Test("the shells read the completions without a complaint", arguments: ["bash", "zsh", "fish"])
@@ -137,7 +203,7 @@ struct HelpTests {
 
     @Test("the manual page has every option, and groff formats it without a complaint")
     func manual() async throws {
-        let page = try Self.text("help", "--man")
+        let page = try Self.text("manual")
         #expect(page.hasPrefix(".TH PURL 1"))
         #expect(page.contains("\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIFILE\\fR"))
         guard let lines = try await run("groff", ["-man", "-Kutf8", "-Tutf8", "-ww", "-P-cbou"], input: page) else {

@@ -80,7 +80,11 @@ struct InputFileTests {
         let missing = #expect(throws: CommandFailure.self) {
             try InputFile.requests(in: folder.file("none").path, after: [])
         }
-        #expect(missing?.sentence.hasSuffix("cannot be read.") == true)
+        #expect(missing?.sentence.hasPrefix("There is no file “") == true)
+        let isFolder = #expect(throws: CommandFailure.self) {
+            try InputFile.requests(in: folder.url.path, after: [])
+        }
+        #expect(isFolder?.sentence.hasSuffix("cannot be read: Is a directory.") == true)
         try Data([0xFF, 0xFE]).write(to: folder.file("list"))
         let strange = #expect(throws: CommandFailure.self) {
             try InputFile.requests(in: folder.file("list").path, after: [])

@@ -79,6 +79,18 @@ struct OutputTests {
         #expect(folder.names.isEmpty)
     }
 
+    @Test("continues when what reads its lines has closed the pipe", arguments: [["--json"], ["-v"]])
+    func noReader(options: [String]) async throws {
+        makePipe()
+        let process = try PurlProcess(
+            shell: "exec 3>&2 4<>pipe 5>pipe 4<&-; \"$0\" \"$@\" >&5 2>&5; echo $? >&3",
+            ["get", url.absoluteString, "-o", "film"] + options, in: folder)
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(lines == ["0"])
+        #expect(folder.contents("film") == Self.content.data)
+    }
+
     @Test("refuses a name that the partial files cannot have, before the request")
     func namesOfPartialFiles() async throws {
         let long = String(repeating: "a", count: 245)

@@ -117,8 +117,11 @@ struct PutTests {
     @Test("a connection that is lost is resumed within the command")
     func cuts() async throws {
         for offset in [100_000, 2_000_000, 5_999_999] { target.fault(.connection(.cut), at: .offset(offset)) }
-        let (code, _) = try await put()
+        let (code, lines) = try await put()
         #expect(code == 0)
+        let reports = lines.filter { $0.hasPrefix("film.bin: ") && $0.hasSuffix(" Resuming") }
+        #expect(reports.count == 3, "\(lines)")
+        #expect(reports.allSatisfy { $0.contains("connection") })
         #expect(target.uploads.map(\.content) == [Self.content])
         #expect(target.acceptedBytes == Self.content.count)
         #expect(folder.names == ["film.bin"])
@@ -304,7 +307,7 @@ struct PutTests {
         target.fault(.reply(.status(status).field("WWW-Authenticate", "Bearer")), at: phase)
         let (code, lines) = try await put()
         #expect(code == 22)
-        #expect(lines.contains { $0.hasPrefix("purl: The server answered \(status) (") })
+        #expect(lines.contains { $0.hasPrefix("purl: http") && $0.contains(": The server answered \(status) (") })
         #expect(lines.last?.hasSuffix("the same command resumes the upload") == true)
         #expect(folder.names == ["film.bin", "film.bin.upload"])
         #expect(try await put("-H", "Authorization: Bearer 2").exitCode == 0)
@@ -366,7 +369,7 @@ struct PutTests {
         let (file, request) = (folder.file("file"), URLRequest(url: url))
         for _ in 0..<200 {
             let attempt = SendTask(
-                .file(request, file), trace: VerboseLog(console: nil, name: ""), onStart: { _, _ in },
+                .file(request, file), for: url, trace: VerboseLog(console: nil, name: ""), onStart: { _, _ in },
                 onRestart: { _ in }, onRecord: { _ in }, onBody: { _ in })
             let report = await Task {
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -454,7 +457,8 @@ struct PutTests {
         let url = server.route("/full", .text("The disk is full.").status(507))
         let (code, lines) = try await PurlProcess.run(["put", "film.bin", url.absoluteString], in: folder)
         #expect(code == 22)
-        #expect(lines.suffix(2) == ["purl: The server answered 507 (Insufficient Storage).", "The disk is full."])
+        let sentence = "purl: \(url.absoluteString): The server answered 507 (Insufficient Storage)."
+        #expect(lines.suffix(2) == [sentence, "The disk is full."])
         #expect(folder.names == ["film.bin"])
     }
 

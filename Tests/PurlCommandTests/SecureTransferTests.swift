@@ -36,6 +36,18 @@ struct SecureTransferTests {
         return server
     }
 
+    /// Sends a file, and interrupts that as soon as it can be resumed.
+    private func interruptUpload(to server: LoopbackServer) async throws {
+        let target = UploadTarget()
+        target.fault(.connection(.stall(until: ServerGate())), at: .offset(2_500_000))
+        server.route("/up", .upload(to: target))
+        try Data(count: 6_000_000).write(to: folder.file("film"))
+        let upload = try PurlProcess(
+            ["put", "film", server.url("/up").absoluteString, "--cacert", "root.pem", "-v"], in: folder)
+        for await line in upload.lines where line.hasPrefix("* observeResumeData: saved as ") { upload.signal(SIGINT) }
+        #expect(await upload.exitCode == 130)
+    }
+
     // MARK: Transfers
 
     @Test("get resumes what was cut off")
@@ -79,14 +91,7 @@ struct SecureTransferTests {
     @Test("clean asks a secure server to delete its part")
     func clean() async throws {
         let server = try server()
-        let target = UploadTarget()
-        target.fault(.connection(.stall(until: ServerGate())), at: .offset(2_500_000))
-        server.route("/up", .upload(to: target))
-        try Data(count: 6_000_000).write(to: folder.file("film"))
-        let upload = try PurlProcess(
-            ["put", "film", server.url("/up").absoluteString, "--cacert", "root.pem", "-v"], in: folder)
-        for await line in upload.lines where line.hasPrefix("* observeResumeData: saved as ") { upload.signal(SIGINT) }
-        #expect(await upload.exitCode == 130)
+        try await interruptUpload(to: server)
         let (code, text) = try await run(["clean", "--cacert", "root.pem"])
         #expect(code == 0)
         #expect(text.contains("the server has deleted its part"), "\(text)")
@@ -231,6 +236,85 @@ struct SecureTransferTests {
         #expect(text.contains("purl: redirected to \(target.absoluteString), which is neither encrypted nor checked."))
     }
 
+    @Test("what a redirect out of TLS has brought is resumed only by way of such a redirect, and starts over otherwise")
+    func downgradedBytes() async throws {
+        let content = GeneratedContent(size: 300_000)
+        let plain = try LoopbackServer()
+        let film = Reply.generated(content).entityTag("\"v1\"")
+        let target = plain.route("/film", film.cut(afterBytes: 100_000, times: 2))
+        let server = try server()
+        server.route("/film", .redirect(to: target.absoluteString))
+        let options = ["--cacert", "root.pem"]
+        let first = try await get(server, options)
+        #expect(first.code == 1)
+        #expect(!first.text.contains("unchecked"), "\(first.text)")
+        let second = try await get(server, options + ["-v"])
+        #expect(second.text.contains("film: resuming at 100 kB of 300 kB"), "\(second.text)")
+        #expect(plain.requests.last?.fields["Range"] == "bytes=100000-")
+        // Now the server has the file itself.
+        server.route("/film", film)
+        let third = try await get(server, options)
+        #expect(third.code == 0)
+        #expect(third.text.contains("film: starting over (300 kB): who has sent the received bytes was not checked"))
+        #expect(server.requests.last?.fields["Range"] == nil)
+        #expect(content.matches(folder.contents("film")))
+    }
+
+    @Test("-N asks for the file anew that a redirect out of TLS has brought, unless there is one again")
+    func downgradedUpdate() async throws {
+        let plain = try LoopbackServer()
+        let film = Reply.text("film").entityTag("\"v1\"")
+        let target = plain.route("/film", film)
+        let server = try server()
+        server.route("/film", .redirect(to: target.absoluteString))
+        for text in ["film: complete", "film: up to date"] {
+            let again = try await get(server, ["-N", "--cacert", "root.pem"])
+            #expect(again.code == 0 && again.text.contains(text), "\(again.text)")
+        }
+        server.route("/film", film)
+        let checked = try await get(server, ["-N", "--cacert", "root.pem"])
+        #expect(checked.code == 0 && checked.text.contains("film: complete"), "\(checked.text)")
+        #expect(server.requests.last?.fields["If-None-Match"] == nil)
+    }
+
+    @Test("-v prints a request only if it was sent")
+    func unsent() async throws {
+        let server = try server(.selfSigned)
+        let refused = try await get(server, ["--cacert", "root.pem", "-v"])
+        #expect(!refused.text.contains("> GET"), "\(refused.text)")
+        #expect(refused.text.contains("* not sent: GET \(server.url("/film").absoluteString)"))
+        try folder.write("film", to: "f")
+        let put = try await run(["put", "f", server.url("/film").absoluteString, "--cacert", "root.pem", "-v"])
+        #expect(!put.text.contains("> PUT") && put.text.contains("* not sent: PUT"), "\(put.text)")
+        let plain = try LoopbackServer()
+        plain.route("/film", .text("film").fault(.cut, at: .beforeHead))
+        let lost = try await get(plain, ["-v"])
+        #expect(lost.text.contains("> GET \(plain.url("/film").absoluteString)"), "\(lost.text)")
+    }
+
+    @Test("the passphrase of a key is in a file, for PEM and PKCS #12, and in nothing that is printed or recorded")
+    func passphrase() async throws {
+        let server = try server { $0.clientCertificate = .required }
+        guard try await folder.seal(authority.issueClient(name: "me"), passphrase: "correct horse") else { return }
+        for identity in [["--cert", "me.pem", "--key", "sealed.pem"], ["--cert", "me.p12"]] {
+            let options = ["--cacert", "root.pem", "-o", "film", "-v", "--trace", "film.json"] + identity
+            let (code, text) = try await get(server, options + ["--passphrase-file", "passphrase"])
+            #expect(code == 0, "\(text)")
+            #expect(!text.contains("horse"))
+            #expect(!String(decoding: folder.contents("film.json"), as: UTF8.self).contains("horse"))
+            let wrong = try await get(server, options + ["--passphrase-file", "root.pem"])
+            #expect(wrong.code == 1 && wrong.text.contains("another passphrase."), "\(wrong.text)")
+            let missing = try await get(server, options + ["--passphrase-file", "none"])
+            #expect(missing.text.contains("There is no file “none”."))
+        }
+        let words = ["get", server.url("/film").absoluteString, "--cert", "me.pem", "--key", "sealed.pem"]
+        // Without a terminal there is nothing to ask.
+        let process = try PurlProcess(shell: "setsid \"$0\" \"$@\"", words, in: folder)
+        var text = ""
+        for await line in process.lines { text += line }
+        #expect(text.contains("needs its passphrase. “--passphrase-file FILE” names a file that has it."), "\(text)")
+    }
+
     @Test("put and ws do not follow a redirect that leaves TLS", arguments: ["put", "ws"])
     func refusedDowngrade(command: String) async throws {
         let plain = try LoopbackServer()
@@ -293,22 +377,45 @@ struct SecureTransferTests {
         let server = try server()
         server.route("/film", .text("film").entityTag("\"v1\""))
         _ = try await get(server, ["-N", "-k"])
-        let (code, text) = try await get(server, ["-N", "--cacert", "root.pem", "-o", "film"])
+        for options in [["-o", "film"], []] {
+            _ = try await get(server, ["-N", "-k"] + options)
+            let (code, text) = try await get(server, ["-N", "--cacert", "root.pem"] + options)
+            #expect(code == 0 && text.contains("film: complete"), "\(text)")
+            #expect(server.requests.last?.fields["If-None-Match"] == nil)
+            let current = try await get(server, ["-N", "--cacert", "root.pem"] + options)
+            #expect(current.text.contains("film: up to date"), "\(current.text)")
+        }
+    }
+
+    @Test("-N finds a file that an unchecked server has named")
+    func uncheckedName() async throws {
+        let server = try server()
+        let disposition = "attachment; filename=other.bin"
+        server.route("/film", .text("film").entityTag("\"v1\"").field("Content-Disposition", disposition))
+        _ = try await get(server, ["-N", "-k"])
+        let (code, text) = try await get(server, ["-N", "--cacert", "root.pem"])
+        #expect(code == 0 && text.contains("other.bin: complete"), "\(text)")
+    }
+
+    @Test("-v prints that a URL is loaded over TLS because its host has asked for that")
+    func strictTransport() async throws {
+        let server = try server(.valid(for: ["localhost"]))
+        server.route("/film", .text("film").field("Strict-Transport-Security", "max-age=600"))
+        let secure = try #require(URL(string: "https://localhost:\(server.port)/film"))
+        let plain = "http://localhost:\(server.port)/other"
+        server.route("/other", .text("other"))
+        let (code, text) = try await run(
+            ["get", secure.absoluteString, plain, "-P1", "--cacert", "root.pem", "-v"])
         #expect(code == 0, "\(text)")
-        #expect(server.requests.last?.fields["If-None-Match"] == nil)
+        #expect(
+            text.contains(
+                "\(plain) is loaded over TLS, as its host has asked for (Strict-Transport-Security)"), "\(text)")
     }
 
     @Test("clean keeps the record of a server that could not be asked because of trust")
     func untrustedClean() async throws {
         let server = try server()
-        let target = UploadTarget()
-        target.fault(.connection(.stall(until: ServerGate())), at: .offset(2_500_000))
-        server.route("/up", .upload(to: target))
-        try Data(count: 6_000_000).write(to: folder.file("film"))
-        let upload = try PurlProcess(
-            ["put", "film", server.url("/up").absoluteString, "--cacert", "root.pem", "-v"], in: folder)
-        for await line in upload.lines where line.hasPrefix("* observeResumeData: saved as ") { upload.signal(SIGINT) }
-        #expect(await upload.exitCode == 130)
+        try await interruptUpload(to: server)
         let (code, text) = try await run(["clean"])
         #expect(code == 1)
         #expect(text.contains("“film.upload” was kept, since the server could not be asked"), "\(text)")
@@ -345,25 +452,33 @@ struct SecureTransferTests {
 }
 
 extension SecureTransferTests {
-    @Test("serve --tls prints the file of the root that its clients trust, and removes it at the end")
-    func serve() async throws {
+    @Test(
+        "serve --tls prints the file of the root that its clients trust, and removes it at the end",
+        arguments: [SIGINT, SIGTERM, SIGHUP])
+    func serve(signal: Int32) async throws {
         struct Start: Decodable {
             let urls: [String]
             let root: String
         }
         try folder.write("route /film\n  text 0123\n", to: "x.script")
-        let process = try PurlProcess(["serve", "x.script", "--tls"], in: folder)
+        let process = try PurlProcess(shell: "umask 077; exec \"$0\" serve x.script --tls", [], in: folder)
+        func mode(of path: String) throws -> Int {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            return attributes[.posixPermissions] as? Int ?? -1
+        }
         var root: String?
         var lines: [String] = []
         for await line in process.lines {
             lines.append(line)
             guard let start = try? JSONDecoder().decode(Start.self, from: Data(line.utf8)) else { continue }
             root = start.root
+            let modes = [try mode(of: start.root), try mode(of: (start.root as NSString).deletingLastPathComponent)]
+            #expect(modes == [0o644, 0o755])
             #expect(start.urls.allSatisfy { $0.hasPrefix("https://127.0.0.1:") })
             let (code, text) = try await run(["get", "--cacert", start.root] + start.urls)
             #expect(code == 0, "\(text)")
             #expect(folder.contents("film") == Data("0123".utf8))
-            process.signal(SIGINT)
+            process.signal(signal)
         }
         let path = try #require(root)
         #expect(lines.contains("purl: the root to trust is in \(path)"))

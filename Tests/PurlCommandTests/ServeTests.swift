@@ -24,7 +24,7 @@ struct ServeTests {
     @Test(
         "refuses arguments that are wrong",
         arguments: [
-            ([], "The script is missing."),
+            ([], "The script is missing: a file, or the name of one that “--list” prints."),
             (["a", "b"], "“serve” takes one script."),
             (["--port", "x", "a"], "“--port” needs a port, not “x”."),
             (["--port"], "“--port” needs a value."),

@@ -56,7 +56,7 @@ struct TLSOptionsTests {
                 throw TLSError(.notTLS, reason: "")
             }
         }
-        let console = Console(STDERR_FILENO)
+        let console = MessagePrinter(console: Console(STDERR_FILENO), isQuiet: false, subject: nil)
         let configuration = URLSessionConfiguration.ephemeral
         configuration.tlsProvider = OwnProvider()
         try TLSOptions().apply(to: configuration, console, isVerbose: false)

@@ -6,7 +6,7 @@ import Testing
 struct TerminalBlockTests {
     private func drawn(_ lines: String...) -> TerminalBlock {
         var block = TerminalBlock()
-        _ = block.draw(lines, width: 80)
+        _ = block.draw(lines.map { TerminalLine($0) }, width: 80)
         return block
     }
 

@@ -51,7 +51,7 @@ struct TraceCommandTests {
         arguments: [
             (
                 ["get", "http://127.0.0.1/x", "--trace", "film.doc"], 2,
-                "purl: “--trace” needs a name that ends in .txt, .svg, .har, .pcapng, .json or .trace, not “film.doc”."
+                "purl: “--trace” needs a name that ends in .txt, .svg, .html, .har, .pcapng, .json or .trace, not “film.doc”."
             ),
             (
                 ["get", "http://127.0.0.1/x", "--trace", "no/film.svg"], 1,

@@ -26,11 +26,13 @@ enum Completion: String, CaseIterable {
         }
         return """
             _purl() {
-                local word=${COMP_WORDS[COMP_CWORD]} words=
+                local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD - 1]} words=
+                # bash takes “=” for a word of its own.
+                if [[ $word == = ]]; then word= ; elif [[ $last == = ]]; then last=${COMP_WORDS[COMP_CWORD - 2]}; fi
                 if ((COMP_CWORD == 1)); then
                     words='\(commands.map(\.name).joined(separator: " ")) --help --version'
                 else
-                    case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD - 1]}" in
+                    case "${COMP_WORDS[1]} $last" in
             \(cases.map { "        " + $0 }.joined(separator: "\n"))
                     esac
                 fi

@@ -11,16 +11,28 @@ struct ListFile {
 
     init(_ path: String) throws(CommandFailure) {
         name = path == "-" ? "standard input" : "“\(path)”"
-        let data: Data?
-        do {
-            let file =
-                path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            data = try file.read(upToCount: Self.maximumLength + 1)
-        } catch {
-            throw CommandFailure("\(name) cannot be read.")
-        }
-        bytes = data ?? Data()
+        bytes = try Self.read(path, name)
         guard bytes.count <= Self.maximumLength else { throw CommandFailure("\(name) is too long for a list.") }
+    }
+
+    private static func read(_ path: String, _ name: String) throws(CommandFailure) -> Data {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { throw CommandFailure("There is no file \(name).") }
+            throw CommandFailure("\(name) cannot be read: \(String(cString: strerror(errno))).")
+        }
+        defer { if path != "-" { close(descriptor) } }
+        var bytes = Data()
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count <= maximumLength {
+            let count = Foundation.read(descriptor, &piece, piece.count)
+            guard count >= 0 || errno == EINTR else {
+                throw CommandFailure("\(name) cannot be read: \(String(cString: strerror(errno))).")
+            }
+            if count == 0 { break }
+            bytes += piece.prefix(max(0, count))
+        }
+        return bytes
     }
 
     /// The bytes as text. Throws when they are not UTF-8.

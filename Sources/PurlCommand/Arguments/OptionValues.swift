@@ -177,6 +177,16 @@ extension OptionRow {
         .flag("-v, --verbose", path, .verbose, not: "--quiet", help)
     }
 
+    /// - Parameter alternative: The name of an earlier option that cannot be given with it.
+    static func json(_ path: WritableKeyPath<Values, Bool>, not alternative: String? = nil) -> Self {
+        .flag(
+            "--json", path, true, not: alternative,
+            """
+            print what happens as lines of JSON on standard output, for other programs, and no messages; errors and a wrong
+            command line, too
+            """)
+    }
+
     /// `--proxy` and `--no-proxy`.
     static func proxies(_ path: WritableKeyPath<Values, ProxyChoice>) -> [Self] {
         [

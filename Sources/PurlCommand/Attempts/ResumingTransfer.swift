@@ -15,6 +15,9 @@ protocol ResumingTransfer {
     var name: String { get }
     var number: Int { get }
 
+    /// An event of this transfer.
+    func event(_ kind: CommandEvent.Kind) -> CommandEvent
+
     /// Makes one attempt. Cancelling the calling task interrupts it.
     mutating func attempt() async -> Report
 
@@ -89,7 +92,11 @@ extension ResumingTransfer {
     /// Waits before the next attempt; `false` when the command is interrupted.
     private func wait(_ delay: Duration, because sentence: String, _ failures: Int) async -> Bool {
         let subject = messages.subject.map { "\($0): " } ?? ""
-        messages.info("\(subject)\(sentence) Retrying in \(TimeText.wait(delay)) (\(failures) of \(retries))")
+        messages.info(
+            "\(subject)\(sentence) Retrying in \(TimeText.wait(delay)) (\(failures) of \(retries))",
+            event(.retrying).with {
+                ($0.reason, $0.delay, $0.failures, $0.retries) = (sentence, delay / .seconds(1), failures, retries)
+            })
         let end = ContinuousClock.now + delay
         if !messages.isQuiet {
             display.show({ "retrying in \(TimeText.wait(end - .now))" }, name: name, number: number)

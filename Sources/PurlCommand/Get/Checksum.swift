@@ -22,15 +22,20 @@ struct Checksum: Equatable, Sendable {
 
     /// The checksum of a file. Throws `CancellationError` when the calling task is cancelled.
     static func ofFile(at url: URL) async throws -> Checksum {
+        var digest = SHA256()
+        try await readFile(at: url) { digest.update($0.bytes) }
+        return Checksum(digest)
+    }
+
+    /// Reads a file to its end. Throws `CancellationError` when the calling task is cancelled.
+    static func readFile(at url: URL, _ body: (Data) -> Void) async throws {
         let file = try FileHandle(forReadingFrom: url)
         defer { try? file.close() }
-        var digest = SHA256()
         while let piece = try file.read(upToCount: pieceLength), !piece.isEmpty {
             try Task.checkCancellation()
-            digest.update(piece.bytes)
+            body(piece)
             // Other tasks run between two pieces of a long file.
             await Task.yield()
         }
-        return Checksum(digest)
     }
 }

@@ -91,8 +91,8 @@ struct ChecksumList: Sendable {
     }
 }
 
-/// What a line of a ``ChecksumList`` says.
-private enum ChecksumLine {
+/// What a line of a list says that `sha256sum` writes.
+enum ChecksumLine {
     /// Nothing about a file that purl could save: an empty line, a comment, another algorithm, a name that is not UTF-8.
     case nothing
     case checksum(Checksum, String)

@@ -67,9 +67,10 @@ struct Destination: Equatable, Sendable {
     /// - Parameters:
     ///   - folder: Where to save when the request has no path.
     ///   - earlier: The partial files in that folder.
+    ///   - updates: Whether a file of an earlier command is replaced, also one that has checked servers otherwise.
     ///   - layer: What files are read and changed through.
     init(
-        for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts,
+        for request: DownloadRequest, in folder: URL, after earlier: EarlierAttempts, updates: Bool = false,
         through layer: any FileLayer = SystemFiles()
     ) throws(CommandFailure) {
         if let output = request.output {
@@ -86,7 +87,9 @@ struct Destination: Equatable, Sendable {
             case .stream(let stream):
                 self.init(file: url, kind: .stream(stream), choice: .user, name: output)
             }
-        } else if let name = earlier.name(for: request.urls) {
+        } else if let name = earlier.name(for: request.urls)
+            ?? (updates ? earlier.name(for: request.urlsOfOtherChecking) : nil)
+        {
             let file = folder.appendingPathComponent(name)
             self.init(parts: PartFiles(for: file, through: layer), choice: .earlierAttempt, name: name)
         } else {

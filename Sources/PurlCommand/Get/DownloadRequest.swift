@@ -15,6 +15,11 @@ struct DownloadRequest: Equatable, Sendable {
     /// All URLs of the file.
     var urls: [URL] { [url] + mirrors }
 
+    /// The same URLs, as they are recorded by commands that check servers where this one does not, or the other way round.
+    var urlsOfOtherChecking: [URL] {
+        urls.map { UncheckedBytes.isMarked($0) ? UncheckedBytes.origin(of: $0) : UncheckedBytes.url(of: $0) }
+    }
+
     init(url: URL, output: String? = nil, checksum: Checksum? = nil, mirrors: [URL] = []) {
         (self.url, self.output, self.checksum, self.mirrors) = (url, output, checksum, mirrors)
     }
@@ -26,8 +31,9 @@ struct DownloadRequest: Equatable, Sendable {
     }
 }
 
-/// The URL that is recorded with bytes of servers that were not checked (`--insecure`), marked by a fragment, which no server is
-/// sent: a command that checks them does not resume such bytes, nor take such a file for complete.
+/// The URL that is recorded with bytes of servers that were not checked (`--insecure`), or to which a redirect has led out of TLS,
+/// marked by a fragment, which no server is sent: a command that checks them does not resume such bytes, nor take such a file
+/// for complete.
 enum UncheckedBytes {
     private static let marks = ["#purl-unchecked", ";purl-unchecked"]
 

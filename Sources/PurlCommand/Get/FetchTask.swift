@@ -1,5 +1,7 @@
 import Foundation
 import Purl
+import PurlDownloads
+import Synchronization
 
 /// One attempt at a download: a data task that writes to `FILE.part` or to a stream, and its delegate.
 final class FetchTask: NSObject, URLSessionDataDelegate {
@@ -16,6 +18,17 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         var error: (any Error)?
         /// The length of `FILE.part` at the end, or how many bytes went into the stream.
         var received: Int64 = 0
+        /// Whether a redirect would have left TLS, and was not followed since the record would not have told.
+        var needsMark = false
+        /// Whether the record says that the bytes were not checked.
+        var isMarked = false
+        /// Whether a part of the file is missing that has to be requested by another task.
+        var needsAnother = false
+        /// How many bytes are there, in a file that several connections have filled.
+        var presentCount: Int64?
+        /// The URL of the request, or of the last redirect.
+        fileprivate var planned: URL?
+        fileprivate var metrics: URLSessionTaskMetrics?
     }
 
     /// Where the bytes go.
@@ -44,8 +57,14 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     /// Why a redirect is not followed; `nil` where it is.
     private let refusal: @Sendable (URLRequest) -> CommandFailure?
     private let checkConditions: @Sendable (Destination, Int64) throws(CommandFailure) -> Void
-    private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
+    private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning, RangedFile?) -> Void
     private let report: PendingReport<Report>
+    private let connections: ConnectionCount
+    private let experience: ParallelTransfer.Experience
+    /// The file that takes the bytes, and the connections beside this task.
+    private let transfer = Mutex<(file: RangedFile, connections: ParallelTransfer)?>(nil)
+    /// How many bytes there were before the first one of this task.
+    private let presentCount = Mutex<Int64>(0)
 
     /// - Parameters:
     ///   - request: The request for ``DownloadRequest/url`` or one of its mirrors.
@@ -56,10 +75,11 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     ///   - onAccept: Called when the response is the file, before its first byte is read.
     init(
         _ request: URLRequest, of download: DownloadRequest, sources: [URL], to destination: Destination,
-        _ output: Output, reservations: PathReservations, trace: VerboseLog,
+        _ output: Output, connections: ConnectionCount, _ experience: ParallelTransfer.Experience,
+        reservations: PathReservations, trace: VerboseLog,
         refusal: @escaping @Sendable (URLRequest) -> CommandFailure?,
         checkConditions: @escaping @Sendable (Destination, Int64) throws(CommandFailure) -> Void,
-        onAccept: @escaping @Sendable (URLSessionTask, Destination, ResponseMeaning) -> Void
+        onAccept: @escaping @Sendable (URLSessionTask, Destination, ResponseMeaning, RangedFile?) -> Void
     ) {
         self.request = request
         self.download = download
@@ -68,17 +88,23 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         self.trace = trace
         self.onAccept = onAccept
         self.output = output
+        self.connections = connections
+        self.experience = experience
         self.refusal = refusal
         self.checkConditions = checkConditions
         content = destination.parts?.content(for: [request.url].compactMap(\.self)) ?? .nothing
-        report = PendingReport(Report(destination: destination))
+        report = PendingReport(Report(destination: destination, planned: request.url))
     }
 
     /// Runs the task to its end. Cancelling the calling task cancels it.
     func run(in session: URLSession) async -> Report {
         let task: URLSessionDataTask
         switch output {
-        case .file(let sink): task = session.dataTask(with: request, writingTo: sink)
+        case .file(let sink):
+            let file = RangedFile(sink)
+            let parallel = ParallelTransfer(file, connections, session: session, experience)
+            transfer.withLock { $0 = (file, parallel) }
+            task = session.dataTask(with: request, writingTo: file)
         case .stream(let sink): task = session.dataTask(with: request, writingTo: sink)
         }
         task.delegate = self
@@ -86,6 +112,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
             await report.wait { task.resume() }
         } onCancel: {
             task.cancel()
+            transfer.withLock { $0?.connections }?.stop()
             if case .stream(let sink) = output { sink.cancel() }
         }
     }
@@ -96,28 +123,74 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+        traceUpgrade(of: task)
+        if needsMark(response, for: request) {
+            trace.redirectToMark(response, of: task)
+            report.update { $0.needsMark = true }
+            return completionHandler(nil)
+        }
         trace.redirect(response, of: task, to: request)
         if let refusal = refusal(request) {
             report.update { $0.obstacle = refusal }
             return completionHandler(nil)
         }
+        report.update { $0.planned = request.url }
         completionHandler(request)
+    }
+
+    /// Whether a redirect leaves TLS, so that the record has to say that the bytes are not checked, and does not yet.
+    private func needsMark(_ response: HTTPURLResponse, for next: URLRequest) -> Bool {
+        guard case .file = output, response.leavesTLS(for: next), refusal(next) == nil else { return false }
+        return request.url.map(UncheckedBytes.isMarked) == false
+    }
+
+    private func traceUpgrade(of task: URLSessionTask) {
+        trace.upgrade(from: report.update { $0.planned }, of: task)
     }
 
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
+        guard !report.update({ $0.needsMark }) else { return completionHandler(.cancel) }
         let disposition = disposition(of: response, dataTask)
         trace.call("didReceive response", disposition == .allow ? "allow" : "cancel")
         completionHandler(disposition)
     }
 
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+        report.update { $0.metrics = metrics }
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        trace.completion(of: task, error)
-        report.end { report in
-            report.error = error
-            report.received = task.countOfBytesReceived
+        let (needsMark, metrics) = report.update { ($0.needsMark, $0.metrics) }
+        if !needsMark { trace.completion(of: task, error, metrics) }
+        guard let (file, connections) = transfer.withLock({ $0 }) else {
+            return report.end { report in
+                report.error = error
+                report.received = task.countOfBytesReceived
+            }
+        }
+        connections.leaderEnded(error) { [self] end in
+            report.end { report in
+                report.received = file.isRanged ? file.presentCount : task.countOfBytesReceived
+                if file.isRanged { report.presentCount = file.presentCount }
+                switch end {
+                case .leader(let error): report.error = error
+                case .complete: report.received = file.presentCount
+                case .failed(let error, let response):
+                    report.error = error
+                    guard let response else { return }
+                    report.response = response
+                    report.meaning = .errorPage(status: response.statusCode)
+                case .again:
+                    // A task that has brought nothing would bring nothing again.
+                    report.needsAnother = file.presentCount > presentCount.withLock { $0 }
+                    report.error = URLError(.networkConnectionLost)
+                }
+            }
         }
     }
 
@@ -133,11 +206,15 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
             }
             return .cancel
         }
+        traceUpgrade(of: task)
         trace.request(task.currentRequest)
         trace.response(response)
+        let (file, parallel) = transfer.withLock { ($0?.file, $0?.connections) }
+        // Several connections have left more than what this task continues.
+        let present = response.statusCode == 206 ? file.map(\.presentCount) : nil
         var meaning = ResponseMeaning(
-            response, received: task.countOfBytesReceived, expected: task.countOfBytesExpectedToReceive,
-            content: content)
+            response, received: max(present ?? 0, task.countOfBytesReceived),
+            expected: task.countOfBytesExpectedToReceive, content: content)
         report.update { report in
             if response.statusCode == 304, report.destination.isUpdate { meaning = .isUpToDate }
             report.meaning = meaning
@@ -150,7 +227,9 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         do throws(CommandFailure) {
             let destination = try finalDestination(
                 FileName.offered(by: response), length: task.countOfBytesExpectedToReceive)
-            onAccept(task, destination, meaning)
+            onAccept(task, destination, meaning, file)
+            presentCount.withLock { $0 = present ?? 0 }
+            parallel?.begin(task, response)
             return .allow
         } catch {
             report.update { $0.obstacle = error }

@@ -1,6 +1,8 @@
 import Foundation
 import Purl
 import PurlDownloads
+import PurlHTTP
+internal import PurlIO
 
 /// The download of one URL into one file, in as many attempts as needed and allowed.
 struct FileDownload: Sendable {
@@ -22,15 +24,19 @@ struct FileDownload: Sendable {
     private let context: Context
     private let messages: MessagePrinter
     private let trace: VerboseLog
+    /// What is known of the server's ranges.
+    private let experience = ParallelTransfer.Experience()
 
     /// - Parameter number: The position in the command's list.
-    init(_ request: DownloadRequest, number: Int, _ context: Context, console: Console) {
+    init(
+        _ request: DownloadRequest, number: Int, _ context: Context, console: Console, events: EventLog? = nil
+    ) {
         self.request = request
         self.number = number
         self.context = context
         messages = MessagePrinter(
             console: console, isQuiet: context.options.verbosity == .quiet,
-            subject: context.isOneOfMany ? request.url.shownOrigin : nil)
+            subject: context.isOneOfMany ? request.url.shownOrigin : nil, events: events)
         trace = VerboseLog(
             console: context.options.verbosity == .verbose ? console : nil, name: messages.subject ?? "",
             messages: messages)
@@ -39,12 +45,27 @@ struct FileDownload: Sendable {
     /// Where to save; `nil`, with an error message, when nothing can be saved there.
     func destination(in folder: URL, after earlier: EarlierAttempts) -> Destination? {
         do throws(CommandFailure) {
-            return try Destination(
-                for: request, in: folder, after: earlier, through: context.session.configuration.files)
+            let destination = try Destination(
+                for: request, in: folder, after: earlier, updates: context.options.updates,
+                through: context.session.configuration.files)
+            if messages.events != nil, destination.isStandardOutput {
+                throw CommandFailure("“\(destination.name)” is standard output, on which --json prints events.")
+            }
+            return destination
         } catch {
-            messages.error(error.sentence)
+            fail(error.sentence)
             return nil
         }
+    }
+
+    /// An event of this download.
+    private func event(_ kind: CommandEvent.Kind, _ destination: Destination? = nil) -> CommandEvent {
+        CommandEvent(kind, file: destination?.name, url: request.url)
+    }
+
+    /// Prints why the download has failed.
+    private func fail(_ sentence: String, _ destination: Destination? = nil) {
+        messages.error(sentence, event(.failed, destination))
     }
 
     /// Reserves the paths of a destination; `nil`, with an error message, when another download has them.
@@ -52,7 +73,7 @@ struct FileDownload: Sendable {
         do throws(CommandFailure) {
             return try context.reservations.reserveOrDisplace(destination, for: request.url)
         } catch {
-            messages.error(error.sentence)
+            fail(error.sentence, destination)
             return nil
         }
     }
@@ -63,14 +84,17 @@ struct FileDownload: Sendable {
     func run(to destination: Destination) async -> (DownloadOutcome, Destination) {
         do throws(CommandFailure) {
             // Where the server may choose another name, its response decides.
-            if destination.choice != .url { _ = try checksum(of: destination) }
+            if destination.choice != .url {
+                _ = try checksum(of: destination)
+                try checkDigestsCanBeKept(of: destination)
+            }
             if let bytes = await lengthOfCompleteFile(destination) {
-                messages.info("\(destination.name): already complete\(checked) (\(ByteText.count(bytes)))")
-                return (.complete(bytes: bytes, new: 0), destination)
+                try await keepDigests(ofComplete: destination)
+                return (announceComplete(destination, bytes: bytes), destination)
             }
             return try await runAttempts(to: destination)
         } catch {
-            messages.error(error.sentence)
+            fail(error.sentence, destination)
             return (.failed, destination)
         }
     }
@@ -101,9 +125,7 @@ struct FileDownload: Sendable {
     /// The recorded URLs of bytes that this download may resume or replace.
     private func sources(for destination: Destination) -> [URL] {
         // Bytes of unchecked servers are replaced by a command that checks them, and the other way round.
-        let others = request.urls.map {
-            UncheckedBytes.isMarked($0) ? UncheckedBytes.origin(of: $0) : UncheckedBytes.url(of: $0)
-        }
+        let others = request.urlsOfOtherChecking
         guard let checksum = try? checksum(of: destination) else { return request.urls + others }
         return request.urls + others + request.urls.map { JoinedBytes.url(of: $0, under: checksum) }
     }
@@ -112,7 +134,7 @@ struct FileDownload: Sendable {
 
     private func runAttempts(to first: Destination) async throws(CommandFailure) -> (DownloadOutcome, Destination) {
         var destination = first
-        if context.options.updates, destination.parts?.recordOfFinishedFile(for: request.urls) != nil {
+        if context.options.updates, destination.parts?.recordOfFinishedFile(for: sources(for: destination)) != nil {
             destination.isUpdate = true
         }
         try destination.validatePlace()
@@ -136,6 +158,8 @@ struct FileDownload: Sendable {
         var destination: Destination
         let output: FetchTask.Output
         var mirrors: MirrorOrder
+        /// How many bytes all attempts have received.
+        private var received: Int64 = 0
         private let start = ContinuousClock.now
 
         init(download: FileDownload, destination: Destination, output: FetchTask.Output, mirrors: MirrorOrder) {
@@ -151,9 +175,12 @@ struct FileDownload: Sendable {
         var name: String { destination.name }
         var number: Int { download.number }
 
+        func event(_ kind: CommandEvent.Kind) -> CommandEvent { download.event(kind, destination) }
+
         mutating func attempt() async -> Report {
             let report = await download.attempt(mirrors.current, at: destination, output)
             destination = report.destination
+            received += report.meaning?.newBytes(of: report.received) ?? 0
             if !isInPlace, let parts = destination.parts {
                 return Report(task: report, result: .displaced(parts.displacement))
             }
@@ -178,7 +205,7 @@ struct FileDownload: Sendable {
             return .failed(
                 AttemptSequence.Failure(
                     error, report.task.response, of: report.result.isOfServer ? .source : .own,
-                    at: destination.parts?.length ?? 0))
+                    at: report.task.presentCount ?? destination.parts?.length ?? 0))
         }
 
         func sentence(of report: Report) -> String { report.result.sentence }
@@ -186,7 +213,9 @@ struct FileDownload: Sendable {
         mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
             let elapsed = start.duration(to: .now)
             switch try await download.verify(destination, output.stream) {
-            case .right: try confirmBytes()
+            case .right(let digests):
+                try confirmBytes()
+                if let digests { try download.save(digests, of: destination) }
             case .interrupted: return .over(try await conclude(report, .interrupted))
             case .wrong(let sentence):
                 guard case .file = output else { throw CommandFailure(sentence) }
@@ -194,9 +223,10 @@ struct FileDownload: Sendable {
             }
             if case .file(let sink) = output, download.keepsRecord, mirrors.current != mirrors.origin {
                 // The checksum is right: the file is this server's, too.
-                try? sink.adopt(mirrors.origin)
+                try? sink.adopt(
+                    report.task.isMarked ? UncheckedBytes.url(of: mirrors.origin) : mirrors.origin)
             }
-            return .over(try download.finish(report.task, elapsed: elapsed))
+            return .over(try download.finish(report.task, received: received, elapsed: elapsed))
         }
 
         /// Throws when the bytes are no longer those that were received.
@@ -218,7 +248,7 @@ struct FileDownload: Sendable {
             case .fromFirstByte: mirrors.startOver()
             case .atNextSource: mirrors.moveOn()
             }
-            download.announceMirror(mirrors.origin, after: sentence)
+            download.announceMirror(mirrors.origin, for: destination, after: sentence)
             guard case .file(let sink) = output else { return }
             if next == .atNextSource(keepsBytes: true) {
                 await download.join(&mirrors, destination, sink)
@@ -249,9 +279,11 @@ struct FileDownload: Sendable {
         }
     }
 
-    private func announceMirror(_ mirror: URL, after sentence: String) {
+    private func announceMirror(_ mirror: URL, for destination: Destination, after sentence: String) {
         let subject = messages.subject.map { "\($0): " } ?? ""
-        messages.info("\(subject)\(sentence) Trying \(mirror.shownOrigin)")
+        messages.info(
+            "\(subject)\(sentence) Trying \(mirror.shownOrigin)",
+            CommandEvent(.mirror, file: destination.name, url: mirror).with { $0.reason = sentence })
     }
 
     /// Lets the next server continue the bytes of another one, if a checksum will tell whether they belong together. The
@@ -269,8 +301,8 @@ struct FileDownload: Sendable {
         if head.value(forHTTPHeaderField: "Accept-Encoding") == nil {
             head.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
-        trace.request(head)
         guard let (_, response) = try? await context.session.data(for: head) as? (Data, HTTPURLResponse) else { return }
+        trace.request(head)
         trace.response(response)
         var joined = mirrors
         joined.join(under: checksum)
@@ -320,15 +352,53 @@ struct FileDownload: Sendable {
     private func attempt(
         _ url: URL, at destination: Destination, _ output: FetchTask.Output
     ) async -> FetchTask.Report {
+        var report = await fetchAll(url, at: destination, output)
+        guard report.needsMark else { return report }
+        let marked = UncheckedBytes.url(of: url)
+        if context.options.resumes, !context.options.updates,
+            destination.parts?.lengthOfFinishedFile(for: [marked]) != nil
+        {
+            report.meaning = .isUpToDate
+            report.error = nil
+            return report
+        }
+        report = await fetchAll(marked, at: report.destination, output)
+        report.isMarked = true
+        return report
+    }
+
+    /// Fetches what one task with the connections beside it brings, and what they have left to another one.
+    private func fetchAll(
+        _ url: URL, at destination: Destination, _ output: FetchTask.Output
+    ) async -> FetchTask.Report {
+        var report = await fetch(url, at: destination, output)
+        while report.needsAnother, !Task.isCancelled {
+            let meaning = report.meaning
+            report = await fetch(url, at: report.destination, output, isContinuation: true)
+            if case .resumes = report.meaning { report.meaning = meaning }
+        }
+        return report
+    }
+
+    private func fetch(
+        _ url: URL, at destination: Destination, _ output: FetchTask.Output, isContinuation: Bool = false
+    ) async -> FetchTask.Report {
         let attempt = FetchTask(
             urlRequest(url, for: destination), of: request, sources: sources(for: destination), to: destination, output,
-            reservations: context.reservations, trace: trace,
+            connections: context.options.connections, experience, reservations: context.reservations, trace: trace,
             refusal: context.options.tls.refusal(of:)
         ) { destination, length throws(CommandFailure) in
             try checkConditions(destination, length: length)
-        } onAccept: { task, destination, meaning in
-            announce(meaning, task, destination)
-            if !isQuiet { context.display.show(task, name: destination.name, number: number) }
+        } onAccept: { task, destination, meaning, file in
+            if case .resumes = meaning, isContinuation {
+                // It is the same download.
+            } else {
+                announce(meaning, task, destination)
+            }
+            guard !isQuiet else { return }
+            context.display.show(task, name: destination.name, number: number) { [weak file] in
+                file?.rangedCount
+            }
         }
         if !isQuiet, context.isOneOfMany {
             context.display.show({ "waiting for the server" }, name: destination.name, number: number)
@@ -381,8 +451,10 @@ struct FileDownload: Sendable {
     // MARK: End
 
     /// Renames the complete bytes to the file.
+    ///
+    /// - Parameter received: How many bytes all attempts have received, those included that were dropped.
     private func finish(
-        _ report: FetchTask.Report, elapsed: Duration
+        _ report: FetchTask.Report, received: Int64, elapsed: Duration
     ) throws(CommandFailure) -> DownloadOutcome {
         let destination = report.destination
         if let parts = destination.parts {
@@ -392,12 +464,31 @@ struct FileDownload: Sendable {
             }
         }
         let whole = report.received
-        guard let new = report.meaning?.newBytes(of: whole) else {
-            messages.info("\(destination.name): already complete\(checked) (\(ByteText.count(whole)))")
-            return .complete(bytes: whole, new: 0)
+        guard report.meaning?.newBytes(of: whole) != nil else {
+            return announceComplete(destination, bytes: whole)
         }
-        messages.info("\(destination.name): complete\(checked), \(BatchText.amount(whole, new: new, in: elapsed))")
+        let new = min(received, whole)
+        messages.info(
+            "\(destination.name): complete\(checked), \(BatchText.amount(whole, new: new, in: elapsed))",
+            completion("downloaded", destination, bytes: whole, new: new).with { $0.seconds = elapsed / .seconds(1) })
         return .complete(bytes: whole, new: new)
+    }
+
+    /// Says that the file is complete, and nothing was transferred.
+    private func announceComplete(_ destination: Destination, bytes: Int64) -> DownloadOutcome {
+        messages.info(
+            "\(destination.name): already complete\(checked) (\(ByteText.count(bytes)))",
+            completion("alreadyComplete", destination, bytes: bytes))
+        return .complete(bytes: bytes, new: 0)
+    }
+
+    private func completion(
+        _ result: String, _ destination: Destination, bytes: Int64, new: Int64 = 0
+    ) -> CommandEvent {
+        event(.complete, destination).with {
+            ($0.result, $0.bytes, $0.newBytes) = (result, bytes, new)
+            $0.isChecked = expectsChecksum ? true : nil
+        }
     }
 
     /// A file that `-N` found by itself may have been changed while its newer version arrived.
@@ -409,7 +500,10 @@ struct FileDownload: Sendable {
     private func concludeUpToDate(_ destination: Destination) -> DownloadOutcome {
         let bytes = destination.parts?.length(of: destination.file) ?? 0
         destination.parts?.removeIfEmpty()
-        messages.info("\(destination.name): up to date (\(ByteText.count(bytes)))")
+        guard context.options.updates else { return announceComplete(destination, bytes: bytes) }
+        messages.info(
+            "\(destination.name): up to date (\(ByteText.count(bytes)))",
+            completion("upToDate", destination, bytes: bytes))
         return .complete(bytes: bytes, new: 0)
     }
 
@@ -419,37 +513,92 @@ struct FileDownload: Sendable {
 
     /// Whether the complete bytes have the expected checksum.
     private enum Verification {
-        case right
+        /// - Parameter digests: Those of the pieces, where they are kept.
+        case right(PieceDigests?)
         case interrupted
         case wrong(sentence: String)
     }
 
-    /// Compares the complete bytes with the expected checksum, if there is one.
+    /// Compares the complete bytes with the expected checksum, if there is one, and digests their pieces where these are kept.
     private func verify(
         _ destination: Destination, _ stream: StreamSink?
     ) async throws(CommandFailure) -> Verification {
-        guard let expected = try checksum(of: destination) else { return .right }
+        let expected = try checksum(of: destination)
         if let actual = stream?.checksum {
-            guard actual != expected else { return .right }
+            guard let expected, actual != expected else { return .right(nil) }
             return .wrong(
                 sentence: "\(Self.mismatch(destination, actual, expected)) The bytes were written to it all the same.")
         }
-        guard let parts = destination.parts else { return .right }
-        if !isQuiet {
-            context.display.show({ "checking the SHA-256" }, name: destination.name, number: number)
+        guard let parts = destination.parts, expected != nil || context.options.keepsDigests else {
+            return .right(nil)
         }
-        defer { context.display.hide(number: number) }
-        let actual: Checksum
+        let (actual, pieces): (Checksum?, PieceDigests?)
         do {
-            actual = try await Checksum.ofFile(at: parts.bytes)
+            (actual, pieces) = try await digests(of: parts.bytes, destination, withWhole: expected != nil)
         } catch is CancellationError {
             return .interrupted
         } catch {
             throw CommandFailure(
                 "“\(destination.name).part” cannot be read: \((error as NSError).localizedDescription)")
         }
-        guard actual != expected else { return .right }
+        guard let expected, let actual, actual != expected else { return .right(pieces) }
         return .wrong(sentence: "\(Self.mismatch(destination, actual, expected)) The received bytes were removed.")
+    }
+
+    /// Reads a file once for its checksum and the digests of its pieces, whichever are wanted.
+    private func digests(
+        of file: URL, _ destination: Destination, withWhole: Bool
+    ) async throws -> (Checksum?, PieceDigests?) {
+        if !isQuiet {
+            let remark = withWhole ? "checking the SHA-256" : "digesting the pieces"
+            context.display.show({ remark }, name: destination.name, number: number)
+        }
+        defer { context.display.hide(number: number) }
+        guard context.options.keepsDigests else { return (try await Checksum.ofFile(at: file), nil) }
+        var whole = withWhole ? SHA256() : nil
+        let pieces = try await PieceDigests.ofFile(
+            at: file, pieceLength: PieceDigests.usualPieceLength, whole: &whole)
+        return (whole.map { Checksum($0) }, pieces)
+    }
+
+    /// Throws where the digests of the pieces cannot be kept.
+    private func checkDigestsCanBeKept(of destination: Destination) throws(CommandFailure) {
+        guard context.options.keepsDigests else { return }
+        guard destination.parts != nil else { throw CommandFailure("“--keep-digests” needs a file.") }
+        let list = PieceDigests.list(of: destination.file)
+        guard FileEntry(at: list) == .missing || PieceDigests.isList(list) else {
+            throw CommandFailure(
+                "“\(destination.name)\(PieceDigests.suffix)” is not a list that purl has written. It was left as it is."
+            )
+        }
+    }
+
+    private func save(_ digests: PieceDigests, of destination: Destination) throws(CommandFailure) {
+        guard let parts = destination.parts else { return }
+        try checkDigestsCanBeKept(of: destination)
+        let text = Array(digests.text(name: destination.file.lastPathComponent).utf8)
+        let list = PieceDigests.list(of: destination.file)
+        do throws(SystemError) {
+            let file = try parts.layer.createSuccessor(of: list.path, text.span.bytes)
+            try file.openToOthers()
+            try parts.layer.installSuccessor(of: list.path)
+        } catch {
+            let name = destination.name + PieceDigests.suffix
+            throw CommandFailure("“\(name)” cannot be written: \(String(cString: strerror(error.code)))")
+        }
+    }
+
+    /// Digests a file that is complete already.
+    private func keepDigests(ofComplete destination: Destination) async throws(CommandFailure) {
+        guard context.options.keepsDigests else { return }
+        do {
+            let (_, pieces) = try await digests(of: destination.file, destination, withWhole: false)
+            if let pieces { try save(pieces, of: destination) }
+        } catch let error as CommandFailure {
+            throw error
+        } catch {
+            throw CommandFailure("“\(destination.name)” cannot be read: \((error as NSError).localizedDescription)")
+        }
     }
 
     /// Prints how the download ended, and whether the next command can resume it.
@@ -459,10 +608,12 @@ struct FileDownload: Sendable {
         _ result: AttemptResult, _ url: URL, _ destination: Destination, _ stream: StreamSink?
     ) -> DownloadOutcome {
         switch result {
-        case .interrupted where context.isOneOfMany: break
-        case .interrupted: messages.info("\(destination.name): interrupted")
-        case .httpError, .notTheFile: messages.error(result.sentence, of: url)
-        case .complete, .upToDate, .refused, .displaced, .failed: messages.error(result.sentence)
+        // The last line says it.
+        case .interrupted where context.isOneOfMany && messages.events == nil: break
+        case .interrupted: messages.info("\(destination.name): interrupted", event(.interrupted, destination))
+        case .httpError(let status), .notTheFile(let status):
+            messages.error(result.sentence, of: url, event(.failed, destination).with { $0.status = status })
+        case .complete, .upToDate, .refused, .displaced, .failed: fail(result.sentence, destination)
         }
         if let parts = destination.parts {
             if case .displaced = result {
@@ -473,7 +624,9 @@ struct FileDownload: Sendable {
             if case .refused = result { return result.outcome }
             printWhatIsSaved(parts, destination)
         } else if let length = stream?.length, length > 0 {
-            messages.info("\(destination.name): \(ByteText.count(length)) written, which cannot be resumed")
+            messages.info(
+                "\(destination.name): \(ByteText.count(length)) written, which cannot be resumed",
+                saved(destination, bytes: length, isResumable: false))
         }
         return result.outcome
     }
@@ -500,33 +653,51 @@ struct FileDownload: Sendable {
             break
         case .unfinished(let record):
             let progress = ByteText.progress(record.bytesReceived, of: record.totalBytes)
-            messages.info("\(name): \(progress) saved; the same command resumes the download")
+            messages.info(
+                "\(name): \(progress) saved; the same command resumes the download",
+                saved(destination, bytes: record.bytesReceived, of: record.totalBytes, isResumable: true))
         case .useless(let record) where record.validator == nil:
             let bytes = ByteText.count(parts.length)
             messages.info(
                 "\(name): \(bytes) saved, but this server does not support resuming; the same command starts"
-                    + " over")
+                    + " over", saved(destination, bytes: parts.length, isResumable: false))
         case .useless(let record) where record.bytesReceived == 0:
             let bytes = ByteText.count(parts.length)
-            messages.info("\(name): \(bytes) saved, which cannot be resumed; the same command starts over")
+            messages.info(
+                "\(name): \(bytes) saved, which cannot be resumed; the same command starts over",
+                saved(destination, bytes: parts.length, isResumable: false))
         case .useless:
-            messages.info("\(name): “\(parts.bytes.lastPathComponent)” cannot be resumed. It was left as it is.")
+            messages.info(
+                "\(name): “\(parts.bytes.lastPathComponent)” cannot be resumed. It was left as it is.",
+                saved(destination, bytes: parts.length, isResumable: false))
         }
+    }
+
+    private func saved(
+        _ destination: Destination, bytes: Int64, of total: Int64? = nil, isResumable: Bool
+    ) -> CommandEvent {
+        event(.saved, destination).with { ($0.bytes, $0.total, $0.isResumable) = (bytes, total, isResumable) }
     }
 
     private func announce(_ meaning: ResponseMeaning, _ task: URLSessionTask, _ destination: Destination) {
         let expected = task.countOfBytesExpectedToReceive
         let total = expected == NSURLSessionTransferSizeUnknown ? nil : expected
         let size = total.map(ByteText.count) ?? "length unknown"
+        func started(at offset: Int64, _ reason: String? = nil) -> CommandEvent {
+            event(.started, destination).with { ($0.bytes, $0.total, $0.reason) = (offset, total, reason) }
+        }
         if let remark = destination.remark { messages.info(remark) }
         if let remark = context.options.codings.remark(on: task.response) { trace.note(remark) }
         switch meaning {
         // On a terminal the table shows it.
-        case .begins where context.isOneOfMany && messages.console.isTerminal: break
-        case .begins: messages.info("\(destination.name): downloading (\(size))")
+        case .begins where context.isOneOfMany && messages.console.canRedraw && messages.events == nil: break
+        case .begins: messages.info("\(destination.name): downloading (\(size))", started(at: 0))
         case .resumes(let offset):
-            messages.info("\(destination.name): resuming at \(ByteText.progress(offset, of: total))")
-        case .startsOver(let reason): messages.info("\(destination.name): starting over (\(size)): \(reason.text)")
+            messages.info(
+                "\(destination.name): resuming at \(ByteText.progress(offset, of: total))", started(at: offset))
+        case .startsOver(let reason):
+            messages.info(
+                "\(destination.name): starting over (\(size)): \(reason.text)", started(at: 0, reason.text))
         case .isComplete, .isUpToDate, .errorPage, .notTheFile: break
         }
     }

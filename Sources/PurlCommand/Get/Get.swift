@@ -5,6 +5,7 @@ import Purl
 struct Get {
     private let options: GetOptions
     private let console: Console
+    private let events: EventLog?
     private let folder: URL
     private let makeConfiguration: @Sendable () -> URLSessionConfiguration
     private let messages: MessagePrinter
@@ -12,19 +13,21 @@ struct Get {
 
     /// - Parameters:
     ///   - console: Where messages and progress are printed.
+    ///   - events: Where events are written in place of them.
     ///   - folder: Where files without a path are saved.
     ///   - configuration: Makes the configuration to which the options are applied.
     init(
-        _ options: GetOptions, console: Console,
+        _ options: GetOptions, console: Console, events: EventLog? = nil,
         in folder: URL = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true),
         configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
     ) {
         self.options = options
         makeConfiguration = configuration
         self.console = console
+        self.events = events
         self.folder = folder
         trace = RequestedTrace(options.trace)
-        messages = MessagePrinter(console: console, isQuiet: options.verbosity == .quiet, subject: nil)
+        messages = MessagePrinter(console: console, isQuiet: options.verbosity == .quiet, subject: nil, events: events)
     }
 
     func run() async -> ExitCode {
@@ -44,7 +47,9 @@ struct Get {
             return .failure
         }
         let session = URLSession(configuration: configuration)
-        let downloads = Task { await download(requests, checksums, in: session) }
+        let downloads = Task {
+            options.repairs ? await repair(requests, in: session) : await download(requests, checksums, in: session)
+        }
         let interrupts = Interrupts(console)
         interrupts.onInterrupt { downloads.cancel() }
         return ExitCode(await downloads.value)
@@ -70,7 +75,7 @@ struct Get {
     ) async -> [DownloadOutcome] {
         let start = ContinuousClock.now
         let isMany = requests.count > 1
-        let display = ProgressDisplay(console, count: requests.count)
+        let display = ProgressDisplay(console, events: events, count: requests.count)
         let context = FileDownload.Context(
             options: options, checksums: checksums, session: session, display: display,
             reservations: PathReservations(),
@@ -84,18 +89,27 @@ struct Get {
             // The records told which files were complete; now all are.
             for result in results { result.parts?.removeRecord() }
         }
-        if isMany { messages.info(BatchText.closing(outcomes, in: start.duration(to: .now))) }
+        if isMany, events == nil { messages.info(BatchText.closing(outcomes, in: start.duration(to: .now))) }
         return outcomes
+    }
+
+    /// Replaces the damaged pieces of the only file.
+    private func repair(_ requests: [DownloadRequest], in session: URLSession) async -> [DownloadOutcome] {
+        let display = ProgressDisplay(console, events: events, count: 1)
+        let outcome = await Repair.run(requests[0], options, in: session, messages, display)
+        await display.stop()
+        session.finishTasksAndInvalidate()
+        return [outcome]
     }
 
     private func sessionConfiguration() throws(CommandFailure) -> URLSessionConfiguration {
         let configuration = makeConfiguration()
         configuration.httpMaximumConnectionsPerHost = max(
-            configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce)
+            configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce * (options.connections.number ?? 1))
         configuration.limits.bytesReceivedPerSecond = options.limit?.bytesPerSecond
         configuration.codedContent = options.codings.content
         options.proxy.apply(to: configuration)
-        try options.tls.apply(to: configuration, console, isVerbose: options.verbosity == .verbose)
+        try options.tls.apply(to: configuration, messages, isVerbose: options.verbosity == .verbose)
         configuration.trace = trace.trace
         return configuration
     }
@@ -109,7 +123,9 @@ struct Get {
     /// Runs as many downloads at once as the options allow; the others wait for their turn.
     private func runInOrder(_ requests: [DownloadRequest], _ context: FileDownload.Context) async -> [Result] {
         var results = requests.map { _ in Result() }
-        let downloads = requests.indices.map { FileDownload(requests[$0], number: $0, context, console: console) }
+        let downloads = requests.indices.map {
+            FileDownload(requests[$0], number: $0, context, console: console, events: events)
+        }
         let earlier = EarlierAttempts(in: folder)
         var destinations = downloads.map { $0.destination(in: folder, after: earlier) }
         // Names that are certain are reserved before those that the server may still change. Within each group the second

@@ -1,4 +1,5 @@
 import Foundation
+import PurlDownloads
 
 /// The arguments of `purl get`.
 struct GetOptions: Equatable {
@@ -10,6 +11,8 @@ struct GetOptions: Equatable {
     private(set) var checksumFile: String?
     /// How many files are downloaded at the same time.
     private(set) var maximumAtOnce = 4
+    /// How many connections fetch one file at the same time.
+    private(set) var connections: ConnectionCount = 1
     /// How many times in a row a failed transfer is retried without progress.
     private(set) var retries = 0
     /// The rate limit of all downloads together.
@@ -22,9 +25,19 @@ struct GetOptions: Equatable {
     private(set) var updates = false
     /// The most bytes that a file may have; `nil` if there is no limit.
     private(set) var maximumLength: Int64?
+    /// Whether the digests of a file's pieces are left beside it.
+    private(set) var keepsDigests = false
+    /// Whether the damaged pieces of a file that is there are replaced, and nothing else is downloaded.
+    private(set) var repairs = false
+    /// The list of its pieces' digests; “-” is standard input, and `nil` the list beside it.
+    private(set) var digestList: String?
+    /// The length of the pieces in bytes, for a list that does not say it.
+    private(set) var pieceLength: Int64?
     /// What is made of bodies with content codings.
     private(set) var codings = ContentCodings.kept
     private(set) var verbosity = Verbosity.normal
+    /// Whether events are printed in place of messages.
+    private(set) var printsEvents = false
     private(set) var proxy = ProxyChoice.environment
     private(set) var tls = TLSOptions()
     /// Where what happens is recorded.
@@ -48,6 +61,7 @@ struct GetOptions: Equatable {
         if inputFile == "-", checksumFile == "-" {
             throw words.error("“--input-file” and “--check” cannot both read standard input.")
         }
+        try checkRepair(words)
         guard let option = optionForOneURL else { return }
         guard requests.count == 1, inputFile == nil else {
             throw words.error("“\(option)” needs exactly one URL. For several, use the lines of an --input-file.")
@@ -58,6 +72,16 @@ struct GetOptions: Equatable {
     }
 
     private init() {}
+
+    private func checkRepair(_ words: ParsedWords<Self>) throws(UsageError) {
+        guard repairs else {
+            guard digestList == nil, pieceLength == nil else {
+                throw words.error("“--digests” and “--piece-length” need “--repair”.")
+            }
+            return
+        }
+        guard output != nil else { throw words.error("“--repair” needs the damaged file: -o FILE.") }
+    }
 
     /// An option that was given and is about one file.
     private var optionForOneURL: String? {
@@ -102,6 +126,12 @@ extension GetOptions {
                 "-P, --parallel", "N", \.maximumAtOnce, OptionValue.number(in: 1...1000),
                 "download N files at once; the others wait in order (4)"),
             .value(
+                "--connections", "N", \.connections, connections,
+                """
+                fetch each file over N connections at the same time (1), or with “auto” over one more as long as that makes
+                it faster, at most 6. More than one are used where the server proves that all parts are of one version
+                """),
+            .value(
                 "--sha256", "HEX", \.checksum, digest, "the file's SHA-256; a file with another one is removed"),
             .value(
                 "--check", "FILE", \.checksumFile, list, not: "--sha256",
@@ -139,6 +169,18 @@ extension GetOptions {
                 ask for gzip, and unpack it; what was compressed on the way cannot be resumed. Without it a file is saved as
                 the server sends it
                 """),
+            .flag(
+                "--keep-digests", \.keepsDigests, true,
+                """
+                leave the SHA-256 of each piece of 1 MiB in FILE.digests, with which purl check finds what is damaged later
+                """),
+            .flag(
+                "--repair", \.repairs, true, not: "--keep-digests",
+                """
+                download only the pieces of FILE that differ from FILE.digests, and write those over them that have the right
+                digest. Needs -o
+                """),
+            .digests(\.digestList, "FILE.digests"), .pieceLength(\.pieceLength),
             .value(
                 "--max-filesize", "BYTES", \.maximumLength, OptionValue.length,
                 """
@@ -147,10 +189,12 @@ extension GetOptions {
             .trace(
                 \.trace,
                 """
-                record what happens, and write it to FILE at the end: as a timeline (.txt), a sequence diagram (.svg), an
-                HTTP Archive (.har), packets (.pcapng), or for purl trace (.json, .trace). Passwords and cookies are left out
+                record what happens, and write it to FILE at the end: as a timeline (.txt), a sequence diagram (.svg), a
+                page to step through (.html), an HTTP Archive (.har), packets (.pcapng), or for purl trace (.json, .trace).
+                Passwords and cookies are left out; other fields, those of -H among them, and the queries of URLs are in it
                 """),
             .quiet(\.verbosity, "print errors only"),
+            .json(\.printsEvents, not: "--quiet"),
             .verbose(\.verbosity),
         ]
     }
@@ -160,6 +204,14 @@ extension GetOptions {
             throw BadValue("needs the name of a file; a download into a pipe cannot be resumed")
         }
         return text
+    }
+
+    private static func connections(_ text: String) throws(BadValue) -> ConnectionCount {
+        if text == "auto" { return .adaptive }
+        guard let number = Int(text), (1...ConnectionCount.maximum).contains(number) else {
+            throw BadValue("needs a number from 1 to \(ConnectionCount.maximum), or “auto”, not “\(text)”")
+        }
+        return ConnectionCount(number)
     }
 
     private static func digest(_ text: String) throws(BadValue) -> Checksum {

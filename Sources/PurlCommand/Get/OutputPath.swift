@@ -81,6 +81,17 @@ extension CommandFailure {
     }
 }
 
+extension Destination {
+    /// Whether the bytes would go where standard output goes.
+    var isStandardOutput: Bool {
+        if kind == .stream(.descriptor(STDOUT_FILENO)) { return true }
+        var (output, place) = (stat(), stat())
+        guard fstat(STDOUT_FILENO, &output) == 0, stat(file.path, &place) == 0 else { return false }
+        // What is written to a device such as /dev/null does not mix.
+        return output.st_dev == place.st_dev && output.st_ino == place.st_ino && output.st_mode & S_IFMT != S_IFCHR
+    }
+}
+
 /// What takes the bytes of a download as they arrive. It cannot be resumed.
 enum StreamOutput: Equatable, Sendable {
     /// A device or a FIFO.

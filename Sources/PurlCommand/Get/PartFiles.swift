@@ -166,18 +166,23 @@ struct PartFiles: Sendable, Equatable {
 
     /// The process that has locked the bytes, if the system tells.
     var writer: Int? {
-        guard let file = layer.entry(bytes.path).regularFile,
-            let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
-        else { return nil }
-        for line in locks.split(separator: "\n") where line.contains("FLOCK") {
-            // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
-            let words = line.split(separator: " ")
-            guard words.count > 5, words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == file.identity.number
-            else { continue }
-            return Int(words[4]).flatMap { $0 > 0 ? $0 : nil }
+        guard let file = layer.entry(bytes.path).regularFile else { return nil }
+        // Where locks come and go, a list that is read in several portions lacks some that are held all the time.
+        for _ in 0..<Self.readsOfLocks {
+            guard let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
+            for line in locks.split(separator: "\n") where line.contains("FLOCK") {
+                // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
+                let words = line.split(separator: " ")
+                guard words.count > 5,
+                    words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == file.identity.number
+                else { continue }
+                return Int(words[4]).flatMap { $0 > 0 ? $0 : nil }
+            }
         }
         return nil
     }
+
+    private static let readsOfLocks = 20
 
     // MARK: Changes
 

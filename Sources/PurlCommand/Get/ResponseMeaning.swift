@@ -7,6 +7,8 @@ enum ResponseMeaning: Equatable {
         case changedOnServer
         case serverSendsAll
         case partsOfAnotherURL
+        /// They came from a server that was not checked, or not over TLS.
+        case partsUnchecked
         /// The record counts none of the bytes: those of the earlier response cannot be resumed.
         case partsUnresumable
 
@@ -16,6 +18,7 @@ enum ResponseMeaning: Equatable {
             case .changedOnServer: "the file has changed on the server"
             case .serverSendsAll: "the server sends the whole file"
             case .partsOfAnotherURL: "the partial file belongs to another URL"
+            case .partsUnchecked: "who has sent the received bytes was not checked"
             case .partsUnresumable: "the received bytes cannot be resumed"
             }
         }
@@ -81,7 +84,8 @@ enum ResponseMeaning: Equatable {
         switch content {
         case .nothing: .begins
         case .unfinished(let record): .startsOver(isSame(response, record) ? .serverSendsAll : .changedOnServer)
-        case .ofAnotherURL: .startsOver(.partsOfAnotherURL)
+        case .ofAnotherURL(let record):
+            .startsOver(UncheckedBytes.isMarked(record.url) ? .partsUnchecked : .partsOfAnotherURL)
         case .useless: .startsOver(.partsUnresumable)
         }
     }

@@ -17,10 +17,11 @@ struct Put {
     /// - Parameters:
     ///   - output: Where the response's body is printed.
     ///   - errors: Where messages and progress are printed.
+    ///   - events: Where events are written in place of all of them.
     ///   - folder: Where a file without a path is.
     ///   - configuration: Makes the configuration to which the options are applied.
     init(
-        _ options: PutOptions, output: Console, errors: Console,
+        _ options: PutOptions, output: Console, errors: Console, events: EventLog? = nil,
         in folder: URL = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true),
         configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
     ) {
@@ -29,7 +30,8 @@ struct Put {
         self.output = output
         self.errors = errors
         file = .file(at: options.file, in: folder)
-        messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
+        messages = MessagePrinter(
+            console: errors, isQuiet: options.verbosity == .quiet, subject: nil, events: events)
         trace = RequestedTrace(options.trace)
     }
 
@@ -53,10 +55,11 @@ struct Put {
             defer { session.finishTasksAndInvalidate() }
             var upload = try FileUpload(
                 options, file, lock?.status ?? entry, lock, session: session, files: configuration.files,
-                output: output, errors: errors)
+                output: output, messages)
             return try await upload.run(AttemptSequence())
         } catch {
-            messages.error(error.sentence)
+            messages.error(
+                error.sentence, CommandEvent(.failed, file: file.lastPathComponent, url: options.url))
             return .failure
         }
     }
@@ -86,7 +89,7 @@ struct Put {
         configuration.resumableUploads = options.resumes ? .always : .never
         configuration.limits.bytesSentPerSecond = options.limit?.bytesPerSecond
         options.proxy.apply(to: configuration)
-        try options.tls.apply(to: configuration, errors, isVerbose: options.verbosity == .verbose)
+        try options.tls.apply(to: configuration, messages, isVerbose: options.verbosity == .verbose)
         configuration.trace = trace.trace
         return configuration
     }
@@ -118,17 +121,17 @@ private struct FileUpload: ResumingTransfer {
 
     init(
         _ options: PutOptions, _ file: URL, _ entry: FileStatus, _ lock: FileLock?, session: URLSession,
-        files: any FileLayer, output: Console, errors: Console
+        files: any FileLayer, output: Console, _ messages: MessagePrinter
     ) throws(CommandFailure) {
         self.options = options
         self.file = file
         self.entry = entry
         self.session = session
         self.output = output
-        messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
-        display = ProgressDisplay(errors)
+        self.messages = messages
+        display = ProgressDisplay(messages.console, events: messages.events)
         trace = VerboseLog(
-            console: options.verbosity == .verbose ? errors : nil, name: "", messages: messages)
+            console: options.verbosity == .verbose ? messages.console : nil, name: "", messages: messages)
         self.files = files
         if let lock {
             recordKeeper = UploadRecordKeeper(of: file, lock, to: options, through: files, messages, trace)
@@ -140,6 +143,10 @@ private struct FileUpload: ResumingTransfer {
 
     var name: String { file.lastPathComponent }
     private var length: Int64 { entry.length }
+
+    func event(_ kind: CommandEvent.Kind) -> CommandEvent {
+        CommandEvent(kind, file: name, url: options.url).with { $0.total = length }
+    }
 
     /// The resume data of an earlier command; `nil` when this one starts at the beginning. Throws for a record of another
     /// upload, which stays.
@@ -166,15 +173,18 @@ private struct FileUpload: ResumingTransfer {
     mutating func attempt() async -> SendTask.Report {
         let isFirst = start == nil
         let source = resumeData.map { SendTask.Source.resumeData($0) } ?? .file(request, file)
-        let task = SendTask(source, trace: trace) { [self] task, offset in
+        let task = SendTask(source, for: options.url, trace: trace) { [self] task, offset in
             if isFirst { announce(offset) }
             if options.verbosity != .quiet { display.show(task, name: name) }
         } onRestart: { [messages, name] reason in
             messages.info("\(name): starting over: \((reason as NSError).reason)")
+        } onInterruption: { [self] error in
+            let sentence = error.sentenceWithAdvice
+            messages.info("\(name): \(sentence) Resuming", event(.retrying).with { $0.reason = sentence })
         } onRecord: { [recordKeeper] data in
             recordKeeper?.update(data)
-        } onBody: { [output] data in
-            output.write(data)
+        } onBody: { [output, messages] data in
+            if let events = messages.events { events.write(.content(.body, data)) } else { output.write(data) }
         }
         let report = await task.run(in: session)
         display.hide()
@@ -195,7 +205,7 @@ private struct FileUpload: ResumingTransfer {
         messages.info(
             offset > 0
                 ? "\(name): resuming at \(ByteText.progress(offset, of: length))"
-                : "\(name): uploading (\(ByteText.count(length)))")
+                : "\(name): uploading (\(ByteText.count(length)))", event(.started).with { $0.bytes = offset })
     }
 
     func end(of report: SendTask.Report) -> AttemptSequence.End {
@@ -241,7 +251,12 @@ private struct FileUpload: ResumingTransfer {
         }
         let result = UploadText.result(length: length, sent: report.sent, from: start, in: elapsed)
         let status = report.response?.statusCode ?? 0
-        messages.info("\(name): \(result); the server answered \(Self.describe(status))")
+        messages.info(
+            "\(name): \(result); the server answered \(Self.describe(status))",
+            event(.complete).with {
+                ($0.result, $0.bytes, $0.status) = ("uploaded", report.sent, status)
+                ($0.newBytes, $0.seconds) = (start.map { report.sent - $0 } ?? 0, elapsed / .seconds(1))
+            })
         return .over(.success)
     }
 
@@ -257,24 +272,41 @@ private struct FileUpload: ResumingTransfer {
                 .failure
             }
         if code == .interrupted {
-            messages.info("\(name): interrupted")
+            messages.info("\(name): interrupted", event(.interrupted))
         } else {
-            messages.error(sentence(of: report))
+            messages.error(
+                sentence(of: report), of: code == .httpError ? options.url : nil,
+                event(.failed).with { $0.status = report.response?.statusCode })
         }
-        for line in String(decoding: report.explanation, as: UTF8.self).split(whereSeparator: \.isNewline) {
-            messages.info(String(line))
+        if let events = messages.events {
+            if !report.explanation.isEmpty { events.write(.content(.body, report.explanation)) }
+        } else {
+            for line in String(decoding: report.explanation, as: UTF8.self).split(whereSeparator: \.isNewline) {
+                messages.info(String(line))
+            }
         }
         if resumeData != nil, recordKeeper?.keepsRecord == true {
             if let difference = changeOfFile {
-                messages.info("\(name): the same command starts over: \(difference)")
+                messages.info(
+                    "\(name): the same command starts over: \(difference)",
+                    saved(report, isResumable: false, difference))
                 return code
             }
             let sent = report.sent > 0 ? "\(ByteText.progress(report.sent, of: length)) sent; " : ""
-            messages.info("\(name): \(sent)the same command resumes the upload")
+            messages.info(
+                "\(name): \(sent)the same command resumes the upload", saved(report, isResumable: true))
         } else if report.sent > 0, code != .httpError, report.response == nil || report.error != nil {
-            messages.info("\(name): the upload cannot be resumed; the same command starts over")
+            messages.info(
+                "\(name): the upload cannot be resumed; the same command starts over",
+                saved(report, isResumable: false))
         }
         return code
+    }
+
+    private func saved(
+        _ report: SendTask.Report, isResumable: Bool, _ reason: String? = nil
+    ) -> CommandEvent {
+        event(.saved).with { ($0.bytes, $0.isResumable, $0.reason) = (report.sent, isResumable, reason) }
     }
 
     /// In what the file differs from the one whose upload is recorded, as a clause; `nil` where it does not.

@@ -17,6 +17,8 @@ struct PutOptions: Equatable {
     /// Whether the record of an earlier attempt is used, and one is kept.
     private(set) var resumes = true
     private(set) var verbosity = Verbosity.normal
+    /// Whether events are printed in place of messages.
+    private(set) var printsEvents = false
     private(set) var proxy = ProxyChoice.environment
     private(set) var tls = TLSOptions()
     /// Where what happens is recorded.
@@ -27,7 +29,10 @@ struct PutOptions: Equatable {
         guard words.operands.count > 1 else { throw words.error("The URL is missing.") }
         guard words.operands.count == 2 else { throw words.error("“put” takes one file and one URL.") }
         guard file != "-" else { throw words.error("“put” needs a file; standard input cannot be read a second time.") }
-        guard var url = URLWord.url(words.operands[1]) else { throw words.error(URLWord.refusal(words.operands[1])) }
+        guard var url = URLWord.url(words.operands[1]) else {
+            guard URLWord.url(file) == nil else { throw words.error("“put” takes the file before the URL.") }
+            throw words.error(URLWord.refusal(words.operands[1]))
+        }
         // As with other programs: a folder's URL takes the file under its own name.
         let path = url.path(percentEncoded: true)
         if path.hasSuffix("/") || path.isEmpty, url.query == nil {
@@ -72,6 +77,7 @@ extension PutOptions {
                 "--no-resume", \.resumes, false, "start over, and keep no record; one of another URL or METHOD stays"),
             .trace(\.trace, "record what happens, as purl get does: --trace upload.svg"),
             .quiet(\.verbosity, "print errors and the response's body only"),
+            .json(\.printsEvents, not: "--quiet"),
             .verbose(\.verbosity),
         ]
     }

@@ -29,6 +29,9 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         var hasAppended = false
         /// Whether the server has offered to resume the upload, in this attempt or an earlier one.
         var wasOffered = false
+        /// The URL of the request, or of the last redirect.
+        fileprivate var planned: URL?
+        fileprivate var metrics: URLSessionTaskMetrics?
 
         /// Whether the server has taken the content. A redirection that leads nowhere and a 304 do not say that.
         var isAccepted: Bool { error == nil && hasSuccess }
@@ -63,6 +66,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     private let trace: VerboseLog
     private let onStart: @Sendable (URLSessionTask, _ offset: Int64) -> Void
     private let onRestart: @Sendable (any Error) -> Void
+    private let onInterruption: @Sendable (any Error) -> Void
     private let onRecord: @Sendable (Data?) -> Void
     private let onBody: @Sendable (Data) -> Void
     private let report: PendingReport<Report>
@@ -70,22 +74,26 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     /// - Parameters:
     ///   - onStart: Called with the first bytes that are sent, and where in the file they are.
     ///   - onRestart: Called when the upload starts over because the file has changed.
+    ///   - onInterruption: Called with each failure after which the upload resumes by itself.
     ///   - onRecord: Called with what it takes to resume the upload, whenever that changes while it runs; with `nil` when it
     ///     cannot be resumed any more.
     ///   - onBody: Called with the response's body.
     init(
-        _ source: Source, trace: VerboseLog,
+        _ source: Source, for url: URL, trace: VerboseLog,
         onStart: @escaping @Sendable (URLSessionTask, _ offset: Int64) -> Void,
-        onRestart: @escaping @Sendable (any Error) -> Void, onRecord: @escaping @Sendable (Data?) -> Void,
+        onRestart: @escaping @Sendable (any Error) -> Void,
+        onInterruption: @escaping @Sendable (any Error) -> Void = { _ in },
+        onRecord: @escaping @Sendable (Data?) -> Void,
         onBody: @escaping @Sendable (Data) -> Void
     ) {
         self.source = source
         self.trace = trace
         self.onStart = onStart
         self.onRestart = onRestart
+        self.onInterruption = onInterruption
         self.onRecord = onRecord
         self.onBody = onBody
-        var report = Report()
+        var report = Report(planned: url)
         if case .resumeData(let data) = source {
             report.wasOffered = true
             report.recorded = data
@@ -104,6 +112,10 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         task.observeResumeData { [self] data in
             report.update { $0.recorded = data }
             onRecord(data)
+        }
+        task.observeInterruptions { [self] error in
+            trace.note("interrupted, and resumed: \(error.failureSentence)")
+            onInterruption(error)
         }
         return await withTaskCancellationHandler {
             await report.wait { task.resume() }
@@ -125,7 +137,9 @@ final class SendTask: NSObject, URLSessionDataDelegate {
             report.update { $0.refusal = .leavesTLS(to: request) }
             return completionHandler(nil)
         }
+        traceUpgrade(of: task)
         trace.redirect(response, of: task, to: request)
+        report.update { $0.planned = request.url }
         completionHandler(request)
     }
 
@@ -158,6 +172,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
+        traceUpgrade(of: dataTask)
         trace.request(dataTask.currentRequest)
         if let response = response as? HTTPURLResponse {
             trace.response(response)
@@ -179,12 +194,19 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
         // A response to a question about the upload is not the task's.
-        guard let last = metrics.transactionMetrics.last?.response as? HTTPURLResponse else { return }
-        report.update { $0.response = $0.response ?? last }
+        let last = metrics.transactionMetrics.last?.response as? HTTPURLResponse
+        report.update { report in
+            report.metrics = metrics
+            report.response = report.response ?? last
+        }
+    }
+
+    private func traceUpgrade(of task: URLSessionTask) {
+        trace.upgrade(from: report.update { $0.planned }, of: task)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        trace.completion(of: task, error)
+        trace.completion(of: task, error, report.update { $0.metrics })
         report.end { report in
             report.error = error
             report.sent = task.countOfBytesSent

@@ -4,13 +4,10 @@ import PurlTesting
 /// The access log of `purl serve`: JSON, one object in each line.
 struct AccessLog {
     private let file: FileHandle
-    private let encoder: JSONEncoder
 
     /// - Parameter file: Where the lines are written.
     init(_ file: FileHandle) {
         self.file = file
-        encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     }
 
     /// Writes the first line: what is served.
@@ -27,8 +24,8 @@ struct AccessLog {
     /// Writes a line.
     func write(_ line: some Encodable) {
         // A log that cannot be written is not a reason to stop serving.
-        guard let data = try? encoder.encode(line) else { return }
-        try? file.write(contentsOf: data + [UInt8(ascii: "\n")])
+        guard let bytes = JSONLine.bytes(of: line) else { return }
+        try? file.write(contentsOf: bytes)
     }
 }
 

@@ -125,7 +125,14 @@ struct Serve {
                 try FileManager.default.createDirectory(
                     at: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
                 file = place.appendingPathComponent("root.pem")
-                try Data(pem.utf8).write(to: file)
+                guard
+                    FileManager.default.createFile(
+                        atPath: file.path, contents: Data(pem.utf8), attributes: [.posixPermissions: 0o644])
+                else { throw CocoaError(.fileWriteUnknown) }
+                // Whatever the umask leaves of it: clients of other users read it, too.
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: 0o755], ofItemAtPath: place.path)
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
             } catch {
                 throw CommandFailure("The root's file cannot be written: \(error.localizedDescription)")
             }

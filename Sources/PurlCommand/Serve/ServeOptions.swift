@@ -31,7 +31,7 @@ enum ServeOptions: Equatable {
         } else if let script {
             self = .serve(script, port: values.port, log: values.log, values.scheme)
         } else {
-            throw words.error("The script is missing.")
+            throw words.error("The script is missing: a file, or the name of one that “--list” prints.")
         }
     }
 

@@ -12,6 +12,8 @@ struct TLSOptions: Equatable {
     var certificate: String?
     /// The file with its private key.
     var key: String?
+    /// The file with the key's passphrase.
+    var passphraseFile: String?
     /// The pins of each `--pin`.
     var pins: [Set<PublicKeyPin>] = []
     var verification = SystemTLS.Verification.required
@@ -19,6 +21,7 @@ struct TLSOptions: Equatable {
     /// - Parameter words: The words that were given, for the error's sentence.
     func check(_ words: ParsedWords<some Any>) throws(UsageError) {
         if key != nil, certificate == nil { throw words.error("“--key” needs “--cert”.") }
+        if passphraseFile != nil, certificate == nil { throw words.error("“--passphrase-file” needs “--cert”.") }
     }
 
     /// Throws when there are pins and a URL has no key that could be one of them.
@@ -43,37 +46,49 @@ struct TLSOptions: Equatable {
     /// used.
     ///
     /// - Parameters:
-    ///   - errors: Where a warning is printed.
+    ///   - messages: Where a warning is printed.
     ///   - isVerbose: Each handshake is printed as well.
     func apply(
-        to configuration: URLSessionConfiguration, _ errors: Console, isVerbose: Bool
+        to configuration: URLSessionConfiguration, _ messages: MessagePrinter, isVerbose: Bool
     ) throws(CommandFailure) {
-        var provider = configuration.tlsProvider ?? SystemTLS()
-        if self != TLSOptions() {
-            let own = SystemTLS(options)
-            if !files.isEmpty { try readFiles(of: own) }
-            provider = own
-        }
+        let provider =
+            self == TLSOptions() ? configuration.tlsProvider ?? SystemTLS() : try preparedProvider()
         if verification == .insecure {
-            errors.print(
-                "purl: --insecure: who the servers are is not checked"
+            messages.warning(
+                "--insecure: who the servers are is not checked"
                     + (pins.isEmpty ? "; anyone on the way can read and change everything" : " but by --pin"))
         }
-        configuration.tlsProvider = isVerbose ? VerboseTLS(provider, errors) : provider
+        configuration.tlsProvider = isVerbose ? VerboseTLS(provider, messages.console) : provider
     }
 
-    private var options: SystemTLS.Options {
+    /// A provider that has read the files. Asks for the passphrase of a key on the terminal where it is needed and not given.
+    private func preparedProvider() throws(CommandFailure) -> SystemTLS {
+        let passphrase = try passphraseFile.map { path throws(CommandFailure) in try Passphrase(fileAt: path) }
+        let provider = SystemTLS(options(passphrase))
+        guard !files.isEmpty, let defect = defect(of: provider) else { return provider }
+        let needsPassphrase = passphrase == nil && defect.reason.hasSuffix("passphrase")
+        guard needsPassphrase else { throw failure(defect) }
+        guard let file = key ?? certificate, let typed = Passphrase(askingFor: file) else {
+            throw CommandFailure("\(failure(defect).sentence) “--passphrase-file FILE” names a file that has it.")
+        }
+        let unlocked = SystemTLS(options(typed))
+        if let defect = self.defect(of: unlocked) { throw failure(defect) }
+        return unlocked
+    }
+
+    private func options(_ passphrase: Passphrase?) -> SystemTLS.Options {
         let roots = [rootsFile.map { SystemTLS.Source.file($0) }, rootsFolder.map { .folder($0) }].compactMap(\.self)
         return SystemTLS.Options(
-            roots: roots.isEmpty ? .system : .only(roots), identity: identity, pins: pins.reduce([]) { $0.union($1) },
+            roots: roots.isEmpty ? .system : .only(roots), identity: identity(passphrase),
+            pins: pins.reduce([]) { $0.union($1) },
             verification: verification)
     }
 
-    private var identity: SystemTLS.Identity? {
+    private func identity(_ passphrase: Passphrase?) -> SystemTLS.Identity? {
         guard let certificate else { return nil }
         let isArchive = ["p12", "pfx"].contains((certificate as NSString).pathExtension.lowercased())
-        if isArchive, key == nil { return .pkcs12(.file(certificate)) }
-        return .pem(certificates: .file(certificate), key: key.map { .file($0) })
+        if isArchive, key == nil { return .pkcs12(.file(certificate), passphrase: passphrase?.text ?? "") }
+        return .pem(certificates: .file(certificate), key: key.map { .file($0) }, passphrase: passphrase?.text)
     }
 
     /// The files that are named, and by which options.
@@ -83,15 +98,20 @@ struct TLSOptions: Equatable {
         }
     }
 
-    /// Says what is wrong with a file before anything is sent. A machine without OpenSSL may still load what is not secure.
-    private func readFiles(of provider: SystemTLS) throws(CommandFailure) {
+    /// What is wrong with a file, which is said before anything is sent. A machine without OpenSSL may still load what is not
+    /// secure.
+    private func defect(of provider: SystemTLS) -> TLSError? {
         do throws(TLSError) {
             try provider.prepare()
+            return nil
         } catch {
-            guard error.kind == .unusableSettings else { return }
-            let option = files.first { error.reason.hasPrefix("“\($0.path)”") }.map { "\($0.option): " }
-            throw CommandFailure("\(option ?? "")\(error.reason)\(error.reason.hasSuffix(".") ? "" : ".")")
+            return error.kind == .unusableSettings ? error : nil
         }
+    }
+
+    private func failure(_ defect: TLSError) -> CommandFailure {
+        let option = files.first { defect.reason.hasPrefix("“\($0.path)”") }.map { "\($0.option): " }
+        return CommandFailure("\(option ?? "")\(defect.reason)\(defect.reason.hasSuffix(".") ? "" : ".")")
     }
 }
 
@@ -123,6 +143,12 @@ extension OptionRow {
             .value(
                 "--key", "FILE", path.appending(path: \.key), tlsFile,
                 "the private key of --cert; without it the key is in the same FILE"),
+            .value(
+                "--passphrase-file", "FILE", path.appending(path: \.passphraseFile), passphraseFile,
+                """
+                the passphrase of the private key is the first line of FILE; without it, a terminal asks for one that is
+                needed
+                """),
             .list(
                 "--pin", "PIN", path.appending(path: \.pins), tlsPins,
                 """
@@ -140,6 +166,11 @@ extension OptionRow {
 
     private static func tlsFile(_ text: String) throws(BadValue) -> String? {
         guard !text.isEmpty else { throw BadValue("needs a name") }
+        return text
+    }
+
+    private static func passphraseFile(_ text: String) throws(BadValue) -> String? {
+        guard !text.isEmpty, text != "-" else { throw BadValue("needs the name of a file") }
         return text
     }
 

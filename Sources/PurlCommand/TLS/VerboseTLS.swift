@@ -49,7 +49,7 @@ private final class VerboseTLSConnection: TLSConnection {
 enum HandshakeText {
     static func lines(_ result: TLSHandshakeResult, with request: TLSConnectionRequest) -> [String] {
         let agreed = [
-            name(of: result.version), result.cipherSuite.map { "\($0)" }, result.applicationProtocol,
+            result.version.name, result.cipherSuite.map { "\($0)" }, result.applicationProtocol,
             result.isResumed ? "resumed" : nil,
         ]
         let host = request.host.contains(":") ? "[\(request.host)]" : request.host
@@ -70,16 +70,5 @@ enum HandshakeText {
             "subject: \(certificate.subject)", "issuer: \(certificate.issuer)",
             "valid: \(certificate.notBefore.formatted(.iso8601)) to \(certificate.notAfter.formatted(.iso8601))",
         ] + (names.isEmpty ? [] : ["names: \(shown)"]) + ["pin: \(certificate.publicKeyPin)"]
-    }
-
-    private static func name(of version: tls_protocol_version_t) -> String {
-        switch version {
-        case .TLSv10: "TLS 1.0"
-        case .TLSv11: "TLS 1.1"
-        case .TLSv12: "TLS 1.2"
-        case .TLSv13: "TLS 1.3"
-        case .DTLSv10: "DTLS 1.0"
-        case .DTLSv12: "DTLS 1.2"
-        }
     }
 }

@@ -1,20 +1,41 @@
-/// Texts about several downloads.
-enum BatchText {
-    /// The current state: "2 of 7 complete, 4 downloading, 1 waiting  45.6 MB/s".
-    static func progress(
-        complete: Int, failed: Int, downloading: Int, of count: Int, bytesPerSecond: Double
-    ) -> String {
-        let waiting = max(0, count - complete - failed - downloading)
-        let parts = [
-            "\(complete) of \(count) complete",
-            failed > 0 ? "\(failed) failed" : nil,
-            downloading > 0 ? "\(downloading) downloading" : nil,
-            waiting > 0 ? "\(waiting) waiting" : nil,
-        ]
-        let text = parts.compactMap(\.self).joined(separator: ", ")
-        return bytesPerSecond >= 1 ? text + "  " + ByteText.rate(bytesPerSecond) : text
+/// The progress of several downloads together.
+struct BatchProgress: Equatable {
+    /// How many there are.
+    let count: Int
+    let complete: Int
+    let failed: Int
+    /// Those that are being downloaded, each as far as it is, from 0 to 1.
+    let downloading: [Double]
+    let bytesPerSecond: Double
+
+    /// From 0 to 1: each download counts the same, since the lengths of those that wait are not known. One that has failed has
+    /// ended, too.
+    var fraction: Double {
+        guard complete + failed < count else { return 1 }
+        return (Double(complete + failed) + downloading.reduce(0, +)) / Double(max(1, count))
     }
 
+    /// Whole per cent, rounded down: 100 means that all have ended.
+    var percent: Int {
+        complete + failed < count ? min(99, Int(fraction * 100)) : 100
+    }
+
+    /// The current state, from the longest text to the shortest:
+    /// "2 of 7 complete, 4 downloading, 1 waiting  45.6 MB/s", "2 of 7 complete, 1 failed", "2 of 7".
+    var texts: [String] {
+        let waiting = max(0, count - complete - failed - downloading.count)
+        let state = ["\(complete) of \(count) complete", failed > 0 ? "\(failed) failed" : nil].compactMap(\.self)
+        let others = [
+            downloading.isEmpty ? nil : "\(downloading.count) downloading", waiting > 0 ? "\(waiting) waiting" : nil,
+        ].compactMap(\.self)
+        let rate = bytesPerSecond >= 1 ? "  " + ByteText.rate(bytesPerSecond) : ""
+        let (long, short) = ((state + others).joined(separator: ", "), state.joined(separator: ", "))
+        return [long + rate, short + rate, short, "\(complete) of \(count)"]
+    }
+}
+
+/// Texts about several downloads.
+enum BatchText {
     /// "4.00 MB in 0.4 s (10.0 MB/s)", or "4.00 MB, 2.50 MB of it now in 0.4 s (6.25 MB/s)".
     ///
     /// - Parameters:

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Turns Ctrl-C (`SIGINT`) and `SIGTERM` into a call. A second signal ends the process at once.
+/// Turns Ctrl-C (`SIGINT`), `SIGTERM` and the end of the terminal (`SIGHUP`) into a call. A second signal ends the process at once.
 final class Interrupts: Sendable {
     private struct State {
         var first: ContinuousClock.Instant?
@@ -22,9 +22,13 @@ final class Interrupts: Sendable {
     init(_ console: Console) {
         self.console = console
         let queue = DispatchQueue(label: "purl.interrupts")
-        for number in [SIGINT, SIGTERM] {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
             // Otherwise the signal would end the process before the source sees it.
-            signal(number, SIG_IGN)
+            let former = signal(number, SIG_IGN)
+            // `nohup` has the process ignore it.
+            if number == SIGHUP, unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+                continue
+            }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             // The handler retains the source, so it stays active until the process ends.
             source.setEventHandler { withExtendedLifetime(source) { self.signalArrived() } }

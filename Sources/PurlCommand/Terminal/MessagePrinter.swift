@@ -2,23 +2,42 @@ import Foundation
 import Purl
 import PurlHTTP
 
-/// Prints the messages about one download, or about all.
+/// Prints the messages about one download, or about all; with `--json`, events in place of them.
 struct MessagePrinter: Sendable {
     let console: Console
     let isQuiet: Bool
     /// The download's name before its file has one; `nil` when there is only one, and for messages about all.
     let subject: String?
+    /// Where events are written in place of messages.
+    var events: EventLog?
 
     /// Prints a message, unless `-q` was given.
-    func info(_ message: String) {
+    ///
+    /// - Parameter event: The same for other programs; by default, a note with this text.
+    func info(_ message: String, _ event: CommandEvent? = nil) {
+        if let events { return events.write(event ?? .text(.note, message)) }
         if !isQuiet { console.print(message) }
     }
 
     /// Prints an error.
     ///
-    /// - Parameter url: What it is about, where there is no subject.
-    func error(_ sentence: String, of url: URL? = nil) {
+    /// - Parameters:
+    ///   - url: What it is about, where there is no subject.
+    ///   - event: What has failed, for other programs. Its text is the sentence.
+    func error(_ sentence: String, of url: URL? = nil, _ event: CommandEvent = CommandEvent(.error)) {
+        if let events {
+            return events.write(
+                event.with {
+                    $0.text = sentence
+                    $0.url = $0.url ?? url?.shownOrigin
+                })
+        }
         console.print("purl: " + ((subject ?? url?.shownOrigin).map { "\($0): " } ?? "") + sentence)
+    }
+
+    /// Prints what a user should know in any case.
+    func warning(_ sentence: String) {
+        error(sentence, CommandEvent(.warning))
     }
 }
 
@@ -28,7 +47,7 @@ struct VerboseLog: Sendable {
     let console: Console?
     /// The download's name when there are several; otherwise empty.
     let name: String
-    /// Prints a redirect that leaves TLS, which is no matter of `-v`.
+    /// Prints a redirect that leaves TLS, with `-v` or without.
     var messages: MessagePrinter?
 
     /// Prints a request. After the response its fields are those that were sent.
@@ -45,19 +64,47 @@ struct VerboseLog: Sendable {
         printFields("<", Dictionary(pairs, uniquingKeysWith: { $1 }))
     }
 
+    /// Prints a redirect that the delegate does not follow yet: the request is sent again, with a record that says that what
+    /// arrives is not checked.
+    func redirectToMark(_ response: HTTPURLResponse, of task: URLSessionTask) {
+        request(task.currentRequest)
+        self.response(response)
+        call(
+            "willPerformHTTPRedirection",
+            "asked again first, since the record has to say that the bytes are not checked")
+    }
+
     /// Prints a redirect that the delegate follows to `next`.
     func redirect(_ response: HTTPURLResponse, of task: URLSessionTask, to next: URLRequest) {
         request(task.currentRequest)
         self.response(response)
         call("willPerformHTTPRedirection", "followed")
         guard response.leavesTLS(for: next), let url = next.url else { return }
-        messages?.error("redirected to \(url.shownOrigin), which is neither encrypted nor checked.")
+        messages?.warning("redirected to \(url.shownOrigin), which is neither encrypted nor checked.")
     }
 
     /// Prints the end of a task, and the request if there was no response to print it with.
-    func completion(of task: URLSessionTask, _ error: (any Error)?) {
-        if task.response == nil, error != nil { request(task.currentRequest) }
+    ///
+    /// - Parameter metrics: The task's, which tell whether the request was sent.
+    func completion(of task: URLSessionTask, _ error: (any Error)?, _ metrics: URLSessionTaskMetrics?) {
+        if task.response == nil, error != nil {
+            if metrics?.transactionMetrics.last?.requestStartDate != nil {
+                request(task.currentRequest)
+            } else if let request = task.currentRequest {
+                note("not sent: \(request.httpMethod ?? "GET") \(request.url?.shownOrigin ?? "")")
+            }
+        }
         call("didCompleteWithError", error?.failureSentence ?? "nil")
+    }
+
+    /// Prints that a request goes over TLS although its URL does not say so.
+    ///
+    /// - Parameter planned: The URL of the command or of a redirect.
+    func upgrade(from planned: URL?, of task: URLSessionTask) {
+        guard let planned, !planned.isLoadedOverTLS, let url = task.currentRequest?.url, url.isLoadedOverTLS else {
+            return
+        }
+        note("\(planned.shownOrigin) is loaded over TLS, as its host has asked for (Strict-Transport-Security)")
     }
 
     /// Prints a call of the delegate, and the delegate's decision.

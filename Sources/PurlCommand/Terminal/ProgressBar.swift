@@ -1,7 +1,7 @@
-/// The progress of a transfer as one line of a given width.
+/// The progress of a transfer, or of several, as one line of a given width.
 enum ProgressBar {
-    /// The shortest bar worth drawing, brackets included.
-    private static let shortestBar = 12
+    /// The shortest bar worth drawing, brackets included, beside other text and alone.
+    private static let (shortestBar, shortestBarAlone) = (12, 8)
     private static let longestBar = 42
 
     /// The columns that stay free at the end of a line: two for the "^C" that a terminal shows, and the last one, since
@@ -9,37 +9,41 @@ enum ProgressBar {
     private static let margin = 3
 
     /// The line for a terminal of `width` characters.
-    static func line(_ progress: TransferProgress, width: Int) -> String {
-        let room = max(0, width - margin)
-        let percent = progress.percent.map { padded("\($0)%", to: 4) }
+    static func line(_ progress: TransferProgress, width: Int) -> TerminalLine {
         let bytes = ByteText.progress(progress.received, of: progress.total)
         let rate = progress.bytesPerSecond.map(ByteText.rate)
         let left = progress.timeLeft.map { TimeText.clock($0) + " left" }
-
-        // From the longest to the shortest; the first that fits is used.
-        let choices: [[String?]] = [[bytes, rate, left], [bytes, rate], [bytes], []]
-        for parts in choices.map({ $0.compactMap(\.self) }) {
-            let text = parts.joined(separator: "  ")
-            guard let percent, let fraction = progress.fraction else {
-                if text.count <= room { return text }
-                continue
-            }
-            let bare = text.isEmpty ? percent : "\(percent)  \(text)"
-            let barLength = min(longestBar, room - bare.count - 1)
-            if barLength >= shortestBar, !parts.isEmpty {
-                return "\(percent) \(bar(fraction, length: barLength))  \(text)"
-            }
-            if bare.count <= room { return bare }
+        let texts = [[bytes, rate, left], [bytes, rate], [bytes]].map { parts in
+            parts.compactMap(\.self).joined(separator: "  ")
         }
-        return ""
+        guard let percent = progress.percent, let fraction = progress.fraction else {
+            return TerminalLine(texts.first { $0.count <= width - margin } ?? "")
+        }
+        return line(percent: percent, fraction: fraction, texts, width: width)
     }
 
-    private static func bar(_ fraction: Double, length: Int) -> String {
+    /// The line for a terminal of `width` characters: the bar with the longest of the texts beside which it has room, and where
+    /// it has none, the percentage.
+    ///
+    /// - Parameter texts: What may be beside the bar, from the longest to the shortest.
+    static func line(percent: Int, fraction: Double, _ texts: [String], width: Int) -> TerminalLine {
+        let room = max(0, width - margin)
+        let percent = padded("\(percent)%", to: 4)
+        for text in texts + [""] {
+            let end = text.isEmpty ? "" : "  " + text
+            let length = min(longestBar, room - percent.count - 1 - end.count)
+            guard length >= (text.isEmpty ? shortestBarAlone : shortestBar) else { continue }
+            return TerminalLine(percent + " ") + bar(fraction, length: length) + TerminalLine(end)
+        }
+        return TerminalLine(percent.count <= room ? percent : "")
+    }
+
+    private static func bar(_ fraction: Double, length: Int) -> TerminalLine {
         let inside = length - 2
         let done = min(inside, Int(fraction * Double(inside)))
-        guard done < inside else { return "[" + String(repeating: "=", count: inside) + "]" }
-        return "[" + String(repeating: "=", count: done) + ">"
-            + String(repeating: " ", count: inside - done - 1) + "]"
+        let rest = done < inside ? String(repeating: " ", count: inside - done - 1) : ""
+        let bar = String(repeating: "=", count: done) + (done < inside ? ">" : "")
+        return "[" + TerminalLine(bar, .green) + TerminalLine(rest + "]")
     }
 
     private static func padded(_ text: String, to width: Int) -> String {
@@ -47,7 +51,7 @@ enum ProgressBar {
     }
 }
 
-/// The progress of several transfers as lines that fit in a terminal: one for each transfer, and a summary.
+/// The progress of several transfers as lines that fit in a terminal: one for each transfer, and one for all.
 enum ProgressTable {
     /// One transfer's line.
     struct Row: Equatable {
@@ -61,6 +65,8 @@ enum ProgressTable {
         case remark(String)
     }
 
+    /// What stands in place of a name before the bar for all.
+    private static let summaryName = "all files"
     /// What stays free at the end of a line; see ``ProgressBar``.
     private static let margin = 3
     private static let gap = "  "
@@ -68,30 +74,31 @@ enum ProgressTable {
     /// The lines, fewer than the terminal's rows, so that messages above them stay visible.
     ///
     /// - Parameter summary: The last line.
-    static func lines(_ rows: [Row], summary: String, size: TerminalSize) -> [String] {
-        let last = DisplayText.prefix(summary, columns: max(0, size.width - margin))
+    static func lines(_ rows: [Row], summary: BatchProgress, size: TerminalSize) -> [TerminalLine] {
         let room = max(0, size.height - 2)
-        guard rows.count > room else { return lines(rows, width: size.width) + [last] }
         // One row tells how many are not shown.
-        guard room > 1 else { return [last] }
-        let more = "… and \(rows.count - room + 1) more"
-        return lines(Array(rows.prefix(room - 1)), width: size.width)
-            + [DisplayText.prefix(more, columns: max(0, size.width - margin)), last]
-    }
-
-    private static func lines(_ rows: [Row], width: Int) -> [String] {
-        let longest = rows.map { DisplayText.columns($0.name) }.max() ?? 0
-        let nameWidth = min(longest, max(8, width / 3))
-        return rows.map { row in
-            let left = width - nameWidth - gap.count
-            let text =
-                switch row.state {
-                case .progress(let progress): ProgressBar.line(progress, width: left)
-                case .remark(let remark): DisplayText.prefix(remark, columns: max(0, left - margin))
-                }
-            let line = DisplayText.fitted(row.name, to: nameWidth) + (text.isEmpty ? "" : gap + text)
-            return DisplayText.prefix(line, columns: max(0, width - margin))
+        let shown = rows.count <= room ? rows : Array(rows.prefix(max(0, room - 1)))
+        let longest = (shown.map(\.name) + [summaryName]).map(DisplayText.columns).max() ?? 0
+        let nameWidth = min(longest, max(8, size.width / 3))
+        let left = size.width - nameWidth - gap.count
+        func line(_ name: String, _ text: TerminalLine) -> TerminalLine {
+            let name = TerminalLine(DisplayText.fitted(name, to: nameWidth) + (text.columns == 0 ? "" : gap))
+            return (name + text).prefix(columns: max(0, size.width - margin))
         }
+        var lines = shown.map { row in
+            switch row.state {
+            case .progress(let progress): line(row.name, ProgressBar.line(progress, width: left))
+            case .remark(let remark):
+                line(row.name, TerminalLine(DisplayText.prefix(remark, columns: max(0, left - margin)), .yellow))
+            }
+        }
+        if shown.count < rows.count, room > 1 {
+            let more = TerminalLine("… and \(rows.count - shown.count) more")
+            lines.append(more.prefix(columns: max(0, size.width - margin)))
+        }
+        let bar = ProgressBar.line(
+            percent: summary.percent, fraction: summary.fraction, summary.texts, width: left)
+        return lines + [line(summaryName, bar)]
     }
 }
 

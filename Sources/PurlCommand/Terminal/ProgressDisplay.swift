@@ -1,14 +1,21 @@
 import Purl
 import Synchronization
 
-/// Shows the progress of transfers: bars on a terminal, lines elsewhere.
+/// Shows the progress of transfers: bars on a terminal, lines elsewhere, and events with `--json`.
 ///
 /// Transfers are identified by numbers, and shown in their order.
 final class ProgressDisplay: Sendable {
     /// What is shown for one transfer.
     private enum Phase {
-        case transfer(URLSessionTask, ProgressMeter)
+        case transfer(Source, ProgressMeter)
         case remark(@Sendable () -> String)
+    }
+
+    /// Where the counts of a transfer come from.
+    private struct Source {
+        let task: URLSessionTask
+        /// How many bytes of the file are there, where several tasks have brought them; otherwise `nil`.
+        let received: @Sendable () -> Int64?
     }
 
     private struct Entry {
@@ -28,12 +35,16 @@ final class ProgressDisplay: Sendable {
     private static let interval = Duration.milliseconds(100)
 
     private let console: Console
+    private let events: EventLog?
     private let count: Int
     private let state = Mutex(State())
 
-    /// - Parameter count: How many transfers there will be; a single one is drawn without a name.
-    init(_ console: Console, count: Int = 1) {
+    /// - Parameters:
+    ///   - events: Where progress is written instead of being drawn.
+    ///   - count: How many transfers there will be; a single one is drawn without a name.
+    init(_ console: Console, events: EventLog? = nil, count: Int = 1) {
         self.console = console
+        self.events = events
         self.count = count
     }
 
@@ -44,9 +55,14 @@ final class ProgressDisplay: Sendable {
     // MARK: Transfers
 
     /// Shows a task, in place of what was shown for this number.
-    func show(_ task: URLSessionTask, name: String, number: Int = 0) {
+    ///
+    /// - Parameter received: Returns how many bytes of the file are there, where several tasks have brought them; otherwise `nil`.
+    func show(
+        _ task: URLSessionTask, name: String, number: Int = 0, received: @escaping @Sendable () -> Int64? = { nil }
+    ) {
+        let source = Source(task: task, received: received)
         // Counted now: until the first drawing many bytes may arrive.
-        set(number, Entry(name: name, phase: .transfer(task, ProgressMeter(Self.counts(of: task)))))
+        set(number, Entry(name: name, phase: .transfer(source, ProgressMeter(Self.counts(of: source)))))
     }
 
     /// Shows a remark, which is evaluated for each drawing. Only on a terminal.
@@ -58,7 +74,8 @@ final class ProgressDisplay: Sendable {
     func hide(number: Int = 0) {
         update(number)
         state.withLock { $0.entries[number] = nil }
-        draw()
+        // Of several, the next drawing also knows whether it is complete: the bar for all does not go back meanwhile.
+        if count == 1 { draw() }
     }
 
     /// Counts a transfer that has ended.
@@ -103,7 +120,7 @@ final class ProgressDisplay: Sendable {
     }
 
     private func draw() {
-        guard console.isTerminal else { return }
+        guard console.canRedraw, events == nil else { return }
         let size = console.size
         state.withLock { state in
             // Drawn with the lock held, so that a hidden entry does not reappear.
@@ -117,18 +134,31 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Measures a transfer's progress, and prints the line that is due where there is no terminal.
+    /// Measures a transfer's progress, and prints the line or writes the event that is due.
     private func update(_ number: Int) {
-        let line: String? = state.withLock { state in
-            guard var entry = state.entries[number], case .transfer(let task, var meter) = entry.phase else {
-                return nil
+        let (line, event): (String?, CommandEvent?) = state.withLock { state in
+            guard var entry = state.entries[number], case .transfer(let source, var meter) = entry.phase else {
+                return (nil, nil)
             }
-            let line = meter.update(Self.counts(of: task))
-            entry.phase = .transfer(task, meter)
+            let line = meter.update(Self.counts(of: source))
+            let isEventDue = events != nil && meter.takeEvent()
+            entry.phase = .transfer(source, meter)
             state.entries[number] = entry
-            return line.map { count > 1 ? "\(entry.name): \($0)" : $0 }
+            return (
+                line.map { count > 1 ? "\(entry.name): \($0)" : $0 },
+                isEventDue ? Self.event(meter.progress, entry.name, source.task) : nil
+            )
         }
-        if let line, !console.isTerminal { console.print(line) }
+        if let event { events?.write(event) }
+        if let line, !console.canRedraw, events == nil { console.print(line) }
+    }
+
+    private static func event(_ progress: TransferProgress, _ name: String, _ task: URLSessionTask) -> CommandEvent {
+        CommandEvent(.progress, file: name, url: task.originalRequest?.url).with {
+            $0.bytes = progress.received
+            $0.total = progress.total
+            $0.bytesPerSecond = progress.bytesPerSecond?.rounded()
+        }
     }
 
     private static func row(_ entry: Entry) -> ProgressTable.Row {
@@ -138,28 +168,30 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    private static func line(_ row: ProgressTable.Row, _ width: Int) -> String {
+    private static func line(_ row: ProgressTable.Row, _ width: Int) -> TerminalLine {
         switch row.state {
         case .progress(let progress): ProgressBar.line(progress, width: width)
-        case .remark(let remark): DisplayText.prefix(remark, columns: max(0, width - 3))
+        case .remark(let remark): TerminalLine(DisplayText.prefix(remark, columns: max(0, width - 3)), .yellow)
         }
     }
 
-    private static func summary(_ state: State, _ count: Int) -> String {
-        let rate = state.entries.values.reduce(0.0) { sum, entry in
-            guard case .transfer(_, let meter) = entry.phase else { return sum }
-            return sum + (meter.progress.bytesPerSecond ?? 0)
+    private static func summary(_ state: State, _ count: Int) -> BatchProgress {
+        let running = state.entries.values.map { entry -> TransferProgress? in
+            guard case .transfer(_, let meter) = entry.phase else { return nil }
+            return meter.progress
         }
-        return BatchText.progress(
-            complete: state.complete, failed: state.ended - state.complete, downloading: state.entries.count, of: count,
-            bytesPerSecond: rate)
+        return BatchProgress(
+            count: count, complete: state.complete, failed: state.ended - state.complete,
+            downloading: running.map { $0?.fraction ?? 0 },
+            bytesPerSecond: running.reduce(0) { $0 + ($1?.bytesPerSecond ?? 0) })
     }
 
-    private static func counts(of task: URLSessionTask) -> TransferProgress {
+    private static func counts(of source: Source) -> TransferProgress {
+        let task = source.task
         let isUpload = task is URLSessionUploadTask
         let expected = isUpload ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive
         return TransferProgress(
-            received: isUpload ? task.countOfBytesSent : task.countOfBytesReceived,
+            received: isUpload ? task.countOfBytesSent : source.received() ?? task.countOfBytesReceived,
             total: expected == NSURLSessionTransferSizeUnknown ? nil : expected)
     }
 }

@@ -6,32 +6,40 @@ struct TerminalBlock: Equatable {
     private static let eraseToEndOfLine = "\u{1B}[K"
     private static let eraseBelow = "\u{1B}[J"
 
-    private var lines: [String] = []
+    /// Whether lines are written in their colours.
+    let usesColour: Bool
+    private var lines: [TerminalLine] = []
+
+    init(usesColour: Bool = false) {
+        self.usesColour = usesColour
+    }
 
     /// Replaces the lines. The text is empty when they are the same.
     ///
     /// - Parameter width: The terminal's current width. When it has shrunk, the old lines may be wrapped over more rows.
-    mutating func draw(_ new: [String], width: Int) -> String {
+    mutating func draw(_ new: [TerminalLine], width: Int) -> String {
         guard new != lines else { return "" }
         let old = rows(width)
         let top = toTop(width)
         lines = new
         guard !new.isEmpty else { return top + Self.eraseBelow }
         // Each line's end is erased last: erasing first would show an empty line for a moment.
-        let text = top + new.map { $0 + Self.eraseToEndOfLine }.joined(separator: "\n")
+        let text = top + new.map { written($0) + Self.eraseToEndOfLine }.joined(separator: "\n")
         return old > new.count ? text + Self.eraseBelow : text
     }
 
     /// Prints a line above the block.
     mutating func print(_ line: String, width: Int) -> String {
         guard !lines.isEmpty else { return line + "\n" }
-        return toTop(width) + Self.eraseBelow + line + "\n" + lines.joined(separator: "\n")
+        return toTop(width) + Self.eraseBelow + line + "\n" + lines.map(written).joined(separator: "\n")
     }
 
     /// Removes the block. The cursor is then at the beginning of an empty line.
     mutating func erase(width: Int) -> String {
         draw([], width: width)
     }
+
+    private func written(_ line: TerminalLine) -> String { line.written(inColour: usesColour) }
 
     private func toTop(_ width: Int) -> String {
         let rows = rows(width)
@@ -41,7 +49,7 @@ struct TerminalBlock: Equatable {
 
     /// How many rows the block takes. A terminal that became narrower has wrapped its lines.
     private func rows(_ width: Int) -> Int {
-        lines.reduce(0) { $0 + max(1, (DisplayText.columns($1) + width - 1) / max(1, width)) }
+        lines.reduce(0) { $0 + max(1, ($1.columns + width - 1) / max(1, width)) }
     }
 }
 

@@ -37,6 +37,7 @@ struct ProgressMeter {
     private let start: ContinuousClock.Instant
     private var rate = RateMeter()
     private var lines: ProgressLines
+    private var events = EventInterval()
 
     /// - Parameter first: The counts at the start, or where the transfer resumes.
     init(_ first: TransferProgress) {
@@ -52,6 +53,27 @@ struct ProgressMeter {
         progress = counts
         progress.bytesPerSecond = rate.bytesPerSecond
         return lines.line(progress)
+    }
+
+    /// Whether an event about the progress is due. Then the next one is due after a while.
+    mutating func takeEvent() -> Bool {
+        events.take(progress.received, at: clock.now - start)
+    }
+}
+
+/// Decides when an event about progress is due: a second after the start or the last one, if there has been progress.
+struct EventInterval {
+    private static let length = Duration.seconds(1)
+
+    private var last = (time: Duration.zero, bytes: Int64?.none)
+
+    /// Whether an event is due, which is then taken to be written.
+    ///
+    /// - Parameter time: Counts from the start.
+    mutating func take(_ bytes: Int64, at time: Duration) -> Bool {
+        guard time - last.time >= Self.length, bytes != last.bytes else { return false }
+        last = (time, bytes)
+        return true
     }
 }
 

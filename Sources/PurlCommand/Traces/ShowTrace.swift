@@ -28,7 +28,7 @@ struct TraceOptions: Equatable {
                 .flag("--fields", \.showsFields, true, "also print the fields of requests and responses"),
                 .value(
                     "-o, --output", "FILE", \.output, TraceFile.init,
-                    "write it in another form instead, by the extension: .txt, .svg, .har or .pcapng"),
+                    "write it in another form instead, by the extension: .txt, .svg, .html, .har or .pcapng"),
             ],
             notes: "Exit status: 0 shown or written, 1 FILE cannot be read or is not a trace, 2 usage."
         ) { words throws(UsageError) in try TraceOptions(words) }

@@ -3,21 +3,22 @@ import Purl
 /// `purl clean`: removes the unfinished downloads, and gives the unfinished uploads up.
 struct Clean {
     private let options: FolderOptions
-    private let output: Console
-    private let errors: Console
+    private let output: MessagePrinter
+    private let errors: MessagePrinter
     private let makeConfiguration: @Sendable () -> URLSessionConfiguration
 
     /// - Parameters:
     ///   - output: Where the removed downloads are printed.
     ///   - errors: Where errors are printed.
+    ///   - events: Where events are written in place of both.
     ///   - configuration: Makes the configuration with which servers are asked to delete their parts of uploads.
     init(
-        _ options: FolderOptions, output: Console, errors: Console,
+        _ options: FolderOptions, output: Console, errors: Console, events: EventLog? = nil,
         configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
     ) {
         self.options = options
-        self.output = output
-        self.errors = errors
+        self.output = MessagePrinter(console: output, isQuiet: false, subject: nil, events: events)
+        self.errors = MessagePrinter(console: errors, isQuiet: false, subject: nil, events: events)
         makeConfiguration = configuration
     }
 
@@ -28,26 +29,32 @@ struct Clean {
         for download in downloads {
             if download.remains == .unknown, !options.includesUnknown, !download.isBeingWritten {
                 let bytes = ByteText.count(download.length)
-                output.print("\(download.name).part: kept, \(bytes) without a record (--all removes it)")
+                output.info(
+                    "\(download.name).part: kept, \(bytes) without a record (--all removes it)",
+                    event(.kept, download.name + PartFiles.bytesSuffix).with {
+                        ($0.transfer, $0.bytes, $0.reason) = ("download", download.length, "no record")
+                    })
                 kept += 1
                 continue
             }
             do throws(CommandFailure) {
                 let bytes = try remove(download)
-                output.print(message(download, bytes))
+                output.info(
+                    message(download, bytes),
+                    event(.removed, download.name).with { ($0.transfer, $0.bytes) = ("download", bytes) })
                 removed += 1
                 sum += bytes
             } catch {
-                errors.print("purl: \(error.sentence)")
+                errors.error(error.sentence, event(.kept, download.name).with { $0.transfer = "download" })
                 code = .failure
             }
         }
-        if removed > 0 {
-            output.print("\(options.isDryRun ? "Would remove" : "Removed") \(ByteText.count(sum)) in all")
+        if removed > 0, output.events == nil {
+            output.info("\(options.isDryRun ? "Would remove" : "Removed") \(ByteText.count(sum)) in all")
         }
         if !(await give(up: uploads)) { code = .failure }
-        if removed == 0, kept == 0, uploads.isEmpty, code == .success {
-            output.print("No unfinished downloads or uploads")
+        if removed == 0, kept == 0, uploads.isEmpty, code == .success, output.events == nil {
+            output.info("No unfinished downloads or uploads")
         }
         return code
     }
@@ -59,7 +66,7 @@ struct Clean {
         do throws(CommandFailure) {
             try options.tls.apply(to: configuration, errors, isVerbose: false)
         } catch {
-            errors.print("purl: \(error.sentence)")
+            errors.error(error.sentence)
             return false
         }
         let cancellation = UploadCancellation(configuration)
@@ -69,20 +76,31 @@ struct Clean {
             do throws(CommandFailure) {
                 guard !upload.isBeingSent else { throw upload.beingSent }
                 guard !options.isDryRun else {
-                    output.print("\(name): would be removed, an upload to \(upload.record.shownURL)")
+                    output.info(
+                        "\(name): would be removed, an upload to \(upload.record.shownURL)", removal(upload))
                     continue
                 }
                 var answer = ""
                 try await upload.remove { record throws(CommandFailure) in
                     answer = try await cancellation.cancel(record, name)
                 }
-                output.print("\(name): removed, an upload to \(upload.record.shownURL); \(answer)")
+                output.info(
+                    "\(name): removed, an upload to \(upload.record.shownURL); \(answer)",
+                    removal(upload).with { $0.reason = answer })
             } catch {
-                errors.print("purl: \(error.sentence)")
+                errors.error(error.sentence, event(.kept, upload.name).with { $0.transfer = "upload" })
                 isDone = false
             }
         }
         return isDone
+    }
+
+    private func event(_ kind: CommandEvent.Kind, _ name: String) -> CommandEvent {
+        CommandEvent(kind, file: name).with { $0.isDryRun = options.isDryRun }
+    }
+
+    private func removal(_ upload: UnfinishedUpload) -> CommandEvent {
+        event(.removed, upload.name).with { ($0.transfer, $0.url) = ("upload", upload.record.shownURL) }
     }
 
     private func remove(_ download: UnfinishedDownload) throws(CommandFailure) -> Int64 {

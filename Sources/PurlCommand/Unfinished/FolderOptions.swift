@@ -8,6 +8,8 @@ struct FolderOptions: Equatable {
     private(set) var includesUnknown = false
     /// `clean` only prints what would be removed.
     private(set) var isDryRun = false
+    /// Whether events are printed in place of messages.
+    private(set) var printsEvents = false
     /// How `clean` reaches the servers of uploads.
     private(set) var tls = TLSOptions()
 
@@ -31,7 +33,7 @@ extension FolderOptions {
                 and whether a transfer is writing it now. A .part file without a valid record is listed by its own name.
                 Unfinished uploads follow: the name, the length, and the URL.
                 """,
-            rows: [],
+            rows: [.json(\.printsEvents)],
             notes: "Exit status: 0 also when there are none, 1 a folder cannot be read, 2 usage."
         ) { words throws(UsageError) in try FolderOptions(words) }
     }
@@ -49,7 +51,8 @@ extension FolderOptions {
                 .flag(
                     "--all", \.includesUnknown, true,
                     "also remove a FILE.part without a record, which may be another program's"),
-                .flag("--dry-run", \.isDryRun, true, "print what would be removed, and remove nothing"),
+                .flag("-n, --dry-run", \.isDryRun, true, "print what would be removed, and remove nothing"),
+                .json(\.printsEvents),
             ] + OptionRow.tls(\.tls),
             notes: """
                 Exit status: 0 removed, 1 a file was kept because it is being written, sent, or cannot be removed, 2 usage.
@@ -61,7 +64,7 @@ extension FolderOptions {
 extension FolderOptions {
     /// The unfinished downloads and uploads in the folders. The exit code is a failure when a folder cannot be read.
     func unfinished(
-        _ errors: Console
+        _ errors: MessagePrinter
     ) -> (downloads: [UnfinishedDownload], uploads: [UnfinishedUpload], code: ExitCode) {
         var downloads: [UnfinishedDownload] = []
         var uploads: [UnfinishedUpload] = []
@@ -72,7 +75,7 @@ extension FolderOptions {
                 downloads += try UnfinishedDownload.all(in: folder, prefix: prefix)
                 uploads += UnfinishedUpload.all(in: URL(fileURLWithPath: folder, isDirectory: true), prefix: prefix)
             } catch {
-                errors.print("purl: \(error.sentence)")
+                errors.error(error.sentence)
                 code = .failure
             }
         }

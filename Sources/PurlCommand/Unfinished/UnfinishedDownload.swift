@@ -23,6 +23,8 @@ struct UnfinishedDownload: Equatable {
     let length: Int64
     /// Whether another transfer is writing it.
     let isBeingWritten: Bool
+    /// Which parts there are, where several connections have brought them; `nil` where the bytes follow one another.
+    let ranges: [Range<Int64>]?
 
     /// The unfinished downloads in a folder, by name.
     ///
@@ -56,6 +58,7 @@ struct UnfinishedDownload: Equatable {
         if let found = record, !found.describes(fileAt: parts.bytes), found.describesComplete(fileAt: file) {
             record = nil
         }
+        ranges = record?.ranges(inFileAt: parts.bytes)
         guard let length = parts.length(of: parts.bytes) else {
             guard record != nil || Self.isRemovable(parts.oldRecord, parts) else { return nil }
             self.length = 0

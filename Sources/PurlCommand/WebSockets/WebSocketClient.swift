@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import Synchronization
 
 /// `purl ws`: sends each line of standard input as a message, and prints each message received.
 struct WebSocketClient {
@@ -11,7 +12,7 @@ struct WebSocketClient {
     private let makeConfiguration: @Sendable () -> URLSessionConfiguration
 
     init(
-        _ options: WebSocketOptions, output: Console, errors: Console,
+        _ options: WebSocketOptions, output: Console, errors: Console, events: EventLog? = nil,
         configuration: @escaping @Sendable () -> URLSessionConfiguration = { .default }
     ) {
         makeConfiguration = configuration
@@ -19,7 +20,8 @@ struct WebSocketClient {
         self.output = output
         self.errors = errors
         trace = RequestedTrace(options.trace)
-        messages = MessagePrinter(console: errors, isQuiet: options.verbosity == .quiet, subject: nil)
+        messages = MessagePrinter(
+            console: errors, isQuiet: options.verbosity == .quiet, subject: nil, events: events)
     }
 
     func run() async -> ExitCode {
@@ -42,8 +44,11 @@ struct WebSocketClient {
         interrupts.onInterrupt { task.cancel(with: .normalClosure, reason: nil) }
         task.resume()
         let sender = Task { await send(StandardInput.lines(), through: task) }
+        // The delegate is called on the session's queue: what it prints comes before the messages, or after them.
+        await delegate.opening()
         await printMessages(of: task)
         let error = await delegate.completion()
+        delegate.printClose(of: task)
         sender.cancel()
         session.finishTasksAndInvalidate()
         return interrupts.isInterrupted ? .interrupted : exitCode(task, error)
@@ -53,7 +58,7 @@ struct WebSocketClient {
         try options.tls.checkPins(for: [options.url])
         let configuration = makeConfiguration()
         options.proxy.apply(to: configuration)
-        try options.tls.apply(to: configuration, errors, isVerbose: options.verbosity == .verbose)
+        try options.tls.apply(to: configuration, messages, isVerbose: options.verbosity == .verbose)
         configuration.trace = trace.trace
         return configuration
     }
@@ -81,9 +86,22 @@ struct WebSocketClient {
 
     private func printMessages(of task: URLSessionWebSocketTask) async {
         while let message = try? await task.receive() {
+            if let events = messages.events {
+                events.write(Self.event(message))
+                continue
+            }
             switch message {
             case .string(let text): print(text)
             case .data(let data): print("(\(data.count) bytes)")
+            }
+        }
+    }
+
+    private static func event(_ message: URLSessionWebSocketTask.Message) -> CommandEvent {
+        CommandEvent(.message).with {
+            switch message {
+            case .string(let text): $0.text = text
+            case .data(let data): $0.base64 = data.base64EncodedString()
             }
         }
     }
@@ -98,14 +116,16 @@ struct WebSocketClient {
 
     private func exitCode(_ task: URLSessionWebSocketTask, _ error: (any Error)?) -> ExitCode {
         if let error {
-            errors.print("purl: \((error as? URLError)?.sentenceWithAdvice ?? "\(error)")")
-            let status = (task.response as? HTTPURLResponse)?.statusCode ?? 0
-            return status >= 400 ? .httpError : .failure
+            let status = (task.response as? HTTPURLResponse)?.statusCode
+            messages.error(
+                (error as? URLError)?.sentenceWithAdvice ?? "\(error)",
+                CommandEvent(.failed, url: options.url).with { $0.status = status })
+            return status ?? 0 >= 400 ? .httpError : .failure
         }
         switch task.closeStatus {
         case 1000, 1001, 1005, nil: return .success
         case let status?:
-            if options.verbosity != .quiet {
+            if options.verbosity != .quiet, messages.events == nil {
                 let reason = task.closeReason.map { ": " + String(decoding: $0, as: UTF8.self) } ?? ""
                 errors.print("purl: The server closed the connection with \(status)\(reason)")
             }
@@ -120,8 +140,16 @@ final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Send
     private let isVerbose: Bool
     private let messages: MessagePrinter
     private let log: VerboseLog
+    private let openings: AsyncStream<Void>
+    private let toOpenings: AsyncStream<Void>.Continuation
+    /// The reason with which the connection was closed.
+    private let close = Mutex<Close?>(nil)
     private let end: AsyncStream<(any Error)?>
     private let toEnd: AsyncStream<(any Error)?>.Continuation
+
+    private struct Close {
+        let reason: String?
+    }
 
     /// - Parameter messages: Where it is printed that a redirect leaves TLS, and is not followed.
     init(_ console: Console, _ messages: MessagePrinter, isVerbose: Bool) {
@@ -129,7 +157,13 @@ final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Send
         self.isVerbose = isVerbose
         self.messages = messages
         log = VerboseLog(console: isVerbose ? console : nil, name: "", messages: messages)
+        (openings, toOpenings) = AsyncStream.makeStream()
         (end, toEnd) = AsyncStream.makeStream()
+    }
+
+    /// Returns when it is printed that the connection is open, or the task has ended.
+    func opening() async {
+        for await _ in openings {}
     }
 
     /// Returns when the task has ended, with its error if it failed.
@@ -153,19 +187,30 @@ final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Send
     func urlSession(
         _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?
     ) {
+        messages.events?.write(
+            CommandEvent(.opened, url: webSocketTask.originalRequest?.url).with { $0.subprotocol = `protocol` })
         if isVerbose { console.print("* open" + (`protocol`.map { ", subprotocol \($0)" } ?? "")) }
+        toOpenings.finish()
     }
 
     func urlSession(
         _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
         didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
     ) {
+        close.withLock { $0 = Close(reason: reason.map { String(decoding: $0, as: UTF8.self) }) }
+    }
+
+    /// Prints how the connection was closed, if it was, after the last message.
+    func printClose(of task: URLSessionWebSocketTask) {
+        guard let close = close.withLock({ $0 }) else { return }
+        messages.events?.write(
+            CommandEvent(.closed).with { ($0.status, $0.reason) = (task.closeStatus, close.reason) })
         guard isVerbose else { return }
-        let words = reason.map { ": " + String(decoding: $0, as: UTF8.self) } ?? ""
-        console.print("* closed with \(webSocketTask.closeStatus ?? 0)\(words)")
+        console.print("* closed with \(task.closeStatus ?? 0)\(close.reason.map { ": " + $0 } ?? "")")
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        toOpenings.finish()
         toEnd.yield(error)
         toEnd.finish()
     }

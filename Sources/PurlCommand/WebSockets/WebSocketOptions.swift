@@ -12,12 +12,14 @@ struct WebSocketOptions: Equatable {
     /// The longest message accepted, in bytes; `nil` for the library's limit.
     private(set) var maximumMessageSize: Int?
     private(set) var verbosity = Verbosity.normal
+    /// Whether events are printed in place of messages.
+    private(set) var printsEvents = false
     /// Where what happens is recorded.
     private(set) var trace: TraceFile?
 
     private init(_ words: ParsedWords<Self>) throws(UsageError) {
         guard let word = try words.operand("URL") else { throw words.error("The URL is missing.") }
-        guard let url = URL(string: word), ["ws", "wss"].contains(url.scheme?.lowercased()),
+        guard let url = URL(string: word), ["ws", "wss", "http", "https"].contains(url.scheme?.lowercased()),
             url.host()?.isEmpty == false
         else { throw words.error(URLWord.refusal(word, example: "ws://host/path")) }
         self.url = url
@@ -46,6 +48,7 @@ extension WebSocketOptions {
             ] + OptionRow.proxies(\.proxy) + OptionRow.tls(\.tls) + [
                 .trace(\.trace, "record what happens, as purl get does: --trace chat.svg"),
                 .quiet(\.verbosity, "do not print the server's close code"),
+                .json(\.printsEvents, not: "--quiet"),
                 .verbose(\.verbosity, "print when the connection opens and closes"),
             ],
             notes: """

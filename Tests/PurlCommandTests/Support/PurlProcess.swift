@@ -22,35 +22,56 @@ struct PurlProcess {
         try self.init(shell: "exec \"$0\" \"$@\"", arguments, in: folder, input: input, environment: environment)
     }
 
+    /// Starts `purl` on a terminal, which is its controlling one. `lines` stays empty.
+    ///
+    /// - Parameter terminal: The terminal's path.
+    init(
+        terminal: String, _ arguments: [String], in folder: TemporaryFolder, environment: [String: String]
+    ) throws {
+        let (lines, toLines) = AsyncStream<String>.makeStream()
+        toLines.finish()
+        self.lines = lines
+        let words = try Self.words("exec \"$0\" \"$@\"", arguments, in: folder, environment)
+        (identifier, exit) = Self.waiting(for: try Self.spawn(words, .terminal(terminal)))
+    }
+
     /// Starts a command of the shell, to which `purl` is `$0`.
     init(
         shell command: String, _ arguments: [String], in folder: TemporaryFolder, input: String = "",
         environment: [String: String] = [:]
     ) throws {
         let (lines, toLines) = AsyncStream<String>.makeStream()
-        let (exit, toExit) = AsyncStream<Int32>.makeStream()
         self.lines = lines
-        self.exit = exit
         let (pipe, inputPipe) = (Pipe(), Pipe())
         // Short enough for the pipe's buffer.
         try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try inputPipe.fileHandleForWriting.close()
-        let executable = try Self.executable().path
-        // The shell changes to the folder and executes the program under the same identifier.
+        let words = try Self.words(command, arguments, in: folder, environment)
+        let child = try Self.spawn(
+            words,
+            .pipes(
+                input: inputPipe.fileHandleForReading.fileDescriptor,
+                output: pipe.fileHandleForWriting.fileDescriptor))
+        try pipe.fileHandleForWriting.close()
+        Self.read(pipe.fileHandleForReading, into: toLines)
+        (identifier, exit) = Self.waiting(for: child)
+    }
+
+    /// The shell changes to the folder and executes the program under the same identifier.
+    private static func words(
+        _ command: String, _ arguments: [String], in folder: TemporaryFolder, _ environment: [String: String]
+    ) throws -> [String] {
         let changes =
             [
                 "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
                 "NO_PROXY",
             ].flatMap { ["-u", $0] } + environment.map { "\($0)=\($1)" }
-        let words =
-            ["/bin/sh", "-c", "cd \"$0\" && exec env \"$@\"", folder.url.path] + changes
-            + ["/bin/sh", "-c", command, executable] + arguments
-        let child = try Self.spawn(
-            words, input: inputPipe.fileHandleForReading.fileDescriptor,
-            output: pipe.fileHandleForWriting.fileDescriptor)
-        identifier = child
-        try pipe.fileHandleForWriting.close()
-        Self.read(pipe.fileHandleForReading, into: toLines)
+        return ["/bin/sh", "-c", "cd \"$0\" && exec env \"$@\"", folder.url.path] + changes
+            + ["/bin/sh", "-c", command, try executable().path] + arguments
+    }
+
+    private static func waiting(for child: pid_t) -> (pid_t, AsyncStream<Int32>) {
+        let (exit, toExit) = AsyncStream<Int32>.makeStream()
         Thread.detachNewThread {
             var status: Int32 = 0
             while waitpid(child, &status, 0) < 0, errno == EINTR {}
@@ -58,6 +79,7 @@ struct PurlProcess {
             toExit.yield(signal == 0 ? (status >> 8) & 0xFF : -signal)
             toExit.finish()
         }
+        return (child, exit)
     }
 
     /// Runs `purl` to its end.
@@ -82,8 +104,15 @@ struct PurlProcess {
         kill(identifier, number)
     }
 
-    /// Starts a program whose two outputs go to `output`. Other descriptors that are closed on exec are not inherited.
-    private static func spawn(_ command: [String], input: Int32, output: Int32) throws -> pid_t {
+    /// What a program's standard input and its two outputs are.
+    private enum Descriptors {
+        case pipes(input: Int32, output: Int32)
+        /// A terminal by its path, which becomes that of a new session.
+        case terminal(String)
+    }
+
+    /// Starts a program. Other descriptors that are closed on exec are not inherited.
+    private static func spawn(_ command: [String], _ descriptors: Descriptors) throws -> pid_t {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
         #else
@@ -91,17 +120,42 @@ struct PurlProcess {
         #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+        #if canImport(Darwin)
+            var attributes: posix_spawnattr_t?
+        #else
+            var attributes = posix_spawnattr_t()
+        #endif
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        switch descriptors {
+        case .pipes(let input, let output):
+            posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+        case .terminal(let path):
+            posix_spawnattr_setflags(&attributes, startsSession)
+            // The first terminal that the leader of a session opens becomes its controlling one.
+            for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+                posix_spawn_file_actions_addopen(&actions, descriptor, path, O_RDWR, 0)
+            }
+        }
         let arguments = command.map { strdup($0) } + [nil]
         let environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + environment { free(text) } }
         var child = pid_t()
-        let code = posix_spawn(&child, command[0], &actions, nil, arguments, environment)
+        let code = posix_spawn(&child, command[0], &actions, &attributes, arguments, environment)
         guard code == 0 else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(code)) }
         return child
     }
+
+    /// POSIX_SPAWN_SETSID, which the Glibc module lacks.
+    private static let startsSession: Int16 = {
+        #if canImport(Darwin)
+            0x400
+        #else
+            0x80
+        #endif
+    }()
 
     private static func read(_ handle: FileHandle, into lines: AsyncStream<String>.Continuation) {
         Thread.detachNewThread {
