@@ -10,6 +10,7 @@ let package = Package(
         .library(name: "PurlDownloads", targets: ["PurlDownloads"]),
         .library(name: "PurlTesting", targets: ["PurlTesting"]),
         .library(name: "PurlTrace", targets: ["PurlTrace"]),
+        .library(name: "PurlSimulation", targets: ["PurlSimulation"]),
         .library(name: "PurlCommand", targets: ["PurlCommand"]),
         .executable(name: "purl", targets: ["PurlProgram"]),
     ],
@@ -23,7 +24,10 @@ let package = Package(
         .target(name: "PurlTLS", dependencies: ["Purl", "PurlOpenSSL"]),
         .target(name: "PurlDownloads", dependencies: ["Purl", "PurlHTTP", "PurlIO"]),
         .target(name: "PurlTesting", dependencies: ["PurlHTTP", "PurlIO", "PurlOpenSSL"]),
-        .target(name: "PurlTrace", dependencies: ["Purl"]),
+        .target(
+            name: "PurlTrace", dependencies: ["Purl", "PurlHTTP"],
+            resources: [.embedInCode("Page/player.js"), .embedInCode("Page/player.css")]),
+        .target(name: "PurlSimulation", dependencies: ["Purl", "PurlTesting", "PurlTrace", "PurlIO"]),
         .target(
             name: "PurlCommand",
             dependencies: ["Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
@@ -46,6 +50,8 @@ let package = Package(
         .testTarget(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
+        .testTarget(
+            name: "PurlSimulationTests", dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlTesting"]),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(
@@ -53,6 +59,9 @@ let package = Package(
             path: "Tests/Faults"),
         // The examples, each with its page.
         .target(name: "ExampleStage", path: "Examples/Stage"),
+        // The README's programs.
+        .executableTarget(name: "FirstDownload", dependencies: ["Purl"], path: "Examples/FirstDownload"),
+        .executableTarget(name: "SurvivingDownload", dependencies: ["Purl"], path: "Examples/SurvivingDownload"),
         example("PauseAndResume", showing: "Purl"),
         example("BackgroundDownload", showing: "Purl"),
         example("DataTaskToFile", showing: "Purl"),
@@ -64,8 +73,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume",
-                "ResumableUpload", "PurlTesting", "PurlIO",
+                "FirstDownload", "SurvivingDownload", "PauseAndResume", "BackgroundDownload", "DataTaskToFile",
+                "DownloadCenter", "OfflineResume", "ResumableUpload", "PurlTesting", "PurlIO",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -86,6 +95,7 @@ if Context.environment["PURL_CHECKS"] != nil {
         check("CrashSubject", needs: ["Purl", "PurlDownloads", "PurlTesting"]),
         check("ConversationSubject", needs: ["Purl", "PurlTesting"]),
         check("TLSSubject", needs: ["Purl", "PurlTLS"]),
+        check("HandshakeLoad", needs: ["Purl", "PurlTLS"]),
         check("TLSEndurance", needs: ["MemoryTLS", "Purl", "PurlTLS", "PurlTesting"]),
         // One source, two programs, to be compared with each other.
         check("ScenariosWithPurl", needs: ["Purl", "PurlTesting"], swiftSettings: [.define("PURL")]),
@@ -98,6 +108,10 @@ if Context.environment["PURL_CHECKS"] != nil {
         // Likewise, for the table of clients.
         check("ResumingWithPurl", needs: ["Purl", "PurlDownloads"], swiftSettings: [.define("PURL")]),
         check("ResumingWithFoundationNetworking", exclude: ["DownloaderAttempt.swift"]),
+        // What the laboratory's module for WebAssembly is compared with.
+        .executableTarget(
+            name: "LaboratoryVerdicts", dependencies: ["PurlHTTP"], path: "Examples/Laboratory/Sources",
+            exclude: ["WebAssembly"]),
     ]
 }
 

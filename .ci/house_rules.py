@@ -32,7 +32,8 @@ IMPORTS = {
     "PurlTLS": {"Foundation", "Purl", "PurlOpenSSL", "Synchronization"},
     "PurlTesting": {"Foundation", "PurlHTTP", "PurlIO", "PurlOpenSSL", "Synchronization"},
     "PurlDownloads": {"Foundation", "Purl", "PurlHTTP", "PurlIO", "Synchronization"},
-    "PurlTrace": {"Foundation", "Purl"},
+    "PurlTrace": {"Foundation", "Purl", "PurlHTTP"},
+    "PurlSimulation": {"Foundation", "Purl", "PurlIO", "PurlTesting", "PurlTrace", "Synchronization"},
     "PurlCommand": {
         "Foundation", "Dispatch", "Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO",
         "Synchronization",
@@ -44,6 +45,7 @@ IMPORTS = {
 # FoundationNetworking's declarations name each other, sessions their tasks, tasks their delegates, storages the tasks, and
 # what carries a task out calls them.
 FOLDERS = [
+    "Machine",  # dates, identifiers and queues, which a simulation replaces
     "Files",  # names and places of files, and property lists that may come from anywhere
     "TLSProviders",  # what a TLS provider is
     "Bodies",  # the bodies of requests
@@ -55,7 +57,7 @@ FOLDERS = [
     "TLS",  # secure connections, and the question whether their servers are trusted
     "Metrics",  # the times and sizes of a transfer
     "Sinks",  # what a place for a body's bytes can do
-    "Resume",  # what it takes to resume: resume data, partial files, the rules
+    "Resume",  # what it takes to resume: resume data, partial files, which requests may be
     "FileSinks",  # the sinks that are files, and their records
     "Background",  # the folder and the journal of a background session
     "Streams",  # a connection that belongs to a stream task

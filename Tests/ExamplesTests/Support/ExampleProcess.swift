@@ -9,11 +9,14 @@ struct ExampleProcess {
     /// The lines that it prints, as they arrive; ends with the process.
     let lines: AsyncStream<String>
 
+    private let identifier: pid_t
     private let input: FileHandle
     private let exit: AsyncStream<Int32>
 
     /// Starts the example called `name`.
-    init(_ name: String, _ arguments: [String] = [], in folder: TemporaryFolder) throws {
+    ///
+    /// - Parameter proxy: The proxy of its `http` URLs.
+    init(_ name: String, _ arguments: [String] = [], in folder: TemporaryFolder, proxy: URL? = nil) throws {
         let (lines, toLines) = AsyncStream<String>.makeStream()
         let (exit, toExit) = AsyncStream<Int32>.makeStream()
         self.lines = lines
@@ -26,11 +29,14 @@ struct ExampleProcess {
         }
         // The shell changes to the folder and executes the program.
         let command = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.url.path, try Self.executable(name).path]
+        var environment = ["XDG_CACHE_HOME": folder.url.path, "XDG_DATA_HOME": folder.url.path]
+        if let proxy { environment["http_proxy"] = proxy.absoluteString }
         let child = try Self.spawn(
-            command + arguments, environment: ["XDG_CACHE_HOME": folder.url.path, "XDG_DATA_HOME": folder.url.path],
+            command + arguments, environment: environment,
             input: input.fileHandleForReading.fileDescriptor, output: output.fileHandleForWriting.fileDescriptor)
         try input.fileHandleForReading.close()
         try output.fileHandleForWriting.close()
+        identifier = child
         Self.read(output.fileHandleForReading, into: toLines)
         Thread.detachNewThread {
             var status: Int32 = 0
@@ -53,6 +59,8 @@ struct ExampleProcess {
         for await line in process.lines { lines.append(line) }
         return (await process.exitCode, lines)
     }
+
+    func signal(_ number: Int32) { kill(identifier, number) }
 
     /// Writes a line to its standard input. A process that has ended must not end this one.
     func type(_ line: String) {
