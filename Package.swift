@@ -41,7 +41,9 @@ let package = Package(
             name: "PurlTestingTests", dependencies: ["PurlTesting", "Purl", "PurlTLS", "PurlHTTP", "PurlIO"]),
         .testTarget(
             name: "PurlTests",
-            dependencies: ["Purl", "PurlTLS", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"]),
+            dependencies: [
+                "Purl", "PurlSimulation", "PurlTLS", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults",
+            ]),
         // A client over PurlTLS and a server, in memory: for a test suite, and for a program of Tests/Checks.
         .target(
             name: "MemoryTLS", dependencies: ["PurlTLS", "PurlOpenSSL", "Purl", "PurlTesting"], path: "Tests/MemoryTLS"),
@@ -51,11 +53,13 @@ let package = Package(
             name: "PurlDownloadsTests", dependencies: ["PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO"]),
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
         .testTarget(
-            name: "PurlSimulationTests", dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlTesting"]),
+            name: "PurlSimulationTests",
+            dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlTesting", "PurlIO"]),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(
-            name: "Faults", dependencies: ["Purl", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"],
+            name: "Faults",
+            dependencies: ["Purl", "PurlSimulation", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"],
             path: "Tests/Faults"),
         // The examples, each with its page.
         .target(name: "ExampleStage", path: "Examples/Stage"),

@@ -73,8 +73,8 @@ WORKER = "Sources/PurlIO/"
 # Stored variables that other files may set: "Type.name", and why.
 SETTABLE = {}
 
-# Tests that sleep: on the clock that is turned by hand, which takes no time.
-SLEEPING = {"ManualClockTests.swift"}
+# Tests that sleep: on the clock that is turned by hand or that of a simulation, which takes no time.
+SLEEPING = {"ManualClockTests.swift", "SimulatedConcurrencyTests.swift"}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ actor DownloadScheduler {
     private nonisolated let changes = Mutex<[Download]>([])
     /// Downloads that wait for a slot, first in first out.
     private var queue: [Download] = []
-    private var attempts: [ObjectIdentifier: FileAcquisition] = [:]
+    /// No more than there are slots, in the order in which they have begun.
+    private var attempts: [FileAcquisition] = []
     private var backOffs: [ObjectIdentifier: BackOff] = [:]
     private var lastBackOff = 0
     /// Callers of ``waitUntilIdle(_:)``, resumed whenever an attempt ends.
@@ -61,9 +62,13 @@ actor DownloadScheduler {
     /// Returns when there is no attempt for `download`; for `nil`, when there is none at all.
     func waitUntilIdle(_ download: Download? = nil) async {
         reconcile()
-        while download.map({ attempts[ObjectIdentifier($0)] != nil }) ?? !attempts.isEmpty {
+        while download.map({ currentAttempt(of: $0) != nil }) ?? !attempts.isEmpty {
             await withCheckedContinuation { idleWaiters.append($0) }
         }
+    }
+
+    private func currentAttempt(of download: Download) -> FileAcquisition? {
+        attempts.first { $0.download === download }
     }
 
     // MARK: Reconciliation
@@ -80,10 +85,10 @@ actor DownloadScheduler {
 
     /// After the invalidation no download waits any more.
     private func invalidateDownloads(_ changed: [Download]) {
-        let waiting = queue + backOffs.values.map(\.download)
+        let waiting = queue + backOffs.values.sorted { $0.number < $1.number }.map(\.download)
         for download in changed + waiting { download.invalidate() }
         for download in waiting { reconcile(download) }
-        for attempt in attempts.values {
+        for attempt in attempts {
             attempt.download.invalidate()
             attempt.stop()
         }
@@ -98,7 +103,7 @@ actor DownloadScheduler {
         } else {
             queue.removeAll { $0 === download }
         }
-        if let attempt = attempts[identity] {
+        if let attempt = currentAttempt(of: download) {
             if phase.kind != .downloading { attempt.stop() }
         } else {
             download.deleteIfRequested()
@@ -110,7 +115,7 @@ actor DownloadScheduler {
         guard validity.isValid else { return }
         while attempts.count < slots {
             // A download that was paused and resumed waits until its old attempt has released the file.
-            guard let index = queue.firstIndex(where: { attempts[ObjectIdentifier($0)] == nil }) else { return }
+            guard let index = queue.firstIndex(where: { currentAttempt(of: $0) == nil }) else { return }
             let download = queue.remove(at: index)
             guard download.apply(.admit) else { continue }
             backOffs.removeValue(forKey: ObjectIdentifier(download))?.sleep.cancel()
@@ -119,14 +124,14 @@ actor DownloadScheduler {
             ) { attempt, outcome in
                 Task { await self.attemptEnded(attempt, outcome) }
             }
-            attempts[ObjectIdentifier(download)] = attempt
+            attempts.append(attempt)
             attempt.start()
         }
     }
 
     private func attemptEnded(_ attempt: FileAcquisition, _ outcome: FileAcquisition.Outcome) {
         let download = attempt.download
-        attempts[ObjectIdentifier(download)] = nil
+        attempts.removeAll { $0.download === download }
         switch outcome {
         case .over: break
         case .failed(let error, let response): download.attemptEnded(error, response, policy)

@@ -19,16 +19,44 @@ extension World {
         public static let refusals = Chaos(rawValue: 4)
         /// Look-ups of names fail.
         public static let nameFailures = Chaos(rawValue: 8)
-        /// The disk is full, or cannot be written.
+        /// An operation of the disk fails because it is full, or because it cannot be written.
         public static let diskErrors = Chaos(rawValue: 16)
+        /// A computer and a server do not reach each other for a while, on none of their connections.
+        public static let partitions = Chaos(rawValue: 32)
+        /// One side of a connection is gone, and the other does not learn of it: what it sends is lost.
+        public static let halfOpen = Chaos(rawValue: 64)
+        /// The network between a computer and a server is slow for a while.
+        public static let slowLinks = Chaos(rawValue: 128)
+        /// Look-ups of names take up to two minutes, or find that the server has moved to another address.
+        public static let slowNames = Chaos(rawValue: 256)
+        /// A server is restarted: its connections are closed, it refuses others for a while, and then has the next version of
+        /// what ``Server/route(_:versions:)`` has published.
+        public static let restarts = Chaos(rawValue: 512)
+        /// The disk has no room for a while.
+        public static let fullDisk = Chaos(rawValue: 1_024)
+        /// Reading from the disk fails.
+        public static let readErrors = Chaos(rawValue: 2_048)
+        /// Operations of the disk take up to two minutes.
+        public static let slowDisk = Chaos(rawValue: 4_096)
+        /// Programs that ``Computer/run(_:surprises:_:)`` has begun are killed, in addition to its surprises.
+        public static let kills = Chaos(rawValue: 8_192)
+        /// Computers lose power while programs run that ``Computer/run(_:surprises:_:)`` has begun.
+        public static let powerLoss = Chaos(rawValue: 16_384)
+
         /// All kinds that networks have.
-        public static let network: Chaos = [.resets, .stalls, .refusals, .nameFailures]
-        /// All kinds.
-        public static let all: Chaos = [.network, .diskErrors]
+        public static let network: Chaos = [
+            .resets, .stalls, .refusals, .nameFailures, .partitions, .halfOpen, .slowLinks, .slowNames,
+        ]
+        /// All kinds that disks have, but for the loss of power.
+        public static let disk: Chaos = [.diskErrors, .fullDisk, .readErrors, .slowDisk]
+        /// All kinds but for those that end programs, and servers that restart.
+        public static let all: Chaos = [.network, .disk]
 
         static let names: [(Chaos, String)] = [
             (.resets, "resets"), (.stalls, "stalls"), (.refusals, "refusals"), (.nameFailures, "name failures"),
-            (.diskErrors, "disk errors"),
+            (.diskErrors, "disk errors"), (.partitions, "partitions"), (.halfOpen, "half-open connections"),
+            (.slowLinks, "slow links"), (.slowNames, "slow names"), (.restarts, "restarts"), (.fullDisk, "a full disk"),
+            (.readErrors, "read errors"), (.slowDisk, "a slow disk"), (.kills, "kills"), (.powerLoss, "power losses"),
         ]
     }
 }
@@ -77,11 +105,22 @@ final class Faults: @unchecked Sendable {
         guard remaining > 0, let chances = chances[kind.rawValue] else { return false }
         guard random.oneIn(isEdge ? max(2, chances / 4) : chances) else { return false }
         remaining -= 1
+        return happens(process, words)
+    }
+
+    /// Counts a fault whose moment has come by another draw. False where it is left out.
+    func happens(_ process: SimulatedProcess, _ words: String) -> Bool {
         number += 1
         guard !leftOut.contains(number) else { return false }
         happened.append(number)
         log.add(process, "fault \(number): \(words)")
         return true
+    }
+
+    /// How often a kind of fault that ends programs is to happen in one run of a program.
+    func drawEnds(_ kind: World.Chaos) -> Int {
+        chances[kind.rawValue].map { chances in chances <= 8 ? 1 + random.index(below: 3) : random.index(below: 2) }
+            ?? 0
     }
 
     /// A time for which something is stalled, in nanoseconds: any order of magnitude is as likely as another.

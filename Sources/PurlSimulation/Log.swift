@@ -1,24 +1,56 @@
 import Foundation
+import PurlIO
 
 /// What happens in a simulation, as lines of text.
 ///
 /// Used on the thread of its simulation alone.
 final class Log: @unchecked Sendable {
+    /// One thing that has happened.
+    struct Entry: Sendable, Hashable {
+        /// In nanoseconds since the simulation began.
+        let time: Int64
+        /// To which process or server.
+        let name: String
+        let text: String
+    }
+
     private let scheduler: Scheduler
-    private(set) var lines: [String] = []
+    private(set) var entries: [Entry] = []
+    /// The real folders that stand for those of simulated computers, and what they are called.
+    private var places: [(folder: String, name: String)] = []
 
     init(_ scheduler: Scheduler) {
         self.scheduler = scheduler
     }
+
+    var lines: [String] { entries.map(Self.line) }
 
     func add(_ process: SimulatedProcess, _ text: String) {
         add(process.name, text)
     }
 
     func add(_ name: String, _ text: String) {
-        let microseconds = String(scheduler.time / 1_000)
+        entries.append(Entry(time: scheduler.time, name: name, text: withoutPlaces(text)))
+    }
+
+    /// Has a computer's folder appear under the computer's name: the real one has another name in each run.
+    func hide(_ folder: String, as name: String) {
+        places.append((folder, name))
+    }
+
+    /// The text without the names of real folders.
+    func withoutPlaces(_ text: String) -> String {
+        var text = text
+        for (folder, name) in places where text.contains(folder) {
+            text = text.replacingOccurrences(of: folder, with: name)
+        }
+        return text
+    }
+
+    private static func line(_ entry: Entry) -> String {
+        let microseconds = String(entry.time / 1_000)
         let padded = String(repeating: "0", count: max(0, 4 - microseconds.count)) + microseconds
         let time = "\(padded.dropLast(3)).\(padded.suffix(3)) ms"
-        lines.append(String(repeating: " ", count: max(0, 16 - time.count)) + time + "  \(name): \(text)")
+        return String(repeating: " ", count: max(0, 16 - time.count)) + time + "  \(entry.name): \(entry.text)"
     }
 }

@@ -1,4 +1,4 @@
-import Purl
+internal import Purl
 import PurlTrace
 
 extension Simulation {
@@ -14,14 +14,19 @@ extension Simulation {
         public let transfers: [String]
         /// The numbers of the faults that have happened.
         public let faults: [Int]
+        /// What happened between computers, servers and disks, for the picture.
+        private let entries: [Log.Entry]
         /// A number that follows from every choice of the scheduler: simulations with different ones went differently.
         public let digest: UInt64
 
         /// All of it as text.
         public var story: String { (lines + transfers).joined(separator: "\n") }
 
+        /// A picture of it as an SVG document: a lane for each process and server, time downwards.
+        public var picture: String { StoryPicture(entries).svg }
+
         init() {
-            (steps, duration, lines, transfers, faults, digest) = (0, .zero, [], [], [], 0)
+            (steps, duration, lines, transfers, faults, digest, entries) = (0, .zero, [], [], [], 0, [])
         }
 
         init(of world: World, digest: UInt64) {
@@ -29,10 +34,11 @@ extension Simulation {
             steps = scheduler.steps
             duration = scheduler.elapsed
             lines = world.log.lines
+            entries = world.log.entries
             faults = world.faults.happened
             transfers = scheduler.processes.flatMap { process in
                 scheduler.within(process) { ProcessTraces.all }.filter { !$0.events.isEmpty }.map {
-                    "\(process.name):\n\(TextTrace($0).text)"
+                    world.log.withoutPlaces("\(process.name):\n\(TextTrace($0).text)")
                 }
             }
             self.digest = digest

@@ -14,15 +14,20 @@ public final class Server: Sendable {
     /// The port that it listens on.
     public let port: UInt16
 
+    let isSecure: Bool
     let process: SimulatedProcess
     private let scheduler: Scheduler
     private let server: LoopbackServer
     // Changed on the thread of the simulation alone.
     nonisolated(unsafe) private var isListening = true
+    nonisolated(unsafe) private var later: [String: [Reply]] = [:]
+    nonisolated(unsafe) private var contents: [String: [GeneratedContent]?] = [:]
 
     init(
-        _ host: String, port: UInt16, _ server: LoopbackServer, _ process: SimulatedProcess, _ scheduler: Scheduler
+        _ host: String, port: UInt16, isSecure: Bool, _ server: LoopbackServer, _ process: SimulatedProcess,
+        _ scheduler: Scheduler
     ) {
+        self.isSecure = isSecure
         self.host = host
         self.port = port
         self.server = server
@@ -34,8 +39,8 @@ public final class Server: Sendable {
     ///
     /// - Parameter path: Begins with `/`, and may have a query.
     public func url(_ path: String) -> URL {
-        let authority = port == 80 ? host : "\(host):\(port)"
-        return URL(string: "http://\(authority)\(path)") ?? URL(fileURLWithPath: path)
+        let authority = port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
+        return URL(string: "http\(isSecure ? "s" : "")://\(authority)\(path)") ?? URL(fileURLWithPath: path)
     }
 
     /// Sets what the server replies to requests for a path, and counts the route's responses from 0.
@@ -48,8 +53,30 @@ public final class Server: Sendable {
     @discardableResult
     public func route(_ path: String, method: String? = nil, _ reply: Reply) -> URL {
         server.route(path, method: method, reply)
+        note(reply, at: path)
         return url(path)
     }
+
+    /// Sets what the server replies to requests for a path, and what it will reply when it has been restarted: the next version
+    /// each time, and the last one from then on. ``restart(for:)`` and ``World/Chaos/restarts`` do that.
+    ///
+    /// - Parameters:
+    ///   - path: The path, exactly.
+    ///   - versions: One at least; the first one is that of the beginning.
+    /// - Returns: The route's URL.
+    @discardableResult
+    public func route(_ path: String, versions: [Reply]) -> URL {
+        later[path] = Array(versions.dropFirst())
+        return route(path, versions.first ?? .status(404))
+    }
+
+    private func note(_ reply: Reply, at path: String) {
+        let earlier = contents[path] ?? []
+        contents[path] = .some(earlier.flatMap { earlier in reply.honestContents.map { earlier + $0 } })
+    }
+
+    /// All contents that a path has had; `nil` where they are not known.
+    func contents(at path: String) -> [GeneratedContent]? { contents[path] ?? nil }
 
     /// The requests so far, in the order in which their heads arrived, with how far their responses are.
     public var requests: [ReceivedRequest] { server.requests }
@@ -80,9 +107,27 @@ public final class Server: Sendable {
         isListening = true
     }
 
+    /// Restarts the server: closes its connections, refuses new ones for a while, and has the next version of each path.
+    ///
+    /// - Parameter duration: How long it takes.
+    public func restart(for duration: Duration) {
+        restart(for: duration.nanoseconds)
+    }
+
+    func restart(for pause: Int64) {
+        stop()
+        for path in later.keys.sorted() {
+            guard var versions = later[path], !versions.isEmpty else { continue }
+            route(path, versions.removeFirst())
+            later[path] = versions
+        }
+        scheduler.schedule(after: pause, for: process) { self.start() }
+    }
+
     var listens: Bool { isListening }
 
     @NetworkActor func accept(_ socket: SimulatedSocket) {
-        if isListening { server.accept(socket) } else { socket.reset() }
+        guard isListening else { return socket.reset() }
+        server.accept(isSecure ? FakeServerTransport(over: socket) : socket)
     }
 }

@@ -21,8 +21,10 @@ public struct Simulation: Sendable {
         public var steps = 2_000_000
         /// How much simulated time may pass.
         public var duration = Duration.seconds(30 * 86_400)
+        /// How long one step may take by the real clock: one that takes longer blocks the thread.
+        public var patience = Duration.seconds(60)
 
-        /// Two million steps and thirty days.
+        /// Two million steps, thirty days, and a minute of the real clock for each step.
         public init() {}
     }
 
@@ -32,6 +34,9 @@ public struct Simulation: Sendable {
     public var limits: Limits
     /// The numbers of faults that do not happen: what ``shortestFailure(_:)`` has found to be needless.
     public var leftOutFaults: Set<Int> = []
+    /// Whether a failure is that with the shortest list of faults, for which the program is run again and again: see
+    /// ``shortestFailure(_:)``. `true` by default.
+    public var shortensFailures = true
 
     /// A simulation.
     ///
@@ -53,6 +58,14 @@ public struct Simulation: Sendable {
     /// - Throws: ``SimulationFailure`` when `body` throws, waits for what never happens, or does what cannot be simulated.
     @discardableResult
     public func run(_ body: @escaping @Sendable (World) async throws -> Void) throws(SimulationFailure) -> Report {
+        do throws(SimulationFailure) {
+            return try runOnce(body)
+        } catch {
+            throw shortensFailures ? shortened(error, body) : error
+        }
+    }
+
+    private func runOnce(_ body: @escaping @Sendable (World) async throws -> Void) throws(SimulationFailure) -> Report {
         guard ConcurrencyHooks.areInstalled else {
             throw SimulationFailure(
                 seed: seed, reason: .refused("this runtime of Swift has no hook for a scheduler"), leftOutFaults: [],
@@ -72,15 +85,26 @@ public struct Simulation: Sendable {
                 }
             }
         }
-        Simulated.run(on: scheduler) {
+        let stillness = Stillness(scheduler, limits.patience)
+        let hasReturned = Simulated.run(on: scheduler, isGivenUp: stillness.isTooLong) {
             let world = World(scheduler, leavingOut: leftOutFaults)
             outcome.begin(world)
             if let start { scheduler.within(world.program) { scheduler.enqueue(start) } }
             scheduler.run { outcome.isFinished }
-            scheduler.watch()
             outcome.end(Report(of: world, digest: scheduler.digest))
+            if scheduler.failure == nil, outcome.failure == nil {
+                scheduler.settle()
+                if scheduler.failure != nil { outcome.end(Report(of: world, digest: scheduler.digest)) }
+            }
             scheduler.end()
-            world.removeFiles()
+            world.remove()
+        }
+        guard hasReturned else {
+            throw SimulationFailure(
+                seed: seed,
+                reason: .blocked(
+                    "step \(scheduler.progress.load(ordering: .relaxed) + 1) has not ended for \(limits.patience)"),
+                leftOutFaults: leftOutFaults.sorted(), report: Report())
         }
         let report = outcome.report
         if let reason = scheduler.failure ?? outcome.failure {
@@ -98,22 +122,41 @@ extension Simulation {
     /// - Returns: The failure with the shortest story, whose faults are ``SimulationFailure/faults``; `nil` where the program
     ///   does not fail.
     public func shortestFailure(_ body: @escaping @Sendable (World) async throws -> Void) -> SimulationFailure? {
-        guard var shortest = failure(body) else { return nil }
-        var simulation = self
-        // From the last: what comes before a fault does not depend on it.
-        for fault in shortest.faults.reversed() {
-            var shorter = simulation
-            shorter.leftOutFaults.insert(fault)
-            if let failure = shorter.failure(body), failure.faults.count < shortest.faults.count {
-                (simulation, shortest) = (shorter, failure)
-            }
-        }
-        return shortest
+        failure(body).map { shortened($0, body) }
     }
+
+    /// Leaves out faults of a failure until it needs all that are left.
+    private func shortened(
+        _ failure: SimulationFailure, _ body: @escaping @Sendable (World) async throws -> Void
+    ) -> SimulationFailure {
+        // Long ones would take too long, again and again.
+        guard failure.report.steps <= Self.mostSteps else { return failure }
+        var shortest = failure
+        var simulation = self
+        var runs = 0
+        while true {
+            let before = shortest.faults.count
+            // From the last: what comes before a fault does not depend on it.
+            for fault in shortest.faults.reversed() where runs < Self.mostRuns {
+                var shorter = simulation
+                shorter.leftOutFaults.insert(fault)
+                runs += 1
+                if let other = shorter.failure(body), other.faults.count < shortest.faults.count,
+                    other.reason.isLike(failure.reason)
+                {
+                    (simulation, shortest) = (shorter, other)
+                }
+            }
+            if shortest.faults.count == before { return shortest }
+        }
+    }
+
+    private static let mostRuns = 200
+    private static let mostSteps = 300_000
 
     private func failure(_ body: @escaping @Sendable (World) async throws -> Void) -> SimulationFailure? {
         do {
-            try run(body)
+            _ = try runOnce(body)
             return nil
         } catch {
             return error
@@ -152,6 +195,37 @@ private final class Outcome: Sendable {
         state.withLock { state in
             state.report = report
             state.world = nil
+        }
+    }
+}
+
+/// Finds out, by the real clock, that a simulation makes no step any more. Used by one thread.
+private final class Stillness {
+    private let scheduler: Scheduler
+    private let patience: Duration
+    private var steps = 0
+    private var since = ContinuousClock.now
+
+    init(_ scheduler: Scheduler, _ patience: Duration) {
+        self.scheduler = scheduler
+        self.patience = patience
+    }
+
+    func isTooLong() -> Bool {
+        let current = scheduler.progress.load(ordering: .relaxed)
+        if current != steps { (steps, since) = (current, .now) }
+        return ContinuousClock.now - since > patience
+    }
+}
+
+extension SimulationFailure.Reason {
+    /// Whether two failures are of the same kind: another one may appear where a fault is left out.
+    fileprivate func isLike(_ other: Self) -> Bool {
+        switch (self, other) {
+        case (.thrown(let one), .thrown(let two)): type(of: one) == type(of: two)
+        case (.stuck, .stuck), (.refused, .refused), (.broken, .broken), (.blocked, .blocked), (.tooLong, .tooLong):
+            true
+        case (.thrown, _), (.stuck, _), (.refused, _), (.broken, _), (.blocked, _), (.tooLong, _): false
         }
     }
 }

@@ -10,6 +10,8 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
         case refused(String)
         /// A transfer has broken what holds for all of them; see <doc:Simulating>.
         case broken([String])
+        /// The program blocks the thread of the simulation, which is left to itself.
+        case blocked(String)
         /// The program has passed one of the ``Simulation/Limits-swift.struct``.
         case tooLong(String)
 
@@ -23,6 +25,7 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
             case .broken(let rules):
                 (["a rule is broken"] + rules.map { "  " + $0 }).joined(separator: "\n")
             case .refused(let reason): "this cannot be simulated: \(reason)"
+            case .blocked(let what): "the program blocks its thread: \(what)"
             case .tooLong(let what): "the program does not end: \(what)"
             }
         }

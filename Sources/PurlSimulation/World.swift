@@ -1,5 +1,5 @@
 public import Foundation
-import Purl
+internal import Purl
 import PurlIO
 import PurlTesting
 
@@ -63,6 +63,22 @@ public final class World: Sendable {
     ///   - host: The name that clients look up: `mirror.example`.
     ///   - port: The port; that of `http` where none is given.
     public func server(_ host: String, port: UInt16 = 80) -> Server {
+        makeServer(host, port, isSecure: false)
+    }
+
+    /// Starts a server for `https` and `wss` at a host of the simulated network.
+    ///
+    /// The security layer is feigned: it has a handshake and records, but no keys, and every certificate is trusted. All
+    /// programs of a simulation have it as their default provider.
+    ///
+    /// - Parameters:
+    ///   - host: The name that clients look up: `mirror.example`.
+    ///   - port: The port; that of `https` where none is given.
+    public func secureServer(_ host: String, port: UInt16 = 443) -> Server {
+        makeServer(host, port, isSecure: true)
+    }
+
+    private func makeServer(_ host: String, _ port: UInt16, isSecure: Bool) -> Server {
         let process = SimulatedProcess(
             "", on: Computer(host, number: 0, scheduler, connections, log), scheduler, connections)
         let loopback: LoopbackServer
@@ -75,7 +91,7 @@ public final class World: Sendable {
         loopback.observe { event in
             if Scheduler.ofThread === scheduler { log.add(process, "\(event)") }
         }
-        let server = Server(host, port: port, loopback, process, scheduler)
+        let server = Server(host, port: port, isSecure: isSecure, loopback, process, scheduler)
         servers.append(server)
         if let address = connections.address(ofHost: host, port: port) { connections.add(server, at: address) }
         return server
@@ -117,8 +133,10 @@ public final class World: Sendable {
 
     // MARK: The end
 
-    /// Removes what the simulation has left on the real machine.
-    func removeFiles() {
-        for computer in computers { computer.removeFiles() }
+    /// Forgets servers and computers, and removes what they have left on the real machine.
+    func remove() {
+        for computer in computers { computer.remove() }
+        (servers, computers) = ([], [])
+        connections.remove()
     }
 }

@@ -164,7 +164,9 @@ import Testing
     @Test func theShortestListOfFaultsIsFoundAndReplayed() throws {
         var failures: [SimulationFailure] = []
         for seed: UInt64 in 1...30 {
-            if let failure = Self.failure(of: Simulation(Seed(seed))) { failures.append(failure) }
+            var simulation = Simulation(Seed(seed))
+            simulation.shortensFailures = false
+            if let failure = Self.failure(of: simulation) { failures.append(failure) }
         }
         let failure = try #require(failures.first { $0.faults.count > 2 })
         let simulation = Simulation(failure.seed)
@@ -178,6 +180,7 @@ import Testing
         #expect(error is Lost)
         var replay = Simulation(shortest.seed)
         replay.leftOutFaults = Set(shortest.leftOutFaults)
+        replay.shortensFailures = false
         let again = try #require(Self.failure(of: replay))
         #expect(again.report.story == shortest.report.story)
     }

@@ -2,6 +2,7 @@ import Foundation
 import Purl
 import PurlSimulation
 import PurlTesting
+import Synchronization
 import Testing
 
 @Suite struct ProcessTests {
@@ -34,6 +35,47 @@ import Testing
             try await world.computer("laptop").run("player") { _ = try await URLSession.shared.data(from: url) }
             await server.wait { $0.openConnections == 0 }
             #expect(server.record.acceptedConnections == 1)
+        }
+    }
+
+    /// Whether a process has the film, by a session that one process has at a time.
+    private static func loads(_ url: URL) async -> Bool {
+        let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.player")
+        let session = URLSession(configuration: configuration, delegate: nil, delegateQueue: nil)
+        defer { session.finishTasksAndInvalidate() }
+        return (try? await session.download(from: url)) != nil
+    }
+
+    @Test func twoProcessesOfOneComputerShareItsDiskAndNothingElse() throws {
+        let refusals = Mutex(0)
+        for seed: UInt64 in 1...20 {
+            try Simulation(Seed(seed)).run { world in
+                let server = world.server("mirror.example")
+                let url = server.route("/film", .generated(size: 30_000).entityTag("\"v1\"").inPieces(of: 2_000))
+                let laptop = world.computer("laptop")
+                let first = Task { try await laptop.run("player") { await Self.loads(url) } }
+                let second = Task { try await laptop.run("player") { await Self.loads(url) } }
+                let both = (try await first.value, try await second.value)
+                #expect(both.0 || both.1)
+                if !both.0 || !both.1 { refusals.withLock { $0 += 1 } }
+                // The lock went with the process.
+                let hasFilm = try await laptop.run("player") { await Self.loads(url) }
+                #expect(hasFilm)
+            }
+        }
+        // The process that comes second cannot have the session before the first one has ended.
+        #expect(refusals.withLock { $0 } >= 10)
+    }
+
+    @Test func aProcessHasItsOwnProtocolsAndProvider() throws {
+        final class Nothing: URLProtocol {}
+        try Simulation(1).run { world in
+            try await world.computer("laptop").run("player") {
+                #expect(URLProtocol.registerClass(Nothing.self))
+                URLSessionConfiguration.defaultTLSProvider = nil
+            }
+            let url = world.server("mirror.example").route("/page", .text("page"))
+            _ = try await URLSession.shared.data(from: url)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlDownloads
 import PurlSimulation
 import PurlTesting
 import Testing
@@ -39,7 +40,83 @@ import Testing
         #expect(report.duration >= .seconds(600) && report.duration < .seconds(605))
     }
 
-    @Test func retryAfterAndCacheAgesFollowTheClock() throws {
+    @Test(arguments: Seeds.some(5))
+    func retryAfterIsWaitedForOnTheClock(seed: Seed) throws {
+        let report = try Simulation(seed).run { world in
+            let server = world.server("mirror.example")
+            let busy = Reply.status(503).field("Retry-After", "1800")
+            let url = server.route("/film", .sequence([busy, .generated(size: 5_000).entityTag("\"v1\"")]))
+            let downloader = Downloader(url: url, configuration: DownloadConfiguration())
+            downloader.start()
+            let file = try await downloader.file()
+            #expect(try GeneratedContent(size: 5_000).matches(fileAt: file))
+            #expect(server.requests.count == 2)
+        }
+        // A tenth may be added, so that not all clients come back at once.
+        #expect(report.duration >= .seconds(1_800) && report.duration < .seconds(2_000))
+    }
+
+    @Test func backOffsGrowOnTheClock() throws {
+        let report = try Simulation(3).run { world in
+            let server = world.server("mirror.example")
+            let url = server.route(
+                "/film", .sequence([.status(503), .status(503), .status(503), .generated(size: 5_000)]))
+            let downloader = Downloader(url: url, configuration: DownloadConfiguration())
+            downloader.start()
+            _ = try await downloader.file()
+            #expect(server.requests.count == 4)
+        }
+        #expect(report.duration >= .seconds(6) && report.duration < .seconds(60))
+    }
+
+    @Test func earliestBeginDateIsOfTheSimulatedCalendar() throws {
+        try Simulation(3).run { world in
+            let server = world.server("mirror.example")
+            let url = server.route("/page", .text("page"))
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.timeoutIntervalForRequest = 10
+            let delegate = RecordingDelegate()
+            let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+            let task = session.dataTask(with: url)
+            task.earliestBeginDate = world.date.addingTimeInterval(7_200)
+            task.resume()
+            await delegate.completion()
+            #expect(delegate.error == nil && delegate.bytes == Data("page".utf8))
+            #expect(world.elapsed >= .seconds(7_200) && world.elapsed < .seconds(7_210))
+            session.finishTasksAndInvalidate()
+        }
+    }
+
+    @Test func cookiesExpireByTheSimulatedCalendar() throws {
+        try Simulation(3).run { world in
+            let server = world.server("mirror.example")
+            let url = server.route("/page", .text("page").field("Set-Cookie", "visitor=one; Max-Age=3600"))
+            let session = URLSession(configuration: .default)
+            for pause in [0, 1_800, 3_700] as [Int64] {
+                try await world.sleep(for: .seconds(pause))
+                _ = try await session.data(from: url)
+            }
+            // Each response renews the cookie.
+            #expect(server.requests.map { $0.fields.values("Cookie") } == [[], ["visitor=one"], []])
+            session.finishTasksAndInvalidate()
+        }
+    }
+
+    @Test func filesWereWrittenByTheSimulatedCalendar() throws {
+        try Simulation(4).run { world in
+            let server = world.server("mirror.example")
+            let url = server.route("/film", .generated(size: 20_000).entityTag("\"v1\""))
+            let laptop = world.computer("laptop")
+            let written = try await laptop.run("player") {
+                let (file, _) = try await URLSession.shared.download(from: url)
+                return try FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date
+            }
+            let age = try #require(written.map { world.date.timeIntervalSince($0) })
+            #expect(age >= 0 && age < 60)
+        }
+    }
+
+    @Test func cacheAgesFollowTheClock() throws {
         try Simulation(3).run { world in
             let server = world.server("mirror.example")
             let url = server.route("/page", .text("page").field("Cache-Control", "max-age=3600"))

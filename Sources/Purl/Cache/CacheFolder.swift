@@ -40,7 +40,7 @@ struct CacheFolder: Sendable {
         let items =
             (try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: Array(keys))) ?? []
         var findings: [Finding] = []
-        for item in items {
+        for item in items.sorted(by: { $0.lastPathComponent < $1.lastPathComponent }) {
             let fileName = item.lastPathComponent
             if fileName.hasSuffix(Self.unfinished) {
                 if Name(fileName.dropLast(Self.unfinished.count)) != nil { files.remove(item.path) }

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import Synchronization
 
 /// A way to load requests that a program brings itself: a stand-in for the network in tests, or a scheme of its own.
@@ -109,17 +110,21 @@ open class URLProtocol: NSObject {
 
     // MARK: Classes of the shared session
 
-    private static let registry = Mutex<[URLProtocol.Type]>([])
+    private static let registry = ProcessLocal { Registry() }
+
+    private final class Registry: Sendable {
+        let types = Mutex<[URLProtocol.Type]>([])
+    }
 
     /// The registered classes, the last one first.
-    static var registered: [URLProtocol.Type] { registry.withLock { $0.reversed() } }
+    static var registered: [URLProtocol.Type] { registry.current.types.withLock { $0.reversed() } }
 
     /// Lets ``URLSession/shared`` load with this class, which it asks before all others. A class that is registered
     /// already becomes the last one. `false` when it is not a subclass of this one.
     @discardableResult
     open class func registerClass(_ protocolClass: AnyClass) -> Bool {
         guard let type = protocolClass as? URLProtocol.Type else { return false }
-        registry.withLock { types in
+        registry.current.types.withLock { types in
             types.removeAll { $0 == type }
             types.append(type)
         }
@@ -128,7 +133,7 @@ open class URLProtocol: NSObject {
 
     /// Removes a registered class. Loads that have begun continue.
     open class func unregisterClass(_ protocolClass: AnyClass) {
-        registry.withLock { $0.removeAll { ObjectIdentifier($0) == ObjectIdentifier(protocolClass) } }
+        registry.current.types.withLock { $0.removeAll { ObjectIdentifier($0) == ObjectIdentifier(protocolClass) } }
     }
 }
 

@@ -60,7 +60,7 @@ struct PartialsFolder: Sendable {
 
     func removeUnclaimed(except claimed: Set<String>, at now: Date) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
-        for name in names where PartialFile.isName(name) && !claimed.contains(name) {
+        for name in names.sorted() where PartialFile.isName(name) && !claimed.contains(name) {
             let path = url.appendingPathComponent(name).path
             guard isOld(path, at: now), let file = try? files.openLocked(path, .existing),
                 // Under the lock, where no transfer can be continuing it.

@@ -1,3 +1,4 @@
+internal import PurlIO
 import Synchronization
 
 /// Which TLS provider the sessions of a configuration use.
@@ -28,18 +29,22 @@ struct DefaultTLSProvider: Sendable {
     /// How often the program has set it.
     let version: Int
 
-    private static let latest = Mutex(DefaultTLSProvider(provider: nil, version: 0))
+    private static let ofProcess = ProcessLocal { Latest() }
 
-    static var current: DefaultTLSProvider { latest.withLock { $0 } }
+    private final class Latest: Sendable {
+        let value = Mutex(DefaultTLSProvider(provider: nil, version: 0))
+    }
+
+    static var current: DefaultTLSProvider { ofProcess.current.value.withLock { $0 } }
 
     /// The provider that has replaced the one of an earlier version; `nil` when none has.
     static func replacement(ofVersion version: Int) -> DefaultTLSProvider? {
-        latest.withLock { $0.version == version ? nil : $0 }
+        ofProcess.current.value.withLock { $0.version == version ? nil : $0 }
     }
 
     static func set(_ provider: (any TLSProvider)?) {
         // The earlier one is released outside the lock: its `deinit` is the program's.
-        let earlier = latest.withLock { latest in
+        let earlier = ofProcess.current.value.withLock { latest in
             let earlier = latest
             latest = DefaultTLSProvider(provider: provider, version: latest.version + 1)
             return earlier

@@ -71,14 +71,21 @@ public final class TransferTrace: Sendable {
     /// The recording options.
     public let options: Options
     private let state: Mutex<TraceRecorder>
+    private let watcher: (@Sendable (_ task: Int?, _ kind: Kind) -> Void)?
     private let calls = Atomic(0)
     private let exchanges = Atomic(0)
 
     /// An empty trace.
     ///
     /// - Parameter options: What is recorded, and how much of it.
-    public init(options: Options = Options()) {
+    public convenience init(options: Options = Options()) {
+        self.init(options: options, watcher: nil)
+    }
+
+    /// - Parameter watcher: Sees every event as it is recorded, those that have no room included.
+    init(options: Options, watcher: (@Sendable (_ task: Int?, _ kind: Kind) -> Void)?) {
         self.options = options
+        self.watcher = watcher
         state = Mutex(TraceRecorder(options))
     }
 
@@ -123,6 +130,10 @@ public final class TransferTrace: Sendable {
     /// - Parameter entry: Made within the lock, so that it is moved to its place and not copied. The clock, which may be the
     ///   program's, is read before.
     func add(_ entry: @autoclosure () -> TraceEntry, call: DelegateCallBoundary = .irrelevant) {
+        if let watcher {
+            let seen = entry()
+            watcher(seen.task, seen.kind(keepingSecrets: true))
+        }
         state.withLock { state in
             switch call {
             case .begins: state.beginCall(NativeThread.current)

@@ -245,13 +245,14 @@ package final class ParallelTransfer: Sendable {
             let plan = file.plan(in: split.generation)
             releaseLeader(&state, split, plan)
             if state.stop != nil || plan?.isComplete != false {
-                for helper in state.helpers.values { cancelled.append(helper.cancel) }
+                for (_, helper) in state.helpers.sorted(by: { $0.key < $1.key }) { cancelled.append(helper.cancel) }
                 if plan != nil, case .running(let task) = state.leader {
                     if state.stop == nil { state.leader = .over(task) }
                     cancelled.append(task.cancel)
                 }
             } else if let plan {
-                for helper in state.helpers.values where plan.rest(of: helper.reader) == nil {
+                for (reader, helper) in state.helpers.sorted(by: { $0.key < $1.key })
+                where plan.rest(of: reader) == nil {
                     cancelled.append(helper.cancel)
                 }
                 if case .running(let task) = state.leader, plan.rest(of: RangedFile.leader) == nil {

@@ -182,6 +182,12 @@ package final class RegularFile: OpenFile {
         guard Self.retrying({ ftruncate(descriptor.rawValue, off_t(length)) }) == 0 else { throw .last("ftruncate") }
     }
 
+    /// Sets when the file was last written to, as a simulation has it.
+    package func setModificationTime(_ time: FileStatus.Time) throws(SystemError) {
+        let moment = timespec(tv_sec: Int(time.seconds), tv_nsec: Int(time.nanoseconds))
+        guard Self.retrying({ futimens(descriptor.rawValue, [moment, moment]) }) == 0 else { throw .last("futimens") }
+    }
+
     /// Returns when all that was written has reached the disk.
     package func synchronize() throws(SystemError) {
         guard Self.retrying({ fsync(descriptor.rawValue) }) == 0 else { throw .last("fsync") }

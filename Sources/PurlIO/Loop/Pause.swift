@@ -9,7 +9,8 @@ package enum Pause {
         guard Simulated.machine != nil else { return try await Task.sleep(for: delay) }
         let sleeper = Sleeper()
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
+            // A simulated process that is killed resumes none, which a checked one would complain about.
+            try await withUnsafeThrowingContinuation { continuation in
                 NetworkActor.post { sleeper.start(delay, continuation) }
             }
         } onCancel: {
@@ -19,12 +20,12 @@ package enum Pause {
 
     @NetworkActor private final class Sleeper {
         private var timer: LoopTimer?
-        private var continuation: CheckedContinuation<Void, any Error>?
+        private var continuation: UnsafeContinuation<Void, any Error>?
         private var isCancelled = false
 
         nonisolated init() {}
 
-        func start(_ delay: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
+        func start(_ delay: Duration, _ continuation: UnsafeContinuation<Void, any Error>) {
             if isCancelled { return continuation.resume(throwing: CancellationError()) }
             self.continuation = continuation
             timer = EventLoop.shared.schedule(after: delay) {

@@ -87,9 +87,14 @@ package enum Simulated {
     }
 
     /// Runs `body` on a thread of its own, on which `machine` stands in for this one, and blocks the caller until it returns.
-    package static func run(on machine: any SimulatedMachine, _ body: @escaping @Sendable () -> Void) {
+    ///
+    /// - Parameter isGivenUp: Asked once a second of the real clock. When it is true the thread, which something blocks, is
+    ///   left to itself.
+    /// - Returns: Whether `body` has returned.
+    package static func run(
+        on machine: any SimulatedMachine, isGivenUp: () -> Bool, _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
         running.add(1, ordering: .sequentiallyConsistent)
-        defer { running.subtract(1, ordering: .sequentiallyConsistent) }
         let isOver = DispatchSemaphore(value: 0)
         while !NativeThread.start(
             "purl-simulation", stackSize: 64 << 20,
@@ -103,7 +108,12 @@ package enum Simulated {
         {
             Platform.sleep(milliseconds: 10)
         }
-        isOver.wait()
+        while isOver.wait(timeout: .now() + 1) == .timedOut {
+            // The thread may wake up one day, and has to find its machine then.
+            if isGivenUp() { return false }
+        }
+        running.subtract(1, ordering: .sequentiallyConsistent)
+        return true
     }
 }
 

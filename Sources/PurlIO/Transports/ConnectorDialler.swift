@@ -73,7 +73,9 @@ extension ConnectorDial {
 extension ConnectionRequest {
     /// What a connector is to connect to, from now on.
     package init(_ endpoint: Endpoint, _ purpose: DialPurpose) {
-        let deadline = purpose.timeLimit.map { ContinuousClock.now + $0 }
+        // A simulation's clock has no instants of this type, and ends the attempt by itself.
+        let limit = Simulated.machine == nil ? purpose.timeLimit : nil
+        let deadline = limit.map { ContinuousClock.now + $0 }
         switch endpoint {
         case .host(let host, let port):
             self.init(scheme: purpose.scheme, host: host, port: Int(port), deadline: deadline)

@@ -15,7 +15,8 @@ public final class Computer: Sendable {
         /// How often the computer loses power at most, with all that was not synchronised.
         public var powerLosses: Int
 
-        /// Surprises at moments that the seed draws: mostly early, when something has just begun.
+        /// Surprises at moments that the seed draws: between any two steps, or at any change of the disk, mostly early, when
+        /// something has just begun, or when a file is renamed, synchronised or removed.
         ///
         /// - Parameters:
         ///   - kills: How often the program is killed at most.
@@ -53,6 +54,7 @@ public final class Computer: Sendable {
         disk = Disk(SeededRandom(scheduler.seed, stream: 2_000 + UInt64(number)))
         root = FileManager.default.temporaryDirectory
             .appendingPathComponent("purl-simulation-\(UUID().uuidString)", isDirectory: true)
+        log.hide(root.path, as: "/\(name)")
     }
 
     /// The home folder, a real one that is removed when the simulation ends.
@@ -81,13 +83,13 @@ public final class Computer: Sendable {
         _ program: String, surprises: Surprises = .none, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         var left = surprises
+        left.kills += network.faults.drawEnds(.kills)
+        left.powerLosses += network.faults.drawEnds(.powerLoss)
         while true {
             let process = SimulatedProcess(program, on: self, scheduler, network)
             log.add(process, "starts")
-            let losesPower =
-                left.kills + left.powerLosses > 0
-                && random.index(below: left.kills + left.powerLosses) >= left.kills
-            let moment = left.kills + left.powerLosses > 0 ? drawMoment() : Int.max
+            let count = max(0, left.kills) + max(0, left.powerLosses)
+            let losesPower = count > 0 && random.index(below: count) >= left.kills
             let ending: Ending<Value> = await withUnsafeContinuation { continuation in
                 let run = Run(process) { continuation.resume(returning: .surprised) }
                 running.append(run)
@@ -95,10 +97,14 @@ public final class Computer: Sendable {
                     _ = Task {
                         let result: Result<Value, any Error>
                         do { result = .success(try await body()) } catch { result = .failure(error) }
-                        if run.claimEnd() { continuation.resume(returning: .returned(result)) }
+                        // What a process returns that is being killed nobody learns.
+                        if !process.isDying, run.claimEnd() { continuation.resume(returning: .returned(result)) }
                     }
                 }
-                process.end(afterJobs: moment) { [self] in
+                guard count > 0 else { return }
+                process.surprise(at: drawMoment()) { [network] in
+                    network.faults.happens(process, losesPower ? "the power goes" : "the process is killed")
+                } _: { [self] in
                     log.add(process, losesPower ? "loses power" : "is killed")
                     if losesPower { losePower() } else { run.kill() }
                 }
@@ -111,11 +117,22 @@ public final class Computer: Sendable {
                 return try result.get()
             case .surprised:
                 // The power may have gone in another program's run.
-                if process.hasReached(moment) {
+                if process.wasSurprised {
                     if losesPower { left.powerLosses -= 1 } else { left.kills -= 1 }
                 }
             }
         }
+    }
+
+    /// Changes the bytes of one page of a file, as a disk does that wears out.
+    ///
+    /// - Parameter file: One in the computer's ``home``.
+    /// - Returns: The offsets of the bytes; `nil` where the file is empty or not there.
+    @discardableResult
+    public func damage(_ file: URL) -> Range<Int64>? {
+        let range = disk.damage(file.path)
+        if let range { log.add(name, "the disk changes the bytes \(range) of \(file.lastPathComponent)") }
+        return range
     }
 
     /// Ends every program, and takes back what was not synchronised.
@@ -124,13 +141,20 @@ public final class Computer: Sendable {
         disk.losePower()
     }
 
-    /// After how many of its jobs a process ends: any order of magnitude is as likely as another.
-    private func drawMoment() -> Int {
+    /// When a process ends: any order of magnitude of steps is as likely as another.
+    private func drawMoment() -> SimulatedProcess.Moment {
         let magnitude = random.index(below: 11)
-        return 1 + random.index(below: 1 << magnitude)
+        switch random.index(below: 3) {
+        case 0: return .init(.job, after: random.index(below: 1 << magnitude))
+        case 1: return .init(.change, after: random.index(below: 1 << (magnitude * 2 / 3)))
+        default: return .init(.edge, after: random.index(below: 1 << (magnitude / 2)))
+        }
     }
 
-    func removeFiles() {
+    /// Forgets its programs, and removes its files from the real machine.
+    func remove() {
+        running = []
+        disk.forget()
         guard hasFolder else { return }
         try? FileManager.default.removeItem(at: root)
     }

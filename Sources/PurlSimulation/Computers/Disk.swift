@@ -4,14 +4,15 @@ import PurlIO
 /// The disk of a simulated computer: real files, and what would be lost of them without power.
 ///
 /// Each change is kept, with what was there before, until it is synchronised. A loss of power takes some of them back: of each
-/// page the changes after some point in time, and the newest changes of names. That is what a journaling file system may
-/// leave: names change in order, and contents in any.
+/// page the changes after some point in time, and of each name, with those that it was moved from and to, likewise. Pages,
+/// lengths and names are independent of each other, so that any subset may be lost; but a rename is one step. Folders that
+/// were made stay.
 ///
 /// Used on the thread of its simulation alone.
 final class Disk: @unchecked Sendable {
     private enum Change {
-        /// Bytes of a page were written; before there were these.
-        case bytes(RegularFile, UInt64, page: Int64, offset: Int64, before: [UInt8])
+        /// So many bytes of a page were written; before there were these, or fewer where the file ended.
+        case bytes(RegularFile, UInt64, page: Int64, offset: Int64, count: Int, before: [UInt8])
         case length(RegularFile, UInt64, before: Int64)
         case created(String)
         case moved(String, to: String, replaced: [UInt8]?)
@@ -28,8 +29,17 @@ final class Disk: @unchecked Sendable {
 
         var file: UInt64? {
             switch self {
-            case .bytes(_, let number, _, _, _), .length(_, let number, _): number
+            case .bytes(_, let number, _, _, _, _), .length(_, let number, _): number
             case .created, .moved, .removed: nil
+            }
+        }
+
+        /// The names that it has changed.
+        var names: [String] {
+            switch self {
+            case .bytes, .length: []
+            case .created(let path), .removed(let path, _): [path]
+            case .moved(let path, let newPath, _): [path, newPath]
             }
         }
     }
@@ -45,8 +55,16 @@ final class Disk: @unchecked Sendable {
         self.random = random
     }
 
-    /// How many changes a loss of power could take back.
-    var unsynchronizedChanges: Int { changes.count }
+    /// Until when there is no room; the simulation's time in nanoseconds.
+    private(set) var fullUntil: Int64 = 0
+
+    /// There is no room until some time.
+    func fill(until time: Int64) {
+        fullUntil = time
+    }
+
+    /// How many of so many bytes are written when the process ends meanwhile.
+    func drawPart(of count: Int) -> Int { random.oneIn(2) ? 0 : random.index(below: count + 1) }
 
     // MARK: Changes
 
@@ -58,10 +76,9 @@ final class Disk: @unchecked Sendable {
         while start < end {
             let page = start / Self.pageSize
             let next = min(end, (page + 1) * Self.pageSize)
-            var before = (try? file.read(Int(next - start), at: start)) ?? []
-            // Where the file was shorter it may become longer without its new bytes.
-            before += [UInt8](repeating: 0, count: Int(next - start) - before.count)
-            changes.append(.bytes(file, number, page: page, offset: start, before: before))
+            let before = start < status.length ? (try? file.read(Int(next - start), at: start)) ?? [] : []
+            changes.append(
+                .bytes(file, number, page: page, offset: start, count: Int(next - start), before: before))
             start = next
         }
         if end > status.length { changes.append(.length(file, number, before: status.length)) }
@@ -109,19 +126,18 @@ final class Disk: @unchecked Sendable {
         boot += 1
         var lastingPages: Set<[UInt64]> = []
         var lastingLengths: Set<UInt64> = []
-        let nameCount = changes.count { $0.folder != nil }
-        var namesToUndo = nameCount == 0 ? 0 : random.index(below: nameCount + 1)
-        for change in changes.reversed() {
+        var lostNames = drawLostNames()
+        for (index, change) in changes.enumerated().reversed() {
             switch change {
-            case .bytes(let file, let number, let page, let offset, let before):
+            case .bytes(let file, let number, let page, let offset, let count, let before):
                 let key = [number, UInt64(page)]
                 if lastingPages.contains(key) || random.oneIn(2) {
                     lastingPages.insert(key)
                 } else {
-                    let rest = max(0, ((try? file.size()) ?? 0) - offset)
-                    _ = before.prefix(Int(min(rest, Int64(before.count)))).withUnsafeBytes {
-                        try? file.write($0, at: offset)
-                    }
+                    // Where the file was shorter it may stay longer without its new bytes.
+                    let zeros = [UInt8](repeating: 0, count: count - before.count)
+                    let rest = max(0, min(((try? file.size()) ?? 0) - offset, Int64(count)))
+                    _ = (before + zeros).prefix(Int(rest)).withUnsafeBytes { try? file.write($0, at: offset) }
                 }
             case .length(let file, let number, let before):
                 if lastingLengths.contains(number) || random.oneIn(2) {
@@ -130,12 +146,48 @@ final class Disk: @unchecked Sendable {
                     _ = try? file.truncate(to: before)
                 }
             case .created, .moved, .removed:
-                guard namesToUndo > 0 else { continue }
-                namesToUndo -= 1
-                undoName(change)
+                if lostNames.remove(index) != nil { undoName(change) }
             }
         }
+        forget()
+    }
+
+    /// Nothing can be taken back any more.
+    func forget() {
         changes = []
+    }
+
+    /// Which changes of names are lost: the newest of each group that has names in common.
+    private func drawLostNames() -> Set<Int> {
+        var groups: [(names: Set<String>, changes: [Int])] = []
+        for (index, change) in changes.enumerated() where change.folder != nil {
+            var group = (names: Set(change.names), changes: [index])
+            groups.removeAll { other in
+                guard !other.names.isDisjoint(with: group.names) else { return false }
+                group = (group.names.union(other.names), (group.changes + other.changes).sorted())
+                return true
+            }
+            groups.append(group)
+        }
+        var lost: Set<Int> = []
+        for group in groups { lost.formUnion(group.changes.suffix(random.index(below: group.changes.count + 1))) }
+        return lost
+    }
+
+    /// Changes bytes of a file at rest, as a disk does that wears out.
+    ///
+    /// - Returns: Which; `nil` where there are none.
+    func damage(_ path: String) -> Range<Int64>? {
+        guard let file = try? RegularFile(path, .existing), let size = try? file.size(), size > 0 else { return nil }
+        let page = Int64(random.next() % UInt64((size + Self.pageSize - 1) / Self.pageSize))
+        let range = page * Self.pageSize..<min(size, (page + 1) * Self.pageSize)
+        guard let bytes = try? file.read(Int(range.upperBound - range.lowerBound), at: range.lowerBound) else {
+            return nil
+        }
+        let mask = UInt8(1 + random.index(below: 255))
+        guard (try? bytes.map({ $0 ^ mask }).withUnsafeBytes { try file.write($0, at: range.lowerBound) }) != nil
+        else { return nil }
+        return range
     }
 
     private func undoName(_ change: Change) {
@@ -153,114 +205,5 @@ final class Disk: @unchecked Sendable {
     private func restore(_ path: String, _ content: [UInt8]) {
         guard let file = try? RegularFile(path, .existingOrNew) else { return }
         _ = content.withUnsafeBytes { try? file.write($0, at: 0) }
-    }
-}
-
-/// The files of a simulated process: real ones, whose changes the disk records.
-final class SimulatedFiles: FileLayer {
-    private let process: SimulatedProcess
-    private var disk: Disk { process.computer.disk }
-
-    init(_ process: SimulatedProcess) {
-        self.process = process
-    }
-
-    var bootIdentifier: String? { "\(process.computer.name)-\(disk.boot)" }
-
-    func entry(_ path: String) -> FileEntry { FileEntry(atPath: path) }
-
-    func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
-        try process.checkDisk("open")
-        let isNew = FileEntry(atPath: path) == .missing
-        let file = try RegularFile(path, opening)
-        if isNew { disk.didCreate(path) }
-        return SimulatedFile(file, of: process)
-    }
-
-    func move(_ path: String, to newPath: String) throws(SystemError) {
-        try process.checkDisk("rename")
-        let moved = disk.willMove(path, to: newPath)
-        try RegularFile.move(path, to: newPath)
-        moved()
-    }
-
-    func move(_ path: String, toFree newPath: String) throws(SystemError) {
-        try process.checkDisk("rename")
-        let moved = disk.willMove(path, to: newPath)
-        try RegularFile.move(path, toFree: newPath)
-        moved()
-    }
-
-    func removeExisting(_ path: String) throws(SystemError) -> Bool {
-        let removed = disk.willRemove(path)
-        let wasThere = try RegularFile.removeExisting(path)
-        removed()
-        return wasThere
-    }
-
-    func synchronizeFolder(_ path: String) throws(SystemError) {
-        try process.checkDisk("fsync")
-        disk.synchronizeFolder(path)
-    }
-}
-
-/// An open file of a simulated process.
-final class SimulatedFile: OpenFile, @unchecked Sendable {
-    // Used on the thread of the simulation alone.
-    private let file: RegularFile
-    private let process: SimulatedProcess
-    private var disk: Disk { process.computer.disk }
-
-    init(_ file: RegularFile, of process: SimulatedProcess) {
-        self.file = file
-        self.process = process
-    }
-
-    func lock() throws(SystemError) -> Bool {
-        guard try file.lock() else { return false }
-        process.holdsLock(of: file)
-        return true
-    }
-
-    func unlock() {
-        file.unlock()
-        process.releasesLock(of: file)
-    }
-
-    func status() throws(SystemError) -> FileStatus { try file.status() }
-    func isFound(at path: String) -> Bool { file.isFound(at: path) }
-    func openToOthers() throws(SystemError) { try file.openToOthers() }
-
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
-        do throws(SystemError) {
-            try process.checkDisk("pwrite")
-        } catch {
-            // A disk that is full has taken a part.
-            let part = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)])
-            disk.willWrite(part.count, at: offset, to: file)
-            try file.write(part, at: offset)
-            throw error
-        }
-        disk.willWrite(bytes.count, at: offset, to: file)
-        try file.write(bytes, at: offset)
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
-        try file.read(into: buffer, at: offset)
-    }
-
-    func truncate(to length: Int64) throws(SystemError) {
-        try process.checkDisk("ftruncate")
-        disk.willTruncate(file, to: length)
-        try file.truncate(to: length)
-    }
-
-    func synchronize() throws(SystemError) {
-        try process.checkDisk("fsync")
-        disk.synchronize(file)
-    }
-
-    deinit {
-        process.releasesLock(of: file)
     }
 }

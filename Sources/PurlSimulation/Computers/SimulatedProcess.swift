@@ -1,5 +1,5 @@
 import Foundation
-import Purl
+internal import Purl
 import PurlIO
 
 /// A process of a simulated computer: what it has once, and what waits to run in it.
@@ -10,6 +10,64 @@ final class SimulatedProcess: @unchecked Sendable {
     let computer: Computer
     let network: SimulatedNetwork
 
+    /// When a process ends that is taken by surprise.
+    struct Moment {
+        enum Kind {
+            /// Before a job.
+            case job
+            /// At a change of the disk.
+            case change
+            /// At a change of the disk with which something begins or ends.
+            case edge
+        }
+
+        /// A process that changes little on its disk ends after so many jobs.
+        private static let mostJobs = 1_024
+
+        private let kind: Kind
+        private var left: Int
+        private var jobs = Self.mostJobs
+
+        /// - Parameter count: How many others come before.
+        init(_ kind: Kind, after count: Int) {
+            self.kind = kind
+            left = count
+        }
+
+        /// Counts a job. True when the moment has come.
+        mutating func hasComeWithJob() -> Bool {
+            jobs -= 1
+            if kind == .job { left -= 1 }
+            return jobs < 0 || left < 0
+        }
+
+        /// Counts a change of the disk. True when the moment has come.
+        mutating func hasComeWithChange(isEdge: Bool) -> Bool {
+            switch kind {
+            case .job: return false
+            case .change: left -= 1
+            case .edge: if isEdge { left -= 1 }
+            }
+            return left < 0
+        }
+    }
+
+    /// How a process ends that is taken by surprise.
+    private struct Surprise {
+        var moment: Moment
+        /// False where the end is left out.
+        let strikes: () -> Bool
+        let end: () -> Void
+    }
+
+    private struct Opened {
+        weak var file: SimulatedFile?
+    }
+
+    private struct Queue {
+        weak var calls: SimulatedCalls?
+    }
+
     private let scheduler: Scheduler
     private var ownLoop: EventLoop?
     private var values: [ObjectIdentifier: any Sendable] = [:]
@@ -18,10 +76,19 @@ final class SimulatedProcess: @unchecked Sendable {
     private var deliveries: [@NetworkActor () -> Void] = []
     private var connections: [SimulatedSocket] = []
     private var isNetworkQueued = false
-    private var locked: [RegularFile] = []
-    private var jobsLeft = Int.max
-    private var onEnd: (() -> Void)?
+    private var opened: [ObjectIdentifier: Opened] = [:]
+    private var locked: Set<ObjectIdentifier> = []
+    private var queues: [Queue] = []
+    private var surprise: Surprise?
+    private var watches: [Int: Watch] = [:]
+    private weak var lastWritten: SimulatedFile?
+    /// The write that is running is the change at which the process ends.
+    private var isTearing = false
     private(set) var isAlive = true
+    /// The moment of its end has come within a job, which runs out without any effect on disk and network.
+    private(set) var isDying = false
+    /// Whether the moment of its surprise has come.
+    private(set) var wasSurprised = false
     /// When the next timer is due; `nil` without one.
     private(set) var nextDeadline: Int64?
 
@@ -32,7 +99,9 @@ final class SimulatedProcess: @unchecked Sendable {
         self.network = network
         scheduler.add(self)
         ownLoop = scheduler.within(self) {
-            scheduler.asNetworkThread { EventLoop(poller: NoDescriptors()) }
+            beginWatching()
+            URLSessionConfiguration.defaultTLSProvider = FakeProvider()
+            return scheduler.asNetworkThread { EventLoop(poller: NoDescriptors()) }
         }
     }
 
@@ -43,65 +112,153 @@ final class SimulatedProcess: @unchecked Sendable {
     func value(for key: ObjectIdentifier, make: () -> any Sendable) -> any Sendable {
         if let value = values[key] { return value }
         let value = make()
-        values[key] = value
+        if isAlive { values[key] = value }
         return value
     }
 
-    /// The process ends: nothing of it runs any more, and the kernel closes its sockets.
+    /// What its calendar shows.
+    var calendarTime: FileStatus.Time {
+        let start = Int64(Scheduler.firstSecond)
+        return FileStatus.Time(
+            seconds: start + scheduler.time / 1_000_000_000, nanoseconds: scheduler.time % 1_000_000_000)
+    }
+
+    // MARK: The end
+
+    /// The process ends: nothing of it runs any more, and the kernel closes its sockets and files.
     func exit() {
         guard isAlive else { return }
-        watch()
         scheduler.within(self) {
             scheduler.asNetworkThread {
                 for socket in connections { socket.close() }
             }
-            for file in locked { file.unlock() }
-            locked = []
             stop()
         }
     }
 
-    /// Has `end` called before the job that comes after so many others.
-    func end(afterJobs count: Int, _ end: @escaping () -> Void) {
-        (jobsLeft, onEnd) = (count, end)
+    /// Nothing of the process runs any more; what has not run is dropped, and what it had in memory.
+    func stop() {
+        isAlive = false
+        nextDeadline = nil
+        surprise = nil
+        for file in opened.values.compactMap(\.file) { file.close() }
+        for queue in queues { queue.calls?.forget() }
+        queues = []
+        let memory = (lanes, inbox, deliveries, values, ownLoop, connections)
+        (lanes, inbox, deliveries, values, ownLoop, connections) = ([:], [], [], [:], nil, [])
+        (opened, locked) = ([:], [])
+        // What is released now may call back.
+        withExtendedLifetime(memory) {}
     }
 
-    /// Whether its end after so many jobs has come.
-    func hasReached(_ count: Int) -> Bool { jobsLeft < 0 && count < .max }
+    /// Has the process end at some moment.
+    ///
+    /// - Parameters:
+    ///   - strikes: Asked at that moment; false where the end is left out.
+    ///   - end: Ends it.
+    func surprise(at moment: Moment, strikes: @escaping () -> Bool, _ end: @escaping () -> Void) {
+        surprise = Surprise(moment: moment, strikes: strikes, end: end)
+    }
 
     /// Whether the process may run a job, which counts.
     func mayRun() -> Bool {
         guard isAlive else { return false }
-        jobsLeft -= 1
-        if jobsLeft < 0, let end = onEnd {
-            onEnd = nil
-            end()
-        }
+        if surprise?.moment.hasComeWithJob() == true, let due = takeSurprise() { due.end() }
         return isAlive
+    }
+
+    /// The surprise, whose moment has come; `nil` where it is left out.
+    private func takeSurprise() -> Surprise? {
+        guard let due = surprise else { return nil }
+        surprise = nil
+        wasSurprised = true
+        return due.strikes() ? due : nil
+    }
+
+    /// A serial queue, whose calls hold what they are for until they have been made.
+    func makeCallQueue() -> SimulatedCalls {
+        let calls = SimulatedCalls(of: self, scheduler)
+        queues.removeAll { $0.calls == nil }
+        queues.append(Queue(calls: calls))
+        return calls
     }
 
     // MARK: Files
 
-    func holdsLock(of file: RegularFile) {
-        locked.append(file)
+    func opens(_ file: SimulatedFile) {
+        opened[ObjectIdentifier(file)] = Opened(file: file)
     }
 
-    func releasesLock(of file: RegularFile) {
-        locked.removeAll { $0 === file }
+    func locks(_ file: SimulatedFile) {
+        locked.insert(ObjectIdentifier(file))
     }
 
-    /// Throws where the disk has a fault.
-    func checkDisk(_ operation: String) throws(SystemError) {
-        guard network.faults.strikes(.diskErrors, self, "the disk fails in \(operation)") else { return }
+    func unlocks(_ file: SimulatedFile) {
+        locked.remove(ObjectIdentifier(file))
+    }
+
+    func closes(_ file: SimulatedFile) {
+        // What belongs to a simulation that is over may be released by any thread.
+        guard Scheduler.ofThread === scheduler else { return }
+        opened[ObjectIdentifier(file)] = nil
+        locked.remove(ObjectIdentifier(file))
+    }
+
+    func hasWritten(_ file: SimulatedFile) {
+        lastWritten = file
+    }
+
+    /// A change of the disk. Throws from the moment on at which the process is killed, before the change is made.
+    ///
+    /// - Parameter isEdge: Something begins or ends with it.
+    func countChange(_ operation: String, isEdge: Bool) throws(SystemError) {
+        isTearing = false
+        if surprise?.moment.hasComeWithChange(isEdge: isEdge) == true { beginDying() }
+        try checkAlive(operation)
+    }
+
+    private func beginDying() {
+        guard let surprise = takeSurprise() else { return }
+        (isDying, isTearing) = (true, true)
+        scheduler.afterJob { surprise.end() }
+    }
+
+    /// How many of so many bytes a write has written that was interrupted.
+    func takePart(of count: Int) -> Int {
+        defer { isTearing = false }
+        return isTearing ? computer.disk.drawPart(of: count) : 0
+    }
+
+    /// Throws where the process has been killed.
+    func checkAlive(_ operation: String) throws(SystemError) {
+        if isDying || !isAlive { throw SystemError(code: EIO, operation: operation) }
+    }
+
+    /// Throws where the process is killed at a change of the disk, or where the disk has a fault.
+    func checkChange(_ operation: String, isEdge: Bool) throws(SystemError) {
+        try countChange(operation, isEdge: isEdge)
+        guard network.faults.strikes(.diskErrors, isEdge: isEdge, self, "the disk fails in \(operation)") else {
+            return
+        }
         let isFull = operation != "fsync" && network.faults.drawSide()
         throw SystemError(code: isFull ? ENOSPC : EIO, operation: operation)
     }
 
-    /// Nothing of the process runs any more; what has not run is dropped.
-    func stop() {
-        isAlive = false
-        nextDeadline = nil
-        (lanes, inbox, deliveries) = ([:], [], [])
+    /// Throws where the disk is full.
+    func checkRoom(_ operation: String) throws(SystemError) {
+        let disk = computer.disk
+        if disk.fullUntil <= scheduler.time, network.faults.strikes(.fullDisk, self, "the disk is full for a while") {
+            disk.fill(until: scheduler.time + network.faults.drawStall())
+        }
+        if disk.fullUntil > scheduler.time { throw SystemError(code: ENOSPC, operation: operation) }
+    }
+
+    /// Throws where the disk cannot be read.
+    func checkReading(_ operation: String) throws(SystemError) {
+        try checkAlive(operation)
+        if network.faults.strikes(.readErrors, self, "the disk fails in \(operation)") {
+            throw SystemError(code: EIO, operation: operation)
+        }
     }
 
     // MARK: The worker's lanes
@@ -117,15 +274,28 @@ final class SimulatedProcess: @unchecked Sendable {
         guard var calls = lanes[lane], !calls.isEmpty else { return }
         let call = calls.remove(at: random.index(below: min(4, calls.count)))
         lanes[lane] = calls
+        switch lane {
+        case .files, .synchronization:
+            // The thread waits for the disk, others of the lane do not.
+            if network.faults.strikes(.slowDisk, self, "the disk is slow") {
+                return scheduler.schedule(after: network.faults.drawStall(), for: self) { [weak self] in
+                    guard let self, isAlive else { return }
+                    lanes[lane, default: []].insert(call, at: 0)
+                    scheduler.add(.lane(self, lane))
+                }
+            }
+        case .names, .handshakes, .userCode, .downloads, .sinks, .bodyStreams, .protocols: break
+        }
         call()
     }
 
     // MARK: The network thread
 
-    var loop: EventLoop {
-        guard let ownLoop else { preconditionFailure("a process has its loop from the beginning") }
-        return ownLoop
-    }
+    /// Its loop; one that does nothing when the process has ended.
+    @NetworkActor var loop: EventLoop { ownLoop ?? Self.idleLoop }
+
+    /// A loop that does nothing, for what is left of a process that has ended.
+    @NetworkActor static var idleLoop: EventLoop { EventLoop(poller: NoDescriptors()) }
 
     /// Timers change on the network thread alone: after that it is known when the next one is due.
     @NetworkActor func readDeadline() {
@@ -192,10 +362,39 @@ final class SimulatedProcess: @unchecked Sendable {
 
     // MARK: What it has done
 
-    /// Fails the simulation where the process has broken a rule.
-    func watch() {
-        let broken = scheduler.within(self) { ProcessTraces.all }.flatMap { Watch.brokenRules(in: $0.events) }
+    /// Watches what its sessions do.
+    private func beginWatching() {
+        ProcessTraces.watch { [weak self] trace, task, kind in
+            guard let self, let task else { return }
+            see(kind, of: task, in: trace)
+        }
+    }
+
+    private func see(_ kind: TransferTrace.Kind, of task: Int, in trace: Int) {
+        guard isAlive, !isDying else { return }
+        var watch = watches.removeValue(forKey: trace) ?? Watch()
+        watch.see(kind, of: task)
+        switch kind {
+        case .file(.write): watch.setFile(lastWritten, of: task)
+        case .file(.complete): watch.checkContent(of: task) { network.contents(at: $0) }
+        default: break
+        }
+        let broken = watch.takeBroken()
+        watches[trace] = watch
         if !broken.isEmpty { scheduler.fail(.broken(broken.map { "\(name): \($0)" })) }
+    }
+
+    /// Whether every task that was made and resumed has completed.
+    private var isQuiet: Bool { watches.values.allSatisfy(\.isQuiet) }
+
+    /// What the process has left though its tasks are over, in words.
+    var leftovers: [String] {
+        guard isAlive, isQuiet else { return [] }
+        var left: [String] = []
+        for (identifier, file) in opened where file.file != nil {
+            left.append(locked.contains(identifier) ? "a locked file is open" : "a file is open")
+        }
+        return left
     }
 
     /// What the process waits for, in words: its unfinished tasks and open connections.
@@ -234,10 +433,18 @@ final class SimulatedCalls: SimulatedCallQueue, @unchecked Sendable {
         if calls.count == 1 { scheduler.add(.call(self)) }
     }
 
+    /// The process has ended: what has not been called never is.
+    func forget() {
+        let forgotten = calls
+        calls = []
+        withExtendedLifetime(forgotten) {}
+    }
+
     func runNext() {
         guard let call = calls.first else { return }
         call()
-        calls.removeFirst()
+        // The call may have ended the process.
+        if !calls.isEmpty { calls.removeFirst() }
         if !calls.isEmpty { scheduler.add(.call(self)) }
     }
 }

@@ -15,10 +15,13 @@ import PurlIO
     private weak var reader: SimulatedSocket?
     private weak var writer: SimulatedSocket?
 
-    private let line: SimulatedNetwork.Line
+    /// When a kernel gives up a connection on which nothing is acknowledged.
+    private static let kernelPatience: Int64 = 900_000_000_000
+
+    private let wire: Wire
+    private let direction: Link.Direction
     private let scheduler: Scheduler
     private let faults: Faults
-    private let connection: Int
     private var random: SeededRandom
     /// The bytes that were sent and not read, as the sender knows.
     private var occupied = 0
@@ -29,14 +32,13 @@ import PurlIO
     private var arrivedEnd: End?
     private var lastArrival: Int64 = 0
     private var isReaderGone = false
-    private var isBroken = false
+    private var line: SimulatedNetwork.Line { wire.line }
 
     nonisolated init(
-        _ connection: Int, _ line: SimulatedNetwork.Line, _ scheduler: Scheduler, _ faults: Faults,
-        _ random: SeededRandom
+        _ wire: Wire, _ direction: Link.Direction, _ scheduler: Scheduler, _ faults: Faults, _ random: SeededRandom
     ) {
-        self.connection = connection
-        self.line = line
+        self.wire = wire
+        self.direction = direction
         self.scheduler = scheduler
         self.faults = faults
         self.random = random
@@ -72,7 +74,7 @@ import PurlIO
             unarrived += length
             meetFaults(isEdge: sent < 2_048)
             sent += length
-            arrive(after: Int64(length) * 1_000_000_000 / line.bytesPerSecond) { $0.receive(segment) }
+            arrive(length) { $0.receive(segment) }
         }
         occupied += count
         return count
@@ -81,24 +83,45 @@ import PurlIO
     /// Ends the direction after what was sent.
     func end(_ end: End) {
         meetFaults(isEdge: true)
-        arrive(after: 0) { $0.receive(end) }
+        arrive(0) { $0.receive(end) }
     }
 
-    /// Before a segment is sent the connection may stall or be reset.
+    /// Before a segment is sent something may happen to the connection, the link or the server.
     private func meetFaults(isEdge: Bool) {
-        guard let process = writer?.process, !isBroken else { return }
-        if faults.strikes(.stalls, isEdge: isEdge, process, "connection \(connection) stalls after \(sent) bytes") {
+        guard let process = writer?.process, wire.broken == nil else { return }
+        let words = "connection \(wire.number)"
+        if faults.strikes(.stalls, isEdge: isEdge, process, "\(words) stalls after \(sent) bytes") {
             lastArrival = max(lastArrival, scheduler.time) + faults.drawStall()
         }
-        if faults.strikes(.resets, isEdge: isEdge, process, "connection \(connection) is reset after \(sent) bytes") {
-            isBroken = true
+        if faults.strikes(.partitions, isEdge: isEdge, process, "\(words) and its like are cut off") {
+            wire.link.cut(until: scheduler.time + faults.drawStall())
+        }
+        if faults.strikes(.slowLinks, isEdge: isEdge, process, "\(words) and its like are slow") {
+            wire.link.slow(until: scheduler.time + faults.drawStall())
+        }
+        if let server = wire.server, faults.strikes(.restarts, isEdge: isEdge, process, "\(server.host) is restarted") {
+            let pause = faults.drawStall()
+            scheduler.schedule(after: 0, for: server.process) { server.restart(for: pause) }
+        }
+        if faults.strikes(.halfOpen, isEdge: isEdge, process, "\(words) is half open after \(sent) bytes") {
+            wire.end(.silent)
             for end in [writer, reader] {
                 guard let end else { continue }
-                scheduler.schedule(after: line.latency, for: end.process) {
-                    end.wasReset()
-                    end.becameReady()
-                }
+                endLater(end, after: min(end.patience ?? Self.kernelPatience, Self.kernelPatience))
             }
+        } else if faults.strikes(.resets, isEdge: isEdge, process, "\(words) is reset after \(sent) bytes") {
+            wire.end(.reset)
+            for end in [writer, reader] {
+                guard let end else { continue }
+                endLater(end, after: line.latency)
+            }
+        }
+    }
+
+    private func endLater(_ end: SimulatedSocket, after delay: Int64) {
+        scheduler.schedule(after: delay, for: end.process) {
+            end.wasReset()
+            end.becameReady()
         }
     }
 
@@ -109,9 +132,10 @@ import PurlIO
         return min(limit, length)
     }
 
-    private func arrive(after transmission: Int64, _ action: @escaping @NetworkActor (NetworkPipe) -> Void) {
-        guard let process = reader?.process ?? writer?.process else { return }
-        lastArrival = max(lastArrival + transmission, scheduler.time + line.latency + transmission)
+    private func arrive(_ count: Int, _ action: @escaping @NetworkActor (NetworkPipe) -> Void) {
+        guard let process = reader?.process ?? writer?.process, wire.broken != .silent else { return }
+        let departure = max(wire.link.departure(of: count, at: scheduler.time, direction), wire.link.cutUntil)
+        lastArrival = max(lastArrival, departure + line.latency)
         scheduler.schedule(after: lastArrival - scheduler.time, for: process) { action(self) }
     }
 
@@ -119,14 +143,14 @@ import PurlIO
 
     private func receive(_ segment: [UInt8]) {
         unarrived -= segment.count
-        guard arrivedEnd == nil, !isBroken else { return }
+        guard arrivedEnd == nil, wire.broken == nil else { return }
         guard !isReaderGone else { return refuse() }
         arrived.append(contentsOf: segment)
         reader?.becameReady()
     }
 
     private func receive(_ end: End) {
-        guard !isBroken, !isReaderGone, arrivedEnd == nil || end == .reset else { return }
+        guard wire.broken == nil, !isReaderGone, arrivedEnd == nil || end == .reset else { return }
         arrivedEnd = end
         if end == .reset { reader?.wasReset() }
         reader?.becameReady()
@@ -145,7 +169,6 @@ import PurlIO
 
     var unread: Int { arrived.count - taken }
     var isReadable: Bool { unread > 0 || arrivedEnd != nil }
-    var isEnded: Bool { unread == 0 && arrivedEnd != nil }
 
     /// Takes bytes that have arrived; 0 at the end, `nil` when there are none.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -168,7 +191,7 @@ import PurlIO
 
     /// The sender learns later what was read.
     private func giveRoom(_ count: Int) {
-        guard let writer else { return }
+        guard let writer, wire.broken != .silent else { return }
         scheduler.schedule(after: line.latency, for: writer.process) {
             self.occupied -= count
             writer.becameReady()

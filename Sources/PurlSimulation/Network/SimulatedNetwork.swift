@@ -1,5 +1,6 @@
 import Foundation
 import PurlIO
+import PurlTesting
 
 /// The names, addresses and connections of a simulation.
 ///
@@ -9,7 +10,6 @@ final class SimulatedNetwork: @unchecked Sendable {
     struct Line {
         /// How long a segment is on its way, in nanoseconds.
         let latency: Int64
-        let bytesPerSecond: Int64
         /// How many bytes may be on their way and unread.
         let room: Int
         /// The longest segment.
@@ -29,6 +29,8 @@ final class SimulatedNetwork: @unchecked Sendable {
     private var currentConditions = World.Network()
     private var addresses: [String: String] = [:]
     private var servers: [SocketAddress: Server] = [:]
+    private var links: [String: Link] = [:]
+    private var addressCount = 0
     private var lastPort: UInt16 = 40_000
     private var lastConnection = 0
 
@@ -48,12 +50,40 @@ final class SimulatedNetwork: @unchecked Sendable {
     /// The address of a host, which is made the first time.
     func address(ofHost host: String, port: UInt16) -> SocketAddress? {
         let name = host.lowercased()
-        if addresses[name] == nil { addresses[name] = "10.0.\(addresses.count / 250).\(addresses.count % 250 + 1)" }
+        if addresses[name] == nil { addresses[name] = newAddress() }
         return addresses[name].flatMap { SocketAddress(literal: $0, port: port) }
+    }
+
+    private func newAddress() -> String {
+        defer { addressCount += 1 }
+        return "10.0.\(addressCount / 250).\(addressCount % 250 + 1)"
     }
 
     func add(_ server: Server, at address: SocketAddress) {
         servers[address] = server
+    }
+
+    /// A host has another address from now on, and no server at the old one.
+    private func move(_ name: String) {
+        let moved = servers.filter { $0.value.host.lowercased() == name }
+        addresses[name] = newAddress()
+        for (old, server) in moved {
+            servers[old] = nil
+            if let address = address(ofHost: name, port: server.port) { servers[address] = server }
+        }
+    }
+
+    /// All contents that the server of a URL has had there; `nil` where they are not known.
+    func contents(at url: String) -> [GeneratedContent]? {
+        guard let parts = URLComponents(string: url), let host = parts.host?.lowercased() else { return nil }
+        let port = parts.port ?? (parts.scheme == "https" ? 443 : 80)
+        let server = servers.values.first { $0.host.lowercased() == host && Int($0.port) == port }
+        return server?.contents(at: parts.percentEncodedPath)
+    }
+
+    /// Forgets the servers.
+    func remove() {
+        (servers, links) = ([:], [:])
     }
 
     func resolve(
@@ -61,15 +91,20 @@ final class SimulatedNetwork: @unchecked Sendable {
         then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
     ) {
         let name = host.lowercased()
-        let found = addresses[name].flatMap { SocketAddress(literal: $0, port: port) }
-        log.add(process, "looks up \(host)" + (found == nil ? ", which no server has" : ""))
+        log.add(process, "looks up \(host)" + (addresses[name] == nil ? ", which no server has" : ""))
         let result: Result<[SocketAddress], ResolveError>
+        var delay = random.duration(in: conditions.latency) * 2
+        if faults.strikes(.slowNames, process, "the look-up of \(host) takes long, or finds another address") {
+            delay += faults.drawStall()
+            if faults.drawSide() { move(name) }
+        }
+        let found = addresses[name].flatMap { SocketAddress(literal: $0, port: port) }
         if faults.strikes(.nameFailures, process, "the look-up of \(host) fails") {
             result = .failure(.failed(host: host, code: EAI_AGAIN, reason: "Temporary failure in name resolution"))
         } else {
             result = found.map { .success([$0]) } ?? .failure(.noSuchName(host: host))
         }
-        scheduler.schedule(after: random.duration(in: conditions.latency) * 2, for: process) {
+        scheduler.schedule(after: delay, for: process) {
             process.add({ then(result) }, to: .names)
         }
     }
@@ -99,8 +134,13 @@ final class SimulatedNetwork: @unchecked Sendable {
             }
             return attempt
         }
+        let link = link(from: process.computer, to: server)
+        if faults.strikes(.restarts, process, "\(server.host) is restarted") { server.restart(for: faults.drawStall()) }
+        if faults.strikes(.partitions, process, "\(server.host) cannot be reached") {
+            link.cut(until: scheduler.time + faults.drawStall())
+        }
         let stalls = faults.strikes(.stalls, process, "connection \(number) stalls before it is made")
-        let delay = stalls ? faults.drawStall() : 0
+        let delay = max(stalls ? faults.drawStall() : 0, link.cutUntil - scheduler.time)
         let local = SocketAddress(literal: process.computer.address, port: lastPort)
         scheduler.schedule(after: line.latency + delay, for: server.process) { [self] in
             guard server.listens else {
@@ -109,7 +149,8 @@ final class SimulatedNetwork: @unchecked Sendable {
                 }
                 return
             }
-            let (there, back) = (makePipe(line, number), makePipe(line, number))
+            let wire = Wire(number, line, link, server)
+            let (there, back) = (makePipe(wire, .toServer), makePipe(wire, .toClient))
             let far = SimulatedSocket(
                 number, of: server.process, incoming: there, outgoing: back, local: address, peer: local)
             server.process.deliver { server.accept(far) }
@@ -131,13 +172,22 @@ final class SimulatedNetwork: @unchecked Sendable {
 
     private func makeLine() -> Line {
         Line(
-            latency: random.duration(in: conditions.latency), bytesPerSecond: conditions.bytesPerSecond,
+            latency: random.duration(in: conditions.latency),
             room: [4 << 10, 16 << 10, 64 << 10, 256 << 10][random.index(below: 4)],
             segment: [536, 1_460, 8_192, 65_536][random.index(below: 4)])
     }
 
-    private func makePipe(_ line: Line, _ connection: Int) -> NetworkPipe {
-        NetworkPipe(connection, line, scheduler, faults, SeededRandom(Seed(random.next()), stream: 3))
+    /// What all connections between a computer and a server share.
+    private func link(from computer: Computer, to server: Server) -> Link {
+        let name = "\(computer.name) \(server.host)"
+        if let link = links[name] { return link }
+        let link = Link(conditions.bytesPerSecond)
+        links[name] = link
+        return link
+    }
+
+    private func makePipe(_ wire: Wire, _ direction: Link.Direction) -> NetworkPipe {
+        NetworkPipe(wire, direction, scheduler, faults, SeededRandom(Seed(random.next()), stream: 3))
     }
 
     /// An attempt to connect.

@@ -18,6 +18,8 @@ import PurlIO
     }
 
     private(set) var isOpen = true
+    /// How long what was sent may stay unacknowledged, in nanoseconds; `nil` for the kernel's own limit.
+    private(set) var patience: Int64?
     let localAddress: SocketAddress?
     let peerAddress: SocketAddress?
     nonisolated let process: SimulatedProcess
@@ -44,6 +46,9 @@ import PurlIO
         outgoing.attach(writer: self)
         process.add(self)
     }
+
+    /// How many bytes can be sent now.
+    var room: Int { max(0, outgoing.room) }
 
     /// What there is of what the owner waits for.
     var readyEvents: TransportInterest {
@@ -92,6 +97,8 @@ import PurlIO
 
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if isReset { throw SystemError(code: ECONNRESET, operation: "send") }
+        // What a process that was killed sends no longer leaves the machine.
+        if process.isDying { return bytes.count }
         if !isOpen || hasFinished { throw SystemError(code: EPIPE, operation: "send") }
         return outgoing.send(bytes)
     }
@@ -100,8 +107,12 @@ import PurlIO
         isOpen ? DeliveryState(unacknowledged: outgoing.unacknowledged, end: isReset ? .reset : .open) : nil
     }
 
+    func fail(whenUnacknowledgedFor limit: Duration) {
+        patience = limit.nanoseconds
+    }
+
     func shutdownWrite() {
-        guard isOpen, !hasFinished else { return }
+        guard isOpen, !hasFinished, !process.isDying else { return }
         hasFinished = true
         outgoing.end(.finished)
     }

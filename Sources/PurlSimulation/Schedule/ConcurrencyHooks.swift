@@ -18,9 +18,14 @@ enum ConcurrencyHooks {
     }()
 
     /// The simulations by the tasks that belong to them.
-    private static let schedulers = Mutex<[UInt64: Scheduler]>([:])
+    private static let schedulers = Mutex<[UInt64: Reference]>([:])
     /// How many tasks belong to simulations: without one, a job of another thread is none of theirs.
     private static let taskCount = Atomic<Int>(0)
+
+    /// A simulation that has failed may be gone before its last task is.
+    private struct Reference: Sendable {
+        weak var scheduler: Scheduler?
+    }
 
     private final class Capture {
         fileprivate var job: UnownedJob?
@@ -47,7 +52,7 @@ enum ConcurrencyHooks {
 
     /// A task belongs to a simulation from now on.
     static func register(_ task: UInt64, of scheduler: Scheduler) {
-        schedulers.withLock { $0[task] = scheduler }
+        schedulers.withLock { $0[task] = Reference(scheduler: scheduler) }
         taskCount.add(1, ordering: .relaxed)
     }
 
@@ -70,9 +75,9 @@ enum ConcurrencyHooks {
             return true
         }
         guard taskCount.load(ordering: .relaxed) > 0, let task = job.taskNumber,
-            let scheduler = schedulers.withLock({ $0[task] })
+            let reference = schedulers.withLock({ $0[task] })
         else { return false }
-        scheduler.refuseFromOutside(
+        reference.scheduler?.refuseFromOutside(
             """
             a task was woken by another thread, as by Task.sleep, Task.yield, the main actor or a queue of Dispatch's: \
             wait by World.sleep, and use nothing that runs on threads

@@ -34,6 +34,8 @@ final class Scheduler: @unchecked Sendable {
     private static let never: Int64 = 100_000_000_000_000_000
     /// What a step takes, in nanoseconds.
     private static let longestStep: UInt64 = 20_000
+    /// For how long the world runs on after the program has ended.
+    private static let settling: Int64 = 600_000_000_000
 
     let seed: Seed
     let limits: Simulation.Limits
@@ -45,10 +47,16 @@ final class Scheduler: @unchecked Sendable {
     /// Sums up the choices: two runs with the same digest were the same.
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     /// The process on whose behalf code is running.
+    ///
+    /// There is none when the simulation is over, and what it has left is released.
     private(set) var current: SimulatedProcess!
     private(set) var processes: [SimulatedProcess] = []
 
+    /// How many steps have been made, for another thread that looks whether the simulation is still moving.
+    let progress = Atomic<Int>(0)
+
     private var isOnNetworkThread = false
+    private var workAfterJob: [() -> Void] = []
     private var isOver = false
     private var ready: [Job] = []
     private var events: [Event] = []
@@ -89,21 +97,33 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Looks at what every process has done.
-    func watch() {
-        for process in processes where process.isAlive { process.watch() }
+    /// Lets what the program has left in motion come to rest, for a while, and looks whether something is left that should not.
+    func settle() {
+        let (lastTime, lastStep) = (time + Self.settling, steps + 100_000)
+        while failure == nil, steps < lastStep {
+            fireEvents()
+            if ready.isEmpty {
+                guard let next = nextEvent, next <= lastTime else { break }
+                time = max(time, next)
+                continue
+            }
+            step()
+        }
+        guard failure == nil else { return }
+        let left = processes.flatMap { process in process.leftovers.map { "\(process.name): \($0) at the end" } }
+        if !left.isEmpty { fail(.broken(left)) }
     }
 
     /// Runs nothing any more, and forgets what waits.
     func end() {
         isOver = true
         // What is released now may post work as it goes: to a process that drops it.
-        current = processes.first
         for process in processes { within(process) { process.stop() } }
-        ready = []
-        events = []
         // What is left of a simulation that has failed may still be woken by real threads, and must not run then.
         if failure == nil { ConcurrencyHooks.forget(owners.keys) }
+        (ready, events, owners, workAfterJob) = ([], [], [:], [])
+        processes = []
+        current = nil
     }
 
     var elapsed: Duration { .nanoseconds(time) }
@@ -123,6 +143,7 @@ final class Scheduler: @unchecked Sendable {
         ready.swapAt(choice, ready.count - 1)
         let job = ready.removeLast()
         steps += 1
+        progress.store(steps, ordering: .relaxed)
         switch job {
         case .network(let process): if process.mayRun() { within(process) { process.turn() } }
         case .lane(let process, let lane):
@@ -130,8 +151,21 @@ final class Scheduler: @unchecked Sendable {
         case .call(let calls): if calls.process.mayRun() { within(calls.process) { calls.runNext() } }
         case .task(let job, let process): if process.mayRun() { within(process) { job.runAsGlobal() } }
         }
+        finishJob()
         // Now and then a thread does not get its processor for a while.
         time += Int64(order.next() % Self.longestStep) + (order.oneIn(64) ? Int64(order.next() % 5_000_000) : 0)
+    }
+
+    /// Has something done when the job or the event is over that is running.
+    func afterJob(_ work: @escaping () -> Void) {
+        workAfterJob.append(work)
+    }
+
+    private func finishJob() {
+        guard !workAfterJob.isEmpty else { return }
+        let due = workAfterJob
+        workAfterJob = []
+        for work in due { work() }
     }
 
     /// Has a job run at some time.
@@ -141,7 +175,11 @@ final class Scheduler: @unchecked Sendable {
 
     /// Adds a job of `async` code, which belongs to the process that has made its task.
     func enqueue(_ job: UnownedJob) {
-        guard let task = job.taskNumber else { return add(.task(job, current)) }
+        if !isOver { add(.task(job, owner(of: job))) }
+    }
+
+    private func owner(of job: UnownedJob) -> SimulatedProcess {
+        guard let task = job.taskNumber else { return current }
         let owner: SimulatedProcess
         if let known = owners[task] {
             owner = known
@@ -150,7 +188,7 @@ final class Scheduler: @unchecked Sendable {
             owners[task] = current
             ConcurrencyHooks.register(task, of: self)
         }
-        add(.task(job, owner))
+        return owner
     }
 
     // MARK: Time
@@ -179,6 +217,7 @@ final class Scheduler: @unchecked Sendable {
         while let event = events.last, event.time <= time {
             events.removeLast()
             within(event.process) { asNetworkThread { event.action() } }
+            finishJob()
         }
         for process in processes where process.nextDeadline.map({ $0 <= time }) == true { process.wakeNetwork() }
     }
@@ -205,7 +244,7 @@ final class Scheduler: @unchecked Sendable {
 
 extension Scheduler: SimulatedMachine {
     /// What the calendar shows when a simulation begins: 2030-01-01 00:00:00 UTC.
-    private static let firstSecond = 1_893_456_000.0
+    static let firstSecond = 1_893_456_000.0
 
     /// What the monotonic clock shows then: not zero, which a program could take for no time at all.
     static let clockStart: Int64 = 1_000_000_000_000
@@ -214,11 +253,11 @@ extension Scheduler: SimulatedMachine {
     var now: MonotonicTime { MonotonicTime(nanoseconds: Self.clockStart + time) }
     func random() -> UInt64 { programs.next() }
 
-    @NetworkActor var loop: EventLoop { current.loop }
+    @NetworkActor var loop: EventLoop { current?.loop ?? SimulatedProcess.idleLoop }
     var isNetworkThread: Bool { isOnNetworkThread }
 
     func post(_ work: NetworkWork) {
-        current.post(work)
+        current?.post(work)
     }
 
     func asNetworkThread<Value>(_ body: @NetworkActor () -> Value) -> Value {
@@ -227,16 +266,16 @@ extension Scheduler: SimulatedMachine {
         defer { isOnNetworkThread = before }
         return NetworkActor.assumeIsolated {
             let value = body()
-            if !before { current.readDeadline() }
+            if !before { current?.readDeadline() }
             return value
         }
     }
 
     func run(_ call: @escaping @Sendable () -> Void, on lane: Worker.Lane) {
-        current.add(call, to: lane)
+        current?.add(call, to: lane)
     }
 
-    func makeCallQueue() -> any SimulatedCallQueue { SimulatedCalls(of: current, self) }
+    func makeCallQueue() -> any SimulatedCallQueue { current.makeCallQueue() }
 
     func resolve(
         _ host: String, port: UInt16, then: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
@@ -251,12 +290,12 @@ extension Scheduler: SimulatedMachine {
         current.network.connect(current, to: address, completion: completion)
     }
 
-    var files: (any FileLayer)? { SimulatedFiles(current) }
+    var files: (any FileLayer)? { current.map { SimulatedFiles($0) } }
     var home: String { current.computer.home.path }
     var programName: String { current.program }
 
     func value(for key: ObjectIdentifier, make: () -> any Sendable) -> any Sendable {
-        current.value(for: key, make: make)
+        current?.value(for: key, make: make) ?? make()
     }
 
     func refuse(_ reason: String) {

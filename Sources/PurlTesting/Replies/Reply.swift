@@ -86,6 +86,23 @@ public struct Reply: Sendable {
             return ResolvedReply(source: .computed { try await handler($0).resolved(at: index) })
         }
     }
+
+    /// The generated contents of which each response has one, or the range of it that it claims to have; `nil` where a
+    /// response may have something else, or lie.
+    package var honestContents: [GeneratedContent]? {
+        var traits = ReplyTraits()
+        for change in changes { change(&traits) }
+        guard traits.contentRangeFault == nil, traits.rangeFault == nil, traits.lengthFault == nil else { return nil }
+        let replies: [Reply]
+        switch source {
+        case .content(.generated(let content)): return [content]
+        case .sequence(let members): replies = members
+        case .switching(let first, _, let second): replies = [first, second]
+        case .content, .echo, .raw, .webSocket, .stream, .upload, .computed: return nil
+        }
+        let contents = replies.map(\.honestContents)
+        return contents.contains { $0 == nil } ? nil : contents.flatMap { $0 ?? [] }
+    }
 }
 
 // MARK: - Contents

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Purl
 internal import PurlIO
+internal import PurlSimulation
 import Synchronization
 
 /// Puts the server's side of the fake security layer on the connections of another connector, unless they are meant to

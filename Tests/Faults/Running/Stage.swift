@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Purl
 internal import PurlIO
+internal import PurlSimulation
 internal import PurlTLS
 internal import PurlTesting
 import Synchronization

@@ -2,6 +2,7 @@ import Faults
 import Foundation
 import Purl
 import PurlIO
+import PurlSimulation
 import PurlTesting
 
 /// The server's side of the fake security layer, in front of a server that speaks in the open.

@@ -1,5 +1,6 @@
 import Faults
 import Foundation
+import PurlSimulation
 import PurlTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Faults
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
