@@ -8,18 +8,40 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     dependencies: [.package(name: "purl", path: "../..")],
     targets: [
+        .target(
+            name: "LearningExercises", dependencies: [.product(name: "Purl", package: "purl")], path: ".",
+            exclude: [
+                "Documentation", "Gallery", "Knives", "Learning.docc", "Lessons", "Pages", "README.md", "Stage",
+                "Tests",
+                "main.swift", "site",
+            ],
+            sources: ["Exercises", "Solutions"]),
+        .testTarget(
+            name: "ExercisesTests",
+            dependencies: ["LearningExercises", .product(name: "PurlTesting", package: "purl")],
+            path: "Tests/Exercises"),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// Who does an exercise compiles what its test needs, and no lessons.
+if Context.environment["EXERCISES"] != "mine" {
+    package.targets += [
         .executableTarget(
             name: "Learning",
             dependencies: [
                 .product(name: "Purl", package: "purl"), .product(name: "PurlDownloads", package: "purl"),
                 .product(name: "PurlTesting", package: "purl"), .product(name: "PurlTrace", package: "purl"),
             ],
-            path: ".", exclude: ["Gallery", "README.md", "Tests", "site", "Pages/site.css", "Pages/site.js"],
-            sources: ["Documentation", "Exercises", "Knives", "Lessons", "Pages", "Solutions", "Stage", "main.swift"]),
-        .testTarget(name: "LearningTests", dependencies: ["Learning"], path: "Tests"),
-    ],
-    swiftLanguageModes: [.v6]
-)
+            path: ".",
+            exclude: [
+                "Exercises", "Gallery", "README.md", "Solutions", "Tests", "site", "Pages/site.css", "Pages/site.js",
+            ],
+            sources: ["Documentation", "Knives", "Lessons", "Pages", "Stage", "main.swift"]),
+        .testTarget(name: "LearningTests", dependencies: ["Learning"], path: "Tests", exclude: ["Exercises"]),
+    ]
+}
+
 // Expands the macros of all tests once, as in the library's own manifest.
 for target in package.targets where target.type == .test {
     target.swiftSettings = [.unsafeFlags(["-driver-batch-size-limit", "200"], .when(configuration: .debug))]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 10: slots for each host")
 struct Exercise10Tests {

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 1: a delegate that counts", .timeLimit(.minutes(1)))
 struct Exercise1Tests {

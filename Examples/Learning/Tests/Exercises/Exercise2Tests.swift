@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 2: a delegate that checks a link", .timeLimit(.minutes(1)))
 struct Exercise2Tests {

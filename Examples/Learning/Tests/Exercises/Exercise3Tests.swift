@@ -4,7 +4,7 @@ import PurlTesting
 import Synchronization
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 3: a delegate that saves files", .timeLimit(.minutes(1)))
 final class Exercise3Tests {

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 4: a download that outlives the program", .timeLimit(.minutes(1)))
 @MainActor

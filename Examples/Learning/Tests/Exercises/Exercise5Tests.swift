@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 5: several bodies in one file", .timeLimit(.minutes(1)))
 struct Exercise5Tests {

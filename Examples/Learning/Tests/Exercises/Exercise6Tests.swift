@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 6: the rest of a file", .timeLimit(.minutes(1)))
 struct Exercise6Tests {
@@ -19,8 +19,11 @@ struct Exercise6Tests {
         let request = rest.request(for: server.route("/text", reply), continuing: part)
         let (_, response) = try await session.data(for: request)
         session.finishTasksAndInvalidate()
-        let answer = try #require(response as? HTTPURLResponse)
-        return (try #require(server.requests.first), rest.plan(for: answer, continuing: part))
+        let answer = try #require(response as? HTTPURLResponse, "The server answers with HTTP.")
+        return (
+            try #require(server.requests.first, "A request reaches the server."),
+            rest.plan(for: answer, continuing: part)
+        )
     }
 
     @Test("The rest is requested on condition that it is of the same version, and appended")

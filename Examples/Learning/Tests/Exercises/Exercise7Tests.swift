@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 7: trying again", .timeLimit(.minutes(1)))
 struct Exercise7Tests {

@@ -3,7 +3,7 @@ import Purl
 import PurlTesting
 import Testing
 
-@testable import Learning
+@testable import LearningExercises
 
 @Suite("Exercise 9: what proves that bytes are of one version", .timeLimit(.minutes(1)))
 struct Exercise9Tests {
@@ -15,7 +15,7 @@ struct Exercise9Tests {
         let session = URLSession(configuration: Exercises.configuration(for: server))
         defer { session.finishTasksAndInvalidate() }
         let (_, response) = try await session.data(from: server.route("/paper", reply))
-        let answer = try #require(response as? HTTPURLResponse)
+        let answer = try #require(response as? HTTPURLResponse, "The server answers with HTTP.")
         return Exercises.areMine ? Exercise9.validator(of: answer) : Solution9.validator(of: answer)
     }
 
