@@ -11,6 +11,7 @@ final class Download: NSObject, URLSessionDownloadDelegate, Sendable {
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {
         print("\(totalBytesWritten) of \(totalBytesExpectedToWrite)")
+        fflush(nil)  // a pipe, too, has each line at once
     }
 
     func urlSession(

@@ -43,8 +43,14 @@ struct ReadmeTests {
             "/image.iso",
             .generated(Self.content).entityTag("\"v1\"").stalled(afterBytes: 1_000_000, until: gate, times: 1))
         let first = try start("FirstDownload")
-        for await line in first.lines where line == "1000000 of 3000000" { first.signal(SIGINT) }
+        var lines: [String] = []
+        for await line in first.lines {
+            lines.append(line)
+            if line == "1000000 of 3000000" { first.signal(SIGINT) }
+        }
         #expect(await first.exitCode == 1)
+        // It is the signal that has ended it, and no time-out.
+        #expect(lines.suffix(2) == ["1000000 of 3000000", "The transfer was cancelled."])
         gate.open()
         #expect(FileManager.default.fileExists(atPath: folder.file("image.iso.resume").path))
         #expect(await (try start("FirstDownload")).exitCode == 0)
@@ -73,7 +79,7 @@ struct ReadmeTests {
             "/image.iso",
             .generated(Self.content).entityTag("\"v1\"").stalled(afterBytes: 1_000_000, until: gate, times: 1))
         let first = try start("SurvivingDownload")
-        await server.waitForRequests(1)
+        await folder.waitForFile(ofSize: 1_000_000)
         first.signal(SIGKILL)
         #expect(await first.exitCode == -SIGKILL)
         gate.open()
@@ -82,6 +88,7 @@ struct ReadmeTests {
         for await line in second.lines { lines.append(line) }
         #expect(await second.exitCode == 0)
         #expect(lines == ["continues"])
+        #expect(resumption == 1_000_000)
         #expect(try isComplete())
         try FileManager.default.removeItem(at: folder.file("image.iso"))
         let third = try start("SurvivingDownload")

@@ -15,4 +15,16 @@ final class TemporaryFolder: Sendable {
     }
 
     func file(_ name: String) -> URL { url.appendingPathComponent(name) }
+
+    /// Returns when there is a file of this many bytes in the folder, or in one within it.
+    func waitForFile(ofSize size: Int) async {
+        while !sizes.contains(size) { await Task.yield() }
+    }
+
+    private var sizes: [Int] {
+        let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.fileSizeKey])
+        // A file may be gone when it is asked for its size.
+        return files?.compactMap { ($0 as? URL).flatMap { try? $0.resourceValues(forKeys: [.fileSizeKey]).fileSize } }
+            ?? []
+    }
 }
