@@ -8,6 +8,8 @@ struct DownloadFailure: Error {
     var underlying: (any Error)?
     /// The response that is the failure, if it is one.
     var response: HTTPURLResponse?
+    /// The digest of a file that is not the expected one.
+    var unexpectedSHA256: String?
 
     init(_ code: URLError.Code, _ sentence: String, _ underlying: (any Error)? = nil) {
         self.code = code
@@ -40,8 +42,9 @@ struct DownloadFailure: Error {
     static let cancelled = DownloadFailure(.cancelled, "The download was cancelled.")
     static let invalidated = DownloadFailure(.cancelled, "The download's manager was invalidated.")
 
+    /// No code stands for a wrong argument: no request was made, and no server has done anything.
     static func malformedDigest(_ text: String) -> DownloadFailure {
-        DownloadFailure(.cannotDecodeContentData, "“\(text)” is not a SHA-256, which has 64 hexadecimal digits.")
+        DownloadFailure(.unknown, "“\(text)” is not a SHA-256, which has 64 hexadecimal digits.")
     }
 
     /// What happens to the bytes of a file that has another digest than a caller expects.
@@ -64,8 +67,10 @@ struct DownloadFailure: Error {
             case .belongsToAnotherCaller: "another caller of the same URL expected this file"
             }
         let wanted = expected.joined(separator: " or ")
-        return DownloadFailure(
-            .cannotDecodeContentData, "The file's SHA-256 is \(found), but \(wanted) was expected; \(consequence).")
+        var failure = DownloadFailure(
+            .badServerResponse, "The file's SHA-256 is \(found), but \(wanted) was expected; \(consequence).")
+        failure.unexpectedSHA256 = found
+        return failure
     }
 
     /// The error that users receive. Its description is the sentence: Foundation's for the code would name a cause that is
@@ -78,6 +83,7 @@ struct DownloadFailure: Error {
         ]
         if let underlying { info[NSUnderlyingErrorKey] = underlying }
         if let response { info[URLError.httpStatusCodeKey] = response.statusCode }
+        if let unexpectedSHA256 { info[URLError.unexpectedSHA256Key] = unexpectedSHA256 }
         return URLError(code, reason: sentence, userInfo: info)
     }
 }
@@ -88,4 +94,10 @@ extension URLError {
 
     /// The HTTP status with which the server refused a download: 404, 503 and so on.
     public var httpStatusCode: Int? { userInfo[Self.httpStatusCodeKey] as? Int }
+
+    /// The `userInfo` key of the SHA-256, a `String` of 64 hexadecimal digits, of a file that is not the expected one.
+    public static let unexpectedSHA256Key = "PurlDownloadsUnexpectedSHA256"
+
+    /// The SHA-256 of a complete file that is not the one that was expected; `nil` for every other failure.
+    public var unexpectedSHA256: String? { userInfo[Self.unexpectedSHA256Key] as? String }
 }

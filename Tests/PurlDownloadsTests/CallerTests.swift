@@ -23,7 +23,8 @@ struct CallerTests {
     /// The caller receives an error that names the digest it expected and the file's.
     private func expectMismatch(_ downloader: Downloader, _ expected: String) async throws {
         let error = try #require(await downloader.failure())
-        #expect(error.code == .cannotDecodeContentData)
+        #expect(error.code == .badServerResponse)
+        #expect(error.unexpectedSHA256 == right)
         #expect(error.failureSentence.contains(right))
         #expect(error.failureSentence.contains(expected))
         #expect(downloader.state.kind == .failed)

@@ -20,9 +20,13 @@ struct CheckTests {
 
     private func expectMismatch(_ downloader: Downloader) async throws {
         let error = try #require(await downloader.failure())
-        #expect(error.code == .cannotDecodeContentData)
+        #expect(error.code == .badServerResponse)
+        #expect(error.unexpectedSHA256 == sha256)
+        #expect(error.httpStatusCode == nil)
         #expect(error.failureSentence.contains(sha256))
         #expect(error.localizedDescription == error.failureSentence)
+        // The server would send the same again.
+        #expect(RetryPolicy().delay(afterFailures: 1, error: error, response: nil) == nil)
         await downloader.waitUntilIdle()
         #expect(fixture.names(in: fixture.finished).isEmpty)
         #expect(!FileManager.default.fileExists(atPath: fixture.partial(downloader).path))
@@ -62,7 +66,10 @@ struct CheckTests {
     func noDigest(text: String) async throws {
         let downloader = fixture.downloader(fixture.server.route("/f", reply), sha256: text)
         downloader.start()
-        #expect(await downloader.failure()?.code == .cannotDecodeContentData)
+        let error = try #require(await downloader.failure())
+        #expect(error.code == .unknown)
+        #expect(error.localizedDescription == "“\(text)” is not a SHA-256, which has 64 hexadecimal digits.")
+        #expect(error.unexpectedSHA256 == nil)
         #expect(fixture.server.requests.isEmpty)
     }
 
