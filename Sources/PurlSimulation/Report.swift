@@ -3,7 +3,7 @@ import PurlTrace
 
 extension Simulation {
     /// What has happened in a simulation.
-    public struct Report: Sendable, Hashable {
+    public struct Report: Sendable, Hashable, CustomStringConvertible {
         /// How many jobs have run.
         public let steps: Int
         /// How much simulated time has passed.
@@ -24,6 +24,11 @@ extension Simulation {
 
         /// A picture of it as an SVG document: a lane for each process and server, time downwards.
         public var picture: String { StoryPicture(entries).svg }
+
+        /// How long it was, and what happened between computers, servers and disks.
+        public var description: String {
+            (["\(steps) steps in \(duration), \(faults.count) faults"] + lines).joined(separator: "\n")
+        }
 
         init() {
             (steps, duration, lines, transfers, faults, digest, entries) = (0, .zero, [], [], [], 0, [])

@@ -5,7 +5,7 @@ internal import PurlOpenSSL
 /// What a certificate says, such as one of the `certificates` of a `TLSTrust`: read, not verified.
 ///
 /// Everything in it was chosen by the certificate's maker. Control characters are escaped.
-public struct CertificateDescription: Sendable, Hashable {
+public struct CertificateDescription: Sendable, Hashable, CustomStringConvertible {
     /// Who it was issued for, such as `CN=example.com,O=Example` (RFC 4514).
     public let subject: String
     /// Who has issued it, in the same form.
@@ -18,6 +18,12 @@ public struct CertificateDescription: Sendable, Hashable {
     public let subjectAlternativeNames: [String]
     /// What to pin its public key with.
     public let publicKeyPin: PublicKeyPin
+
+    /// Whose it is, from when to when, and who has issued it, in one line.
+    public var description: String {
+        let names = subjectAlternativeNames.isEmpty ? "" : " (\(subjectAlternativeNames.joined(separator: ", ")))"
+        return "\(subject)\(names), from \(notBefore) to \(notAfter), issued by \(issuer)"
+    }
 
     /// Reads a certificate.
     ///

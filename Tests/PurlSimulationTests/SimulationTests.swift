@@ -17,6 +17,17 @@ import Testing
         }
     }
 
+    @Test func printedReportSaysHowLongItWasAndWhatHappened() throws {
+        let report = try Simulation(3).run { world in
+            let url = world.server("mirror.example").route("/film", .generated(size: 20_000))
+            _ = try await URLSession.shared.data(from: url)
+        }
+        #expect(!report.lines.isEmpty)
+        #expect(
+            "\(report)" == "\(report.steps) steps in \(report.duration), 0 faults\n"
+                + report.lines.joined(separator: "\n"))
+    }
+
     @Test(arguments: seeds)
     func delegateGetsItsCallsInOrder(seed: Seed) throws {
         try Simulation(seed).run { world in

@@ -281,6 +281,11 @@ struct CertificateDescriptionTests {
             description.subjectAlternativeNames
                 == ["DNS:example.test", "DNS:*.example.test", "IP:192.0.2.1", "IP:::1"])
         #expect(description.publicKeyPin.sha256 == identity.publicKeyDigest)
+        #expect(
+            "\(description)" == """
+                CN=example.test (DNS:example.test, DNS:*.example.test, IP:192.0.2.1, IP:::1), from \(start) to \(end), issued by \
+                \(description.issuer)
+                """)
     }
 
     @Test("Bytes that are not a certificate are an error")

@@ -58,4 +58,13 @@ struct RecordTests {
         await server.waitUntilIdle()
         #expect(server.requests.map(\.description) == ["GET /a?b: 404, 5 bytes sent, complete"])
     }
+
+    @Test("A printed conversation is its text")
+    func printedConversation() throws {
+        let text = "> GET /a HTTP/1.1\n>\n< HTTP/1.1 204 No Content\n<\n"
+        let conversation = try Conversation(text)
+        #expect(conversation.exchanges.count == 1)
+        #expect("\(conversation)" == conversation.text)
+        #expect("\(conversation)" == text)
+    }
 }

@@ -27,6 +27,7 @@ struct StreamTests {
         #expect(stream?.hasEnded == true)
         #expect(stream?.ending == .complete)
         #expect(stream?.request == nil)
+        #expect(stream?.description == "stream: 5 bytes received, complete")
     }
 
     @Test("Steps run in order")

@@ -82,6 +82,7 @@ struct UploadTargetTests {
         #expect(upload.request.method == "PUT")
         #expect(upload.parts == [.init(request: 0, range: 0..<3000)])
         #expect(upload.state == .complete)
+        #expect("\(upload)" == "\(upload.path): 3000 of 3000 bytes in 1 part, complete")
     }
 
     @Test(

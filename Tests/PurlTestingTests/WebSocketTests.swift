@@ -39,7 +39,10 @@ struct WebSocketTests {
         #expect(webSocket.pings == [Data("p".utf8)])
         #expect(webSocket.hasReceivedClose)
         #expect(webSocket.closeCode == nil)
+        #expect(webSocket.description.hasPrefix("WebSocket of request 0: 1 message, 2 bytes, closed, "))
         await server.wait { $0.webSockets.first?.ending == .complete }
+        #expect(
+            server.webSockets.first?.description == "WebSocket of request 0: 1 message, 2 bytes, closed, complete")
         #expect(server.requests.first?.ending == .complete)
     }
 

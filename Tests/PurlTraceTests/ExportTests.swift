@@ -30,6 +30,9 @@ struct ExportTests {
         _ = await traced.run(request)
         let entries = try archive(traced.trace)
         #expect(entries.count == 2)
+        #expect(
+            "\(HTTPArchive(traced.trace))"
+                == "POST \(url.absoluteString)?a=b&c=%20d 302\nGET \(next.absoluteString) 200")
         let (first, second) = (try #require(entries.first), try #require(entries.last))
         for entry in entries {
             let timings = try #require(entry["timings"] as? [String: Double])

@@ -34,6 +34,13 @@ struct TracedSession {
 
 @Suite("Recording a transfer", .timeLimit(.minutes(5)))
 struct TraceTests {
+    @Test("A printed event is its line in the text of its trace")
+    func printedEvent() {
+        let event = TransferTrace.Event(
+            nanoseconds: 1_500_000, lane: .caller, task: 1, kind: .made(method: "GET", url: "http://a.test/\nfilm"))
+        #expect("\(event)" == "1.500 ms  task 1  code  made GET http://a.test/ film")
+    }
+
     @Test("A data task is recorded from its making to its last call, in order")
     func dataTask() async throws {
         let traced = try TracedSession()

@@ -6,7 +6,7 @@ package import PurlIO
 ///
 /// Whether the transfer can really be resumed turns out when a task resumes it: the task examines the bytes, and the server
 /// decides.
-public struct ResumeRecord: Sendable, Equatable {
+public struct ResumeRecord: Sendable, Equatable, CustomStringConvertible {
     /// The URL the transfer began with.
     public let url: URL
     /// How many bytes are there to resume from: those that were recorded, and, of a transfer that was killed since the
@@ -22,6 +22,12 @@ public struct ResumeRecord: Sendable, Equatable {
     public static func == (left: ResumeRecord, right: ResumeRecord) -> Bool {
         // The rest follows from these.
         left.resume == right.resume && left.bytesReceived == right.bytesReceived
+    }
+
+    /// The URL, without a password, and how much is there: `http://example.org/film: 12 of 40 bytes, "v1"`.
+    public var description: String {
+        let amount = totalBytes.map { "\(bytesReceived) of \($0) bytes" } ?? "\(bytesReceived) bytes"
+        return "\(url.shownText): \(amount)" + (validator.map { ", \($0)" } ?? "")
     }
 
     /// Reads resume data; `nil` when it cannot be read.

@@ -26,7 +26,7 @@ public import Foundation
 ///
 /// Write one by hand, or record it with ``LoopbackServer/record(forwardingTo:)``; then let a server replay it with
 /// ``LoopbackServer/replay(_:ignoring:)``.
-public struct Conversation: Sendable, Hashable {
+public struct Conversation: Sendable, Hashable, CustomStringConvertible {
     /// A request and its answer, byte by byte.
     public struct Exchange: Sendable, Hashable {
         /// The request: head and body. The body is not chunked.
@@ -95,6 +95,9 @@ public struct Conversation: Sendable, Hashable {
     public init(contentsOf url: URL) throws {
         try self.init(String(contentsOf: url, encoding: .utf8))
     }
+
+    /// The conversation as ``text``.
+    public var description: String { text }
 
     /// The conversation as text; parsing it gives an equal conversation.
     public var text: String {

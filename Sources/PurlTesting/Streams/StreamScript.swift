@@ -97,7 +97,7 @@ public struct StreamScript: Sendable {
 }
 
 /// A connection without HTTP, and what the client has sent on it so far.
-public struct ReceivedStream: Sendable, Equatable {
+public struct ReceivedStream: Sendable, Equatable, CustomStringConvertible {
     /// The number of the request that it began with, as in ``ReceivedRequest/number``; `nil` when it began without one.
     public let request: Int?
     /// The received bytes, as many as are kept of a request's body at most.
@@ -121,4 +121,11 @@ public struct ReceivedStream: Sendable, Equatable {
 
     /// The bytes as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// How much has arrived and how it ended: `stream of request 1: 12 bytes received, complete`.
+    public var description: String {
+        let name = request.map { "stream of request \($0)" } ?? "stream"
+        let state = ending.map { "\($0)" } ?? "open"
+        return "\(name): \(byteCount) bytes received, \(state)" + (surprise.map { ": \($0)" } ?? "")
+    }
 }

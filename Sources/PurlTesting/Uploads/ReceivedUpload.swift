@@ -1,7 +1,7 @@
 public import Foundation
 
 /// An upload that an ``UploadTarget`` received, and how far it is.
-public struct ReceivedUpload: Sendable {
+public struct ReceivedUpload: Sendable, CustomStringConvertible {
     /// How far an upload is.
     public enum State: Sendable, Hashable {
         /// Content can be added.
@@ -56,6 +56,12 @@ public struct ReceivedUpload: Sendable {
     /// Whether some of the content was accepted more than once. That takes a server that loses content: see
     /// ``UploadTarget/Fault/truncation(to:)``.
     public var hasRepeatedContent: Bool { parts.reduce(0) { $0 + $1.range.count } > offset }
+
+    /// How far it is, and by how many requests: `/uploads/0: 12 of 40 bytes in 2 parts, incomplete`.
+    public var description: String {
+        let amount = length.map { "\(offset) of \($0) bytes" } ?? "\(offset) bytes"
+        return "\(path): \(amount) in \(parts.count) \(parts.count == 1 ? "part" : "parts"), \(state)"
+    }
 
     init(number: Int, path: String, version: Int?, request: ReceivedRequest, length: Int?) {
         self.number = number

@@ -175,7 +175,7 @@ public struct WebSocketCompression: Sendable, Hashable {
 }
 
 /// A WebSocket connection that a server accepted, and what the client has sent on it so far.
-public struct ReceivedWebSocket: Sendable, Equatable {
+public struct ReceivedWebSocket: Sendable, Equatable, CustomStringConvertible {
     /// A message of the client.
     public enum Message: Sendable, Equatable {
         /// A text message.
@@ -210,4 +210,12 @@ public struct ReceivedWebSocket: Sendable, Equatable {
     public internal(set) var violation: String?
     /// How the connection ended; `nil` while it is open. ``LoopbackServer/Ending/complete``: with a closing handshake.
     public internal(set) var ending: LoopbackServer.Ending?
+
+    /// How much has arrived and how it ended: `WebSocket of request 1: 2 messages, 6 bytes, closed with 1000, complete`.
+    public var description: String {
+        var parts = ["\(messageCount) \(messageCount == 1 ? "message" : "messages")", "\(byteCount) bytes"]
+        if hasReceivedClose { parts.append(closeCode.map { "closed with \($0)" } ?? "closed") }
+        parts.append(ending.map { "\($0)" } ?? "open")
+        return "WebSocket of request \(request): " + parts.joined(separator: ", ") + (violation.map { ": \($0)" } ?? "")
+    }
 }

@@ -7,7 +7,7 @@ public import Purl
 /// messages of a WebSocket (`_webSocketMessages`, as browsers write them). The content
 /// of bodies is in it as far as the recorder has kept it (`TransferTrace.Options.maximumContent`); sizes are right in any
 /// case. Values that the recorder has redacted stay redacted.
-public struct HTTPArchive: Sendable {
+public struct HTTPArchive: Sendable, CustomStringConvertible {
     private let recording: TransferTrace.Recording
 
     /// The archive of a trace so far.
@@ -18,6 +18,14 @@ public struct HTTPArchive: Sendable {
     /// The archive of a recording.
     public init(_ recording: TransferTrace.Recording) {
         self.recording = recording.bounded
+    }
+
+    /// Its requests, a line each with its status: `GET http://127.0.0.1:8080/film 200`. The archive itself is ``data``.
+    public var description: String {
+        log.entries.map { entry in
+            let status = entry.response.status == 0 ? entry.comment ?? "" : "\(entry.response.status)"
+            return "\(entry.request.method) \(entry.request.url) \(status)"
+        }.joined(separator: "\n")
     }
 
     /// The archive as JSON.

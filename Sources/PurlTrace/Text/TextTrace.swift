@@ -78,6 +78,14 @@ public struct TextTrace: Sendable, CustomStringConvertible {
     }
 }
 
+extension TransferTrace.Event: CustomStringConvertible {
+    /// What has happened, as in a line of ``TextTrace``: when, to which task, where.
+    public var description: String {
+        let task = task.map { "  task \($0)" } ?? ""
+        return "\(ByteWords.milliseconds(nanoseconds))\(task)  \(lane.name)  \(TraceStep(self).words)".inOneLine
+    }
+}
+
 extension String {
     /// The text with blanks where a line would end: what a peer says, such as why it closes, may have line breaks.
     fileprivate var inOneLine: String {
