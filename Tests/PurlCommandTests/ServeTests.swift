@@ -76,6 +76,32 @@ struct ServeTests {
         #expect(await process.exitCode == 0)
     }
 
+    @Test("serves WebSockets that a script describes, and purl ws talks to them")
+    func webSockets() async throws {
+        let folder = TemporaryFolder()
+        let script = "route /echo\n  websocket echo\nroute /chat\n  websocket text hi\n  websocket close 1011 enough\n"
+        try Data(script.utf8).write(to: folder.url.appendingPathComponent("x.script"))
+        let process = try PurlProcess(["serve", "x.script"], in: folder)
+        var lines: [String] = []
+        for await line in process.lines {
+            lines.append(line)
+            struct Start: Decodable {
+                let urls: [URL]
+            }
+            guard let start = try? JSONDecoder().decode(Start.self, from: Data(line.utf8)), let url = start.urls.first,
+                let port = url.port
+            else { continue }
+            let echo = try await PurlProcess.run(
+                ["ws", "ws://127.0.0.1:\(port)/echo"], in: folder, input: "one\ntwo\n")
+            #expect(echo == (0, ["one", "two"]))
+            let chat = try await PurlProcess.run(["ws", "ws://127.0.0.1:\(port)/chat"], in: folder)
+            #expect(chat == (1, ["hi", "purl: The server closed the connection with 1011: enough"]))
+            process.signal(SIGINT)
+        }
+        #expect(lines.filter { $0.contains("\"status\":101") }.count == 2)
+        #expect(await process.exitCode == 0)
+    }
+
     @Test("names the place of a mistake, and the ready scripts")
     func messages() async throws {
         let folder = TemporaryFolder()

@@ -2,7 +2,6 @@
 struct TerminalLine: Equatable, ExpressibleByStringLiteral {
     /// The number that selects the colour (ECMA-48, SGR).
     enum Colour: Int {
-        case red = 31
         case green = 32
         case yellow = 33
     }
