@@ -7,7 +7,7 @@ import Synchronization
 /// ```swift
 /// let downloader = Downloader(url: url, configuration: DownloadConfiguration())
 /// downloader.start()
-/// for await event in downloader.events { … }
+/// for await event in downloader.events { print(event) }
 /// let file = try await downloader.file()
 /// ```
 ///

@@ -28,7 +28,10 @@ public struct Seed: Sendable, Hashable, Codable, ExpressibleByIntegerLiteral, Cu
 /// ```swift
 /// @Test(arguments: Seeds.some(20))
 /// func aFilmArrives(seed: Seed) throws {
-///     try Simulation(seed).run { world in … }
+///     try Simulation(seed).run { world in
+///         let url = world.server("mirror.example").route("/film", .generated(size: 1000))
+///         _ = try await URLSession.shared.data(from: url)
+///     }
 /// }
 /// ```
 ///
