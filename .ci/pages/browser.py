@@ -94,7 +94,7 @@ class Browser:
         return result["result"].get("value")
 
     def key(self, name, code=None, text=None):
-        keys = {"Home": 36, "End": 35, "ArrowLeft": 37, "ArrowRight": 39, " ": 32, "Enter": 13, "/": 191}
+        keys = {"Home": 36, "End": 35, "ArrowLeft": 37, "ArrowRight": 39, " ": 32, "Enter": 13, "/": 191, "+": 187, "-": 189}
         event = {"key": name, "code": code or name, "windowsVirtualKeyCode": keys.get(name, 0)}
         if text:
             event["text"] = text

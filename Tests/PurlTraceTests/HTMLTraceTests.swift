@@ -161,6 +161,56 @@ struct HTMLTraceTests {
         #expect(trace.html.matches(of: /<\/?script/).count == 4)
     }
 
+    @Test("Script and style are no more than 60 KB")
+    func size() {
+        let html = HTMLTrace(recording([])).html
+        #expect(html.utf8.count <= 60_000)
+    }
+
+    @Test("The policy allows the one script and the one style that are in the page, and nothing else")
+    func policy() throws {
+        let html = HTMLTrace(recording([.note("</script>")])).html
+        let policy = try #require(html.firstMatch(of: /http-equiv="Content-Security-Policy" content="([^"]*)"/)).1
+        let digest = "'sha256-[A-Za-z0-9+/]{43}='"
+        let wanted = try Regex(
+            "default-src 'none'; script-src \(digest); style-src \(digest); img-src data:; base-uri 'none'; form-action 'none'"
+        )
+        #expect(policy.wholeMatch(of: wanted) != nil, "\(policy)")
+        // No attribute is a script or a style, which the policy would not allow.
+        #expect(html.firstMatch(of: /<[a-z]+[^>]* (?:on[a-z]+|style)=/) == nil)
+    }
+
+    @Test("An event that stands for several has the time from its first to its last, calls of the delegate too")
+    func periods() throws {
+        let call = TransferTrace.DelegateCall(number: 1, method: .didReceiveData)
+        let kinds: [TransferTrace.Kind] = [
+            .made(method: "GET", url: "http://example.com/"), .bodyReceived(.init(count: 10)), .began(call),
+            .ended(call),
+            .bodyReceived(.init(count: 10)), .began(call), .ended(call),
+        ]
+        var events = recording(kinds).events
+        let times: [Int64] = [0, 5_500_000, 5_600_000, 5_700_000, 156_000_000, 157_000_000, 158_000_000]
+        for (position, time) in times.enumerated() {
+            events[position].nanoseconds = time
+        }
+        // A pause of a twentieth of the whole would part them.
+        events.append(
+            .init(nanoseconds: 4_000_000_000, lane: .network, task: 1, exchange: 1, connection: 1, kind: .note("end")))
+        let folded = TransferTrace.Recording(
+            startDate: Date(timeIntervalSince1970: 0), events: events, droppedEvents: 0, droppedBytes: 0)
+        let words = try Page(HTMLTrace(folded).html).steps.map(\.w)
+        #expect(
+            words.dropFirst().dropLast() == [
+                "receives 2 pieces, 20 bytes, 5.5 to 156 ms", "begins didReceive data, 2 times, 5.6 to 157 ms",
+                "ends didReceive data, 2 times, 5.7 to 158 ms",
+            ])
+        #expect(TextTrace(folded).lines.dropFirst().dropLast().map { $0.contains(" to ") } == [true, true, true])
+        var options = TextTrace.Options()
+        options.showsTimes = false
+        #expect(TextTrace(folded, options: options).lines.dropFirst().dropLast().allSatisfy { !$0.contains(" ms") })
+        #expect(Diagram(folded).svg.contains("2 times, 5.6 to 157 ms"))
+    }
+
     @Test("An empty trace makes a page")
     func empty() throws {
         #expect(try Page(HTMLTrace(recording([])).html).steps.isEmpty)

@@ -231,6 +231,7 @@ struct DiagramRows {
         if step.count > 1 { label += ", \(step.count) times" }
         let progress = step.lastCall?.arguments?.shortProgress
         let shortLabel = progress.map { "\(call.method.rawValue): \($0)" } ?? label
+        if let period = step.period { label += ", \(period)" }
         var tone = Tone.plain
         let ends: Set<TransferTrace.DelegateMethod> = [.didComplete, .completionHandler, .continuation]
         if ends.contains(call.method), let task = event.task, let error = errors[task] {
@@ -250,7 +251,7 @@ struct DiagramRows {
         openCalls[call.number] = (rows.count, event.nanoseconds, waited)
         // An error is shown as far as it fits, numbers as a whole or not at all.
         arrow(
-            event, .network, event.lane, label, tone, title: step.words,
+            event, .network, event.lane, label, tone, title: step.wordsWithPeriod,
             shortLabel: tone == .failure ? label : shortLabel)
     }
 

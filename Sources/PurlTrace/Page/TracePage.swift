@@ -120,8 +120,8 @@ extension TracePage {
             k = event.task
             c = event.connection
             x = event.exchange
-            w = step.words
-            b = row.map(\.label).flatMap { $0 == step.words ? nil : $0 }
+            w = step.wordsWithPeriod
+            b = row.map(\.label).flatMap { [w] in $0 == w ? nil : $0 }
             r = row.map(\.tone.rawValue)
             h = event.kind.head
             f = event.kind.content?.prefix(Self.shownContent)
@@ -202,7 +202,14 @@ private struct TaskState {
         case .file(.write): written = (written ?? 0) + bytes
         case .file(.truncate): written = 0
         case .file(.record(let bytes)): recorded = bytes ?? recorded
-        default: break
+        case .call, .answer, .waiting, .dialling, .lookUp, .resolved, .handshake, .secured, .handshakeFailed,
+            .connected,
+            .dialFailed, .requestHead, .requestEnd, .interimHead, .responseHead, .decoded, .responseEnd, .switched,
+            .exchangeFailed, .abandoned, .localResponse, .held, .released, .cache, .cookiesSent, .cookiesReceived,
+            .redirect, .challenge, .credentials, .retry, .redial, .written, .file, .queued, .began, .ended, .made,
+            .note,
+            .unknown:
+            break
         }
     }
 }

@@ -117,7 +117,12 @@ struct ProgramPlaces {
         case .completionHandler: blocks(from: Self.makingTasks).filter { $0.lines.count > 1 }
         case .continuation:
             lines(["await "]).filter { place in Self.awaiting.contains { text(of: place).contains($0) } }
-        default: functions.filter { $0.signature.contains(Self.pattern(of: method)) }.map(\.place)
+        case .didReceiveResponse, .didReceiveChallenge, .didReceiveData, .didComplete, .didFinishDownloading,
+            .didFinishCollecting, .willPerformHTTPRedirection, .needNewBodyStream, .needNewBodyStreamFrom,
+            .willBeginDelayedRequest, .willCacheResponse, .taskIsWaitingForConnectivity, .willRestartUpload,
+            .didReceiveInformationalResponse, .didSendBodyData, .didWriteData, .didResumeAtOffset, .didBecome,
+            .didOpenWithProtocol, .didCloseWith, .readClosedFor, .writeClosedFor:
+            functions.filter { $0.signature.contains(Self.pattern(of: method)) }.map(\.place)
         }
     }
 

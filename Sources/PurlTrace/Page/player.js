@@ -77,6 +77,7 @@ function build() {
                     button('in', 'Zoom in (+)', '+', () => setZoom(zoom * 2)),
                     element('span', {id: 'zoom'}, '× 1'))),
             element('canvas', {id: 'line', 'aria-hidden': 'true'})),
+        element('p', {id: 'printed'}),
         element('main', null,
             element('section', {id: 'film', 'aria-label': 'Lanes'},
                 element('div', {id: 'heads'}),
@@ -319,12 +320,21 @@ function render() {
     $('heads').style.marginRight = `${list.offsetWidth - list.clientWidth}px`;
     const first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - spareRows);
     const last = Math.min(shown.length, Math.ceil((list.scrollTop + list.clientHeight) / rowHeight) + spareRows);
-    renderRows(first, last);
+    renderRows(first, last, shown.length);
 }
 
-function renderRows(first, last) {
+// Paper gets the rows that there is room for, and no space for others.
+function renderForPrint() {
+    const last = Math.min(shown.length, printedRows);
+    $('printed').textContent = last < shown.length
+        ? `The first ${count(last, 'step')} of ${shown.length.toLocaleString('en-US')}: filters choose others.` : '';
+    renderRows(0, last, last);
+}
+
+// The rows of some places, in a space for as many as `size`.
+function renderRows(first, last, size) {
     const space = $('space');
-    space.style.height = `${shown.length * rowHeight}px`;
+    space.style.height = `${size * rowHeight}px`;
     const parts = trace.lanes.map((_, lane) => {
         const line = element('div', {className: 'lane', role: 'presentation'});
         line.style.left = laneLeft(lane);
@@ -332,7 +342,7 @@ function renderRows(first, last) {
     });
     if (first < last) {
         for (const shade of shadesBetween(shown[first], shown[last - 1])) {
-            const [from, to] = [placeOf(shade.from), placeOf(shade.to)];
+            const [from, to] = [placeOf(shade.from), Math.min(placeOf(shade.to), size)];
             const part = element('div', {className: `shade ${shade.k}`, title: shade.title, role: 'presentation'});
             part.style.left = laneLeft(shade.l);
             part.style.top = `${from * rowHeight + rowHeight / 2}px`;
@@ -400,30 +410,52 @@ function scrollTo(place) {
 
 // MARK: The time line
 
-// The time that the line shows: all of it, or the part around the current step.
+// The time that the line shows: all of it, or a part, which stays until the current step is outside of it.
+let part = {from: 0, span: 0};
 function visibleTime() {
     const whole = Math.max(lastTimeOnce(), 1);
     const span = whole / zoom;
     const now = shown.length ? steps[shown[current]].t : 0;
-    const from = Math.min(Math.max(now - span / 2, 0), whole - span);
-    return [from, from + span];
+    if (part.span !== span || now < part.from || now > part.from + span) {
+        part = {from: Math.min(Math.max(now - span / 2, 0), whole - span), span};
+    }
+    return [part.from, part.from + span];
 }
 
 let wholeTime = null;
 function lastTimeOnce() { return wholeTime === null ? wholeTime = lastTime() : wholeTime; }
+
+// The bars of all steps are drawn when they change; a step moves the cursor alone.
+const bars = {canvas: document.createElement('canvas'), key: null};
+const darkScheme = matchMedia('(prefers-color-scheme: dark)');
 
 function drawLine() {
     const canvas = $('line');
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width) return;
     const scale = window.devicePixelRatio || 1;
-    canvas.width = width * scale;
-    canvas.height = height * scale;
-    const context = canvas.getContext('2d');
-    context.scale(scale, scale);
-    const colours = getComputedStyle(document.body);
     const [from, to] = visibleTime();
     const at = time => (time - from) / (to - from) * (width - 2) + 1;
+    const key = [width, height, scale, from, to, $('task').value, $('connection').value, darkScheme.matches].join(' ');
+    if (bars.key !== key) {
+        bars.key = key;
+        bars.canvas.width = width * scale;
+        bars.canvas.height = height * scale;
+        drawBars(bars.canvas.getContext('2d'), scale, width, height, from, to, at);
+    }
+    canvas.width = bars.canvas.width;
+    canvas.height = bars.canvas.height;
+    const context = canvas.getContext('2d');
+    context.drawImage(bars.canvas, 0, 0);
+    if (!shown.length) return;
+    context.scale(scale, scale);
+    context.fillStyle = getComputedStyle(document.body).getPropertyValue('--ink');
+    context.fillRect(Math.round(at(steps[shown[current]].t)) - 1, 0, 2, height - 14);
+}
+
+function drawBars(context, scale, width, height, from, to, at) {
+    context.scale(scale, scale);
+    const colours = getComputedStyle(document.body);
     // One line for each column and tone, however many steps there are.
     const drawn = new Set();
     for (const position of shown) {
@@ -444,10 +476,6 @@ function drawLine() {
     context.fillText(duration(from), 2, height - 4);
     const end = duration(to);
     context.fillText(end, width - context.measureText(end).width - 2, height - 4);
-    if (shown.length) {
-        context.fillStyle = colours.getPropertyValue('--ink');
-        context.fillRect(Math.round(at(steps[shown[current]].t)) - 1, 0, 2, height - 14);
-    }
 }
 
 function setZoom(value) {
@@ -503,8 +531,7 @@ function toggle() { if (playing) pause(); else play(); }
 function play() {
     if (!shown.length) return;
     if (current === shown.length - 1) select(0, true);
-    const speed = Number($('speed').value);
-    playing = {time: steps[shown[current]].t, last: performance.now(), speed};
+    playing = {time: steps[shown[current]].t, last: performance.now()};
     $('play').textContent = '⏸ pause';
     $('play').setAttribute('aria-label', 'Pause (space)');
     requestAnimationFrame(frame);
@@ -522,13 +549,15 @@ function frame(now) {
     if (!playing) return;
     const passed = Math.max(0, now - playing.last);
     playing.last = now;
-    playing.time += passed * 1e6 * playing.speed;
+    // It may be changed while the transfer is played.
+    const speed = Number($('speed').value);
+    playing.time += passed * 1e6 * speed;
     let place = current;
     while (place + 1 < shown.length && steps[shown[place + 1]].t <= playing.time) place++;
     if (place + 1 < shown.length) {
         // A long pause is shortened.
-        const wait = (steps[shown[place + 1]].t - playing.time) / 1e6 / playing.speed;
-        if (wait > longestPause) playing.time = steps[shown[place + 1]].t - longestPause * 1e6 * playing.speed;
+        const wait = (steps[shown[place + 1]].t - playing.time) / 1e6 / speed;
+        if (wait > longestPause) playing.time = steps[shown[place + 1]].t - longestPause * 1e6 * speed;
     }
     if (place !== current) select(place, true);
     if (place === shown.length - 1) pause(); else requestAnimationFrame(frame);
@@ -569,10 +598,10 @@ window.addEventListener('resize', () => {
     render();
     drawLine();
 });
-window.addEventListener('beforeprint', () => renderRows(0, Math.min(shown.length, printedRows)));
+window.addEventListener('beforeprint', renderForPrint);
 window.addEventListener('afterprint', render);
 window.addEventListener('hashchange', () => selectNamed());
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawLine);
+darkScheme.addEventListener('change', drawLine);
 
 function selectNamed() {
     const number = Number(location.hash.slice(1));
