@@ -64,7 +64,8 @@ let package = Package(
         // The examples, each with its page.
         .target(name: "ExampleStage", path: "Examples/Stage"),
         // The README's programs.
-        .executableTarget(name: "FirstDownload", dependencies: ["Purl"], path: "Examples/FirstDownload"),
+        .executableTarget(
+            name: "FirstDownload", dependencies: ["Purl"], path: "Examples/FirstDownload", exclude: ["README.md"]),
         .executableTarget(name: "SurvivingDownload", dependencies: ["Purl"], path: "Examples/SurvivingDownload"),
         example("PauseAndResume", showing: "Purl"),
         example("BackgroundDownload", showing: "Purl"),
