@@ -6,7 +6,8 @@ import PurlTrace
 // swift run Learning                 lists the lessons
 // swift run Learning NUMBER          plays the scenes of a lesson, and prints what its delegates were called with
 // swift run Learning write           makes all pictures anew, and the lists of calls in the lessons' pages
-// swift run Learning site FOLDER     makes the web site
+// swift run Learning site FOLDER GRAPHS
+//                                    makes the web site; GRAPHS has the libraries' symbol graphs, see the script `site`
 let arguments = CommandLine.arguments.dropFirst()
 
 switch arguments.first {
@@ -19,8 +20,9 @@ case "write":
             .write(to: illustration.picture, atomically: true, encoding: .utf8)
     }
 case "site":
-    guard let folder = arguments.dropFirst().first else { usage() }
-    let problems = try await Site.write(to: URL(fileURLWithPath: folder, isDirectory: true))
+    guard arguments.count == 3, let graphs = arguments.last, let folder = arguments.dropFirst().first else { usage() }
+    let problems = try await Site.write(
+        to: URL(fileURLWithPath: folder, isDirectory: true), graphs: URL(fileURLWithPath: graphs, isDirectory: true))
     for problem in problems { print("error: \(problem)") }
     if !problems.isEmpty { exit(1) }
 case let text?:
@@ -31,7 +33,7 @@ case let text?:
 }
 
 func usage() -> Never {
-    print("usage: Learning [NUMBER | write | site FOLDER]")
+    print("usage: Learning [NUMBER | write | site FOLDER GRAPHS]")
     exit(64)
 }
 

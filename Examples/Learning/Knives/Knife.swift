@@ -2,10 +2,10 @@ import Foundation
 import Purl
 import PurlTrace
 
-/// A scene that is played once for each place at which a connection can be cut.
+/// A scene that is played once for each place at which something can go wrong.
 struct Knife: Sendable {
     /// What came of a play.
-    struct Outcome: Sendable {
+    struct Outcome: Sendable, Equatable {
         /// In words.
         let words: String
         /// Whether the file, or what was sent, is right.
@@ -14,37 +14,69 @@ struct Knife: Sendable {
 
     /// A play: what happened, and what came of it.
     struct Play: Sendable {
+        /// Where the knife fell.
         let cut: Int
         let film: Film
         let outcome: Outcome
     }
 
-    /// The file name of its pages, without the place.
+    /// The page on which it is.
+    enum Place: Sendable, Hashable {
+        case lesson(Int)
+        case article(library: String, name: String)
+    }
+
+    /// What it does at a byte of the body.
+    enum Blade: Sendable {
+        /// Cuts the connection.
+        case connection
+        /// Kills the process when so many bytes are written.
+        case process
+        /// Changes the file on the server from this byte on, while the client is away.
+        case file
+
+        /// What the slider chooses.
+        var label: String {
+            switch self {
+            case .connection: "Where the connection is cut"
+            case .process: "When the process is killed"
+            case .file: "From where the file changes on the server"
+            }
+        }
+    }
+
+    /// The file name of its pages, without the place of the knife.
     let name: String
     let title: String
-    /// The lesson on whose page it is; `nil` for none.
-    let lesson: Int?
-    /// The places, in bytes of the body, from the first to the last.
+    let place: Place
+    let blade: Blade
+    /// Where it falls, in bytes of the body, from the first to the last, at which nothing goes wrong.
     let cuts: [Int]
     private let play: @MainActor @Sendable (Stage, Int) async throws -> Outcome
 
     /// - Parameters:
     ///   - name: The file name of its pages.
-    ///   - cuts: After how many bytes of the body it cuts; the last is the whole body.
+    ///   - cuts: At which bytes of the body it falls; at the last nothing goes wrong.
     ///   - play: Plays the scene with one of the cuts.
     init(
-        _ name: String, _ title: String, lesson: Int?, cuts: [Int],
+        _ name: String, _ title: String, on place: Place, _ blade: Blade = .connection, cuts: [Int],
         play: @escaping @MainActor @Sendable (Stage, Int) async throws -> Outcome
     ) {
         self.name = name
         self.title = title
-        self.lesson = lesson
+        self.place = place
+        self.blade = blade
         self.cuts = cuts
         self.play = play
     }
 
     /// All of them.
-    static let all: [Knife] = [.resuming, .naiveFiles, .files, .failures, .uploads]
+    static let all: [Knife] = [
+        .resuming, .naiveFiles, .files, .naiveChange, .change, .failures, .kill, .uploads,
+    ]
+
+    /// Whether its program is one that can make a wrong file.
+    var isNaive: Bool { name.hasPrefix("naive-") }
 
     /// Plays it with one cut, on a stage of its own.
     @MainActor
@@ -58,8 +90,12 @@ struct Knife: Sendable {
 
     /// The place in words.
     func words(_ cut: Int) -> String {
-        guard let all = cuts.last, cut < all else { return "no cut" }
-        return "cut after \(cut) of \(all) bytes"
+        let isLast = cut == cuts.last
+        switch blade {
+        case .connection: return isLast ? "no cut" : "cut after \(cut) of \(cuts.last ?? 0) bytes"
+        case .process: return isLast ? "not killed" : "killed after \(cut) of \(cuts.last ?? 0) bytes"
+        case .file: return isLast ? "no change" : "another file from byte \(cut) on"
+        }
     }
 }
 

@@ -43,7 +43,7 @@ struct GalleryPage {
     /// The markup of the index.
     func content() throws -> String {
         let buttons = codes.map { code, count in
-            "<button type=\"button\" data-code=\"\(code)\">\(code) <span class=\"faint\">\(count)</span></button>"
+            "<button type=\"button\" id=\"code-\(code)\" data-code=\"\(code)\">\(code) <span class=\"faint\">\(count)</span></button>"
         }
         return """
             <p class="lead">\(exhibits.count) failures, each acted out by the tests' fault matrix against a server in memory: what

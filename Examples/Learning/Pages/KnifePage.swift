@@ -1,6 +1,6 @@
 import Foundation
 
-/// A slider that chooses where a connection is cut, with the plays of all places; without a script, a list of them.
+/// A slider that chooses where a knife falls, with the plays of all places; without a script, a list of them.
 struct KnifePage {
     private let knife: Knife
     private let plays: [Knife.Play]
@@ -26,7 +26,7 @@ struct KnifePage {
             <section class="knife" id="knife-\(knife.name)" aria-label="\(Markdown.escaped(knife.title))">
             <h3>\(Markdown.escaped(knife.title))</h3>
             <div class="controls" hidden>
-            <p><label>Where the connection is cut
+            <p><label>\(knife.blade.label)
             <input type="range" min="0" max="\(plays.count - 1)" value="\(middle)" step="1"></label> <output></output></p>
             <p class="outcome" role="status"></p>
             <iframe title="Player: \(Markdown.escaped(knife.title))" src="\(root)knives/\(Self.player(knife, middle))"

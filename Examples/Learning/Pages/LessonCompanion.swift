@@ -4,7 +4,8 @@ import Foundation
 struct LessonCompanion {
     /// The examples that have a page.
     static let examples = [
-        "PauseAndResume", "DataTaskToFile", "OfflineResume", "ResumableUpload", "BackgroundDownload", "DownloadCenter",
+        "FirstDownload", "PauseAndResume", "DataTaskToFile", "OfflineResume", "ResumableUpload", "BackgroundDownload",
+        "DownloadCenter",
     ]
 
     private let lesson: Lesson
@@ -14,14 +15,14 @@ struct LessonCompanion {
     }
 
     /// The name of the example's folder.
-    var example: String? {
+    var example: String {
         switch lesson.number {
-        case 3, 4: "PauseAndResume"
-        case 5: "DataTaskToFile"
-        case 6: "OfflineResume"
+        case 1: "FirstDownload"
+        case 2, 5: "DataTaskToFile"
+        case 6, 7: "OfflineResume"
         case 8: "BackgroundDownload"
         case 9, 10: "DownloadCenter"
-        default: nil
+        default: "PauseAndResume"
         }
     }
 

@@ -8,6 +8,8 @@ struct Markdown {
         var picture: (_ name: String, _ description: String) -> String
         /// The address and the title of a page, by its name in `<doc:…>`; `nil` where there is none.
         var page: (_ name: String) -> (address: String, title: String)?
+        /// The address of a symbol, by its name in two backticks; `nil` where there is none.
+        var symbol: (_ name: String) -> String?
     }
 
     /// The title: the first heading.
@@ -16,12 +18,15 @@ struct Markdown {
     let html: String
     /// Pages that are linked to and do not exist.
     let missingPages: [String]
+    /// Symbols, likewise.
+    let missingSymbols: [String]
 
     init(_ text: String, _ targets: Targets) {
         var writer = Writer(lines: text.components(separatedBy: "\n"), targets: targets)
         html = writer.blocks()
         title = writer.title
         missingPages = writer.missingPages
+        missingSymbols = writer.missingSymbols
     }
 
     /// The text of a page as it stands in an element or an attribute.
@@ -42,6 +47,7 @@ private struct Writer {
     let targets: Markdown.Targets
     var title = ""
     var missingPages: [String] = []
+    var missingSymbols: [String] = []
     private var position = 0
 
     init(lines: [String], targets: Markdown.Targets) {
@@ -165,8 +171,10 @@ private struct Writer {
                 return "<li>\(inline(item.joined(separator: "\n")))</li>"
             }
             var inner = Writer(lines: item, targets: targets)
-            defer { missingPages += inner.missingPages }
-            return "<li>\(inner.blocks())</li>"
+            let blocks = inner.blocks()
+            missingPages += inner.missingPages
+            missingSymbols += inner.missingSymbols
+            return "<li>\(blocks)</li>"
         }
         let name = isNumbered ? "ol" : "ul"
         return "<\(name)>\n\(written.joined(separator: "\n"))\n</\(name)>"
@@ -206,7 +214,7 @@ private struct Writer {
                 let fence = rest.prefix { $0 == "`" }
                 let inner = rest.dropFirst(fence.count)
                 if let end = inner.range(of: fence) {
-                    written += "<code>\(Self.code(inner[..<end.lowerBound], isSymbol: fence.count == 2))</code>"
+                    written += code(inner[..<end.lowerBound], isSymbol: fence.count == 2)
                     rest = inner[end.upperBound...]
                     continue
                 }
@@ -239,10 +247,16 @@ private struct Writer {
         return written
     }
 
-    /// Code, or the last part of a symbol's path.
-    private static func code(_ text: Substring, isSymbol: Bool) -> String {
-        guard isSymbol, let slash = text.lastIndex(of: "/"), !text.contains(" ") else { return Markdown.escaped(text) }
-        return Markdown.escaped(text[text.index(after: slash)...])
+    /// Code; or the last part of a symbol's path, which leads to the symbol.
+    private mutating func code(_ text: Substring, isSymbol: Bool) -> String {
+        guard isSymbol, !text.contains(" ") else { return "<code>\(Markdown.escaped(text))</code>" }
+        let name = Reference.name(of: text.split(separator: "/").last ?? text)
+        let code = "<code>\(Markdown.escaped(name))</code>"
+        guard let address = targets.symbol(String(text)) else {
+            missingSymbols.append(String(text))
+            return code
+        }
+        return "<a href=\"\(Markdown.escaped(address))\">\(code)</a>"
     }
 
     private mutating func page(_ name: String) -> String {
@@ -262,7 +276,8 @@ private struct Writer {
             }
             return "<a href=\"\(Markdown.escaped(page.address))\">\(words)</a>"
         }
-        let isPage = address.hasPrefix("http") || address.hasPrefix("#") || address.hasSuffix(".html")
+        let path = address.prefix { $0 != "#" }
+        let isPage = address.hasPrefix("http") || address.hasPrefix("#") || path.hasSuffix(".html")
         return isPage ? "<a href=\"\(Markdown.escaped(address))\">\(words)</a>" : words
     }
 }

@@ -12,13 +12,17 @@ struct SceneSource {
     init(_ name: String, in folders: [URL], others: [URL]? = nil) throws {
         for folder in folders {
             let files = try Self.files(in: folder)
-            guard let stage = files.first(where: { $0.text.contains("(\"\(name)\", ") }),
-                let lines = Self.lines(of: name, in: stage.text)
-            else { continue }
+            let found = files.lazy.compactMap { file in Self.lines(of: name, in: file.text).map { (file, $0) } }.first
+            guard let (stage, lines) = found else { continue }
             let part = TracedProgram.File(
                 name: "the scene, in \(stage.name)", text: lines.text, firstLine: lines.first)
-            let helpers = Self.functions(of: stage.text).filter { lines.text.contains("\($0.name)(") }.map(\.text)
-            let played = ([lines.text] + helpers).joined(separator: "\n")
+            // The declaration's own type is not one that the scene makes.
+            let body = lines.text.split(separator: "\n").dropFirst().joined(separator: "\n")
+            // A knife may use what the scenes of its lesson share.
+            let shared = try (others ?? []).flatMap(Self.files).filter { $0.name.hasSuffix("Scenes.swift") }
+                .flatMap { Self.functions(of: $0.text) }.filter { !$0.text.contains("fileprivate func") }
+            let helpers = (Self.functions(of: stage.text) + shared).filter { body.contains("\($0.name)(") }.map(\.text)
+            let played = ([body] + helpers).joined(separator: "\n")
             var names: Set = [stage.name]
             let others = try (files + (others ?? folders).flatMap(Self.files)).filter { names.insert($0.name).inserted }
             let made = others.filter { Self.makes($0, played) }
@@ -56,7 +60,11 @@ struct SceneSource {
     /// The lines of a scene's declaration.
     private static func lines(of name: String, in text: String) -> (text: String, first: Int)? {
         let lines = text.components(separatedBy: "\n")
-        guard let start = lines.firstIndex(where: { $0.contains("(\"\(name)\", ") }) else { return nil }
+        // The name is the first argument, on the declaration's line or on the next.
+        guard let place = lines.firstIndex(where: { $0.contains("\"\(name)\", ") }) else { return nil }
+        let isNext = lines[place].drop { $0 == " " }.hasPrefix("\"") && place > 0 && lines[place - 1].hasSuffix("(")
+        guard isNext || lines[place].contains("(\"\(name)\", ") else { return nil }
+        let start = isNext ? place - 1 : place
         let indentation = lines[start].prefix { $0 == " " }
         guard let end = lines[start...].firstIndex(of: indentation + "}") else { return nil }
         let part = lines[start...end].map {

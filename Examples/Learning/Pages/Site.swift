@@ -2,7 +2,7 @@ import Foundation
 import Purl
 import PurlTrace
 
-/// The lessons, their players, the examples and the libraries' articles as a folder of static pages.
+/// The lessons, their players, the examples, and the libraries' articles and reference as a folder of static pages.
 @MainActor
 struct Site {
     private let folder: URL
@@ -11,16 +11,21 @@ struct Site {
     private var sections: [(String, String)] = []
     /// By their names.
     private var knives: [String: KnifePage] = [:]
+    /// The scenes whose players are written.
+    private var played: Set<String> = []
+    private let reference: Reference
 
-    init(_ folder: URL) {
+    private init(_ folder: URL, _ reference: Reference) {
         self.folder = folder
+        self.reference = reference
     }
 
     /// Writes all pages.
     ///
+    /// - Parameter graphs: The folder of the libraries' symbol graphs.
     /// - Returns: What is wrong with them: links that lead nowhere.
-    static func write(to folder: URL) async throws -> [String] {
-        var site = Site(folder)
+    static func write(to folder: URL, graphs: URL) async throws -> [String] {
+        var site = Site(folder, try Reference(graphs, libraries: libraries))
         try await site.write()
         return site.problems
     }
@@ -40,6 +45,7 @@ struct Site {
         for (position, lesson) in Lesson.all.enumerated() { try write(lesson, position) }
         for example in LessonCompanion.examples { try writeExample(example) }
         try writeArticles()
+        try writeReference()
         try writeIndexes()
     }
 
@@ -59,8 +65,8 @@ struct Site {
     // MARK: Scenes
 
     /// Plays a scene, and writes its player and its picture.
-    private func play(_ scene: Scene) async throws {
-        guard !exists("players/\(scene.name).html") else { return }
+    private mutating func play(_ scene: Scene) async throws {
+        guard played.insert(scene.name).inserted else { return }
         let film = try await scene.run()
         try put(film.picture, at: "pictures/\(scene.name).svg")
         try put(
@@ -83,8 +89,9 @@ struct Site {
     private func writeKnives() async throws {
         let parts = Knife.all.compactMap { knives[$0.name]?.content(root: "../") }
         let content = """
-            <p class="lead">Move the knife, and see what changes. The connection was cut at each of these places, and the
-            program played on; nothing here is drawn by hand. Then try <a href="game.html">the game</a>.</p>
+            <p class="lead">Move a slider, and see what changes: where the connection is cut, when the process is killed, from
+            which byte on the file is another one. The program was played at each of these places; nothing here is drawn by hand. Then
+            try <a href="game.html">the game</a>.</p>
             \(parts.joined(separator: "\n"))
             """
         try put(SitePage(path: "knives/index.html", title: "The knife", content: content, usesScript: true))
@@ -148,7 +155,7 @@ struct Site {
         let path = "lessons/\(lesson.pageName).html"
         let page = Markdown(
             try String(contentsOf: lesson.page, encoding: .utf8), targets(from: path, library: nil))
-        problems += page.missingPages.map { "\(path): there is no page \($0)" }
+        note(page, at: path)
         let companion = LessonCompanion(lesson)
         var links: [String] = []
         if position > 0 {
@@ -156,19 +163,12 @@ struct Site {
             links.append("<a rel=\"prev\" href=\"\(other.pageName).html\">← \(try Self.heading(of: other))</a>")
         }
         links.append("<a href=\"../exercises/\(lesson.number).html\">The exercise</a>")
-        if let example = companion.example {
-            links.append("<a href=\"../examples/\(example).html\">The example \(example)</a>")
-        }
+        links.append("<a href=\"../examples/\(companion.example).html\">The example \(companion.example)</a>")
         if position + 1 < Lesson.all.count {
             let other = Lesson.all[position + 1]
             links.append("<a rel=\"next\" href=\"\(other.pageName).html\">\(try Self.heading(of: other)) →</a>")
         }
-        let ownKnives = Knife.all.filter { $0.lesson == lesson.number }.compactMap { knives[$0.name] }
-        let knife =
-            ownKnives.isEmpty
-            ? ""
-            : "<h2 id=\"The-knife\">The knife</h2>\n"
-                + ownKnives.map { $0.content(root: "../") }.joined(separator: "\n")
+        let knife = knives(at: .lesson(lesson.number), root: "../")
         let navigation = { (name: String) in
             "<nav class=\"beside\" aria-label=\"\(name)\">\(links.joined(separator: "\n"))</nav>"
         }
@@ -176,7 +176,7 @@ struct Site {
             SitePage(
                 path: path, title: "\(lesson.number). \(page.title)",
                 content: navigation("Lessons, above") + page.html + knife + navigation("Lessons, below"),
-                usesScript: !ownKnives.isEmpty))
+                usesScript: !knife.isEmpty))
         try put(
             SitePage(
                 path: "exercises/\(lesson.number).html", title: "Exercise \(lesson.number)",
@@ -189,14 +189,26 @@ struct Site {
                     """))
     }
 
+    /// The part of a page that has its knives; empty where it has none.
+    private func knives(at place: Knife.Place, root: String) -> String {
+        let parts = Knife.all.filter { $0.place == place }.compactMap { knives[$0.name]?.content(root: root) }
+        return parts.isEmpty ? "" : "<h2 id=\"The-knife\">The knife</h2>\n" + parts.joined(separator: "\n")
+    }
+
+    /// Notes what a page links to that does not exist.
+    private mutating func note(_ page: Markdown, at path: String) {
+        problems += page.missingPages.map { "\(path): there is no page \($0)" }
+        problems += page.missingSymbols.map { "\(path): there is no symbol \($0)" }
+    }
+
     private static func heading(of lesson: Lesson) throws -> String {
         "\(lesson.number). \(try title(of: lesson.page))"
     }
 
     // MARK: Articles and examples
 
-    /// The libraries whose pages are articles, and their catalogues.
-    private static let libraries = ["Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace"]
+    /// The libraries whose pages are articles, with their catalogues, and whose symbols are the reference.
+    private static let libraries = ["Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace", "PurlSimulation"]
 
     private static func catalogue(_ library: String) -> URL {
         Catalogue.root.appendingPathComponent("../../Sources/\(library)/\(library).docc", isDirectory: true)
@@ -209,7 +221,9 @@ struct Site {
     }
 
     /// What links and pictures of a page lead to.
-    private func targets(from path: String, library: String?) -> Markdown.Targets {
+    ///
+    /// - Parameter type: The type whose page it is, as the path of names.
+    private func targets(from path: String, library: String?, type: [String] = []) -> Markdown.Targets {
         let root = SitePage.root(from: path)
         let scenes = Set((Lesson.all.flatMap(\.scenes) + Illustration.all.map(\.scene)).map(\.name))
         return Markdown.Targets { name, description in
@@ -231,6 +245,9 @@ struct Site {
                 }
             }
             return nil
+        } symbol: { name in
+            if Self.libraries.contains(name) { return "\(root)articles/\(name)/\(name).html" }
+            return reference.address(of: name, library: library, path: type).map { root + $0 }
         }
     }
 
@@ -241,8 +258,10 @@ struct Site {
                 let path = "articles/\(library)/\(name).html"
                 let page = Markdown(
                     try String(contentsOf: file, encoding: .utf8), targets(from: path, library: library))
-                // What else is linked to there is a symbol.
-                try put(SitePage(path: path, title: page.title, content: page.html))
+                note(page, at: path)
+                let knife = knives(at: .article(library: library, name: name), root: "../../")
+                try put(
+                    SitePage(path: path, title: page.title, content: page.html + knife, usesScript: !knife.isEmpty))
             }
             let resources = Self.catalogue(library).appendingPathComponent("Resources", isDirectory: true)
             for file in (try? FileManager.default.contentsOfDirectory(at: resources, includingPropertiesForKeys: nil))
@@ -253,10 +272,28 @@ struct Site {
         }
     }
 
+    private mutating func writeReference() throws {
+        for page in reference.pages {
+            let content = reference.content(of: page, root: SitePage.root(from: page.address)) { comment in
+                // The parts of a comment that have a name.
+                let text = comment.replacing(
+                    /(?m)^( *- )(Parameters?(?: \w+)?|Returns|Throws|Note|Important|Warning):/
+                ) { "\($0.1)**\($0.2):**" }
+                let words = Markdown(text, targets(from: page.address, library: page.library, type: page.path))
+                note(words, at: page.address)
+                return words.html
+            }
+            try put(SitePage(path: page.address, title: page.title, content: content))
+        }
+        try put(
+            SitePage(path: "reference/index.html", title: "Reference", content: reference.index(root: "../")))
+    }
+
     private mutating func writeExample(_ name: String) throws {
         let file = Catalogue.root.appendingPathComponent("../\(name)/README.md").standardizedFileURL
         let path = "examples/\(name).html"
         let page = Markdown(try String(contentsOf: file, encoding: .utf8), targets(from: path, library: nil))
+        note(page, at: path)
         try put(
             SitePage(
                 path: path, title: page.title,
@@ -269,7 +306,7 @@ struct Site {
         let lessons = Markdown(
             try String(contentsOf: Catalogue.folder.appendingPathComponent("Learning.md"), encoding: .utf8),
             targets(from: "lessons/index.html", library: nil))
-        problems += lessons.missingPages.map { "lessons: there is no page \($0)" }
+        note(lessons, at: "lessons/index.html")
         try put(SitePage(path: "lessons/index.html", title: "Lessons", content: lessons.html))
         let articles = try Self.libraries.map { library in
             let links = try Self.pages(in: Self.catalogue(library)).map { file in
@@ -293,7 +330,7 @@ struct Site {
             <p class="lead">URLSession from scratch, in Swift, without dependencies: HTTP/1.1 with TLS, WebSockets and streams,
             downloads that resume after a cut, a kill or a power loss, and traces that show what happened. This is a first
             transfer: press play, or step with ← and →. The lines that run are marked.</p>
-            \(Self.player("one-request", try Self.description(of: .delegates), root: ""))
+            <div class="start">\(Self.player("one-request", try Self.description(of: .delegates), root: ""))</div>
             <p class="doors"><a class="door" href="lessons/\(Lesson.delegates.pageName).html">Begin with lesson 1</a>
             <a class="door" href="articles/Purl/Purl.html">Read about the library</a>
             \(others.joined(separator: "\n"))</p>

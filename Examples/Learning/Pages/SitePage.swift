@@ -19,6 +19,7 @@ struct SitePage {
 
     private static let sections = [
         ("index.html", "Start"), ("lessons/index.html", "Lessons"), ("articles/index.html", "Articles"),
+        ("reference/index.html", "Reference"),
     ]
 
     /// - Parameter others: Further sections, with their addresses from the root.

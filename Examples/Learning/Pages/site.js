@@ -28,10 +28,13 @@ if (find) {
             search();
         });
     }
-    // A link can name a code: gallery/index.html#timedOut
+    // A link can name a code: gallery/index.html#code-timedOut
     const named = () => {
-        const name = decodeURIComponent(location.hash.slice(1));
-        if (exhibits.some(exhibit => exhibit.dataset.code === name)) { find.value = name; search(); }
+        const name = decodeURIComponent(location.hash.slice(1)).replace(/^code-/, '');
+        if (location.hash.startsWith('#code-') && exhibits.some(exhibit => exhibit.dataset.code === name)) {
+            find.value = name;
+            search();
+        }
     };
     window.addEventListener('hashchange', named);
     named();

@@ -63,7 +63,7 @@ extension Scene {
 }
 
 extension Stage {
-    fileprivate func backgroundDownloads() -> BackgroundDownloads {
+    func backgroundDownloads() -> BackgroundDownloads {
         BackgroundDownloads(documents: folder) { [self] received, total in
             print(total.map { "\(received) of \($0) bytes" } ?? "\(received) bytes")
         } onMessage: { [self] message in
@@ -75,7 +75,7 @@ extension Stage {
     }
 
     /// The unfinished files stay in the session's own folder.
-    fileprivate func setUp(_ configuration: URLSessionConfiguration) {
+    func setUp(_ configuration: URLSessionConfiguration) {
         _ = onStage(configuration)
         configuration.partialDownloadsDirectory = nil
     }
