@@ -47,8 +47,14 @@ import Testing
     @Test func aQueueOfDispatchIsAnErrorAndNoHang() throws {
         let failure = try #require(
             failure { _ in
+                let hasSuspended = DispatchSemaphore(value: 0)
+                // On the one thread this runs when the task below waits.
+                Task { hasSuspended.signal() }
                 await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-                    DispatchQueue(label: "elsewhere").async { continuation.resume() }
+                    DispatchQueue(label: "elsewhere").async {
+                        hasSuspended.wait()
+                        continuation.resume()
+                    }
                 }
             })
         #expect(isClear(failure), "\(failure)")
