@@ -16,7 +16,7 @@ def mount(folder, size):
 
 
 def remount(folder, mode):
-    """`ro` or `rw`."""
+    """`ro`, `rw`, or another size: `size=64m`."""
     result = run("-o", f"remount,{mode}", folder)
     if result.returncode != 0:
         raise RuntimeError(f"{folder} could not be made {mode}: {result.stderr.strip()}")

@@ -25,12 +25,28 @@ private let exchanges: [Exchange] = [
         requests: [["Range: bytes=2-"], [], ["Range: bytes=2-"], ["Range: bytes=2-"]],
         responses: [(206, "23", []), (200, "0123", []), (200, "0123", []), (206, "23", [])]),
     Exchange(
+        name: "refuses the second range that begins behind the middle",
+        lines: "text 0123456789\nfrom 5- 2: status 403",
+        requests: [
+            ["Range: bytes=5-"], ["Range: bytes=2-"], ["Range: bytes=-3"], ["Range: bytes=7-8"], ["Range: bytes=7-8"],
+        ],
+        responses: [
+            (206, "56789", []), (206, "23456789", []), (206, "789", []), (403, "0123456789", []), (206, "78", []),
+        ]),
+    Exchange(
         name: "sends another range, and says so",
         lines: "text 0123456789\n1: range shifted -2\n2: range shifted 1\n3: range shortened 2\n4: range shifted -99",
         requests: Array(repeating: ["Range: bytes=4-"], count: 4),
         responses: [
             (206, "23456789", ["Content-Range: bytes 2-9/10"]), (206, "56789", ["Content-Range: bytes 5-9/10"]),
             (206, "45", ["Content-Range: bytes 4-5/10"]), (206, "0123456789", ["Content-Range: bytes 0-9/10"]),
+        ]),
+    Exchange(
+        name: "sends more than the range, and says so", lines: "text 0123456789\nrange lengthened 3",
+        requests: [["Range: bytes=2-3"], ["Range: bytes=8-8"], ["Range: bytes=4-"]],
+        responses: [
+            (206, "23456", ["Content-Range: bytes 2-6/10"]), (206, "89", ["Content-Range: bytes 8-9/10"]),
+            (206, "456789", ["Content-Range: bytes 4-9/10"]),
         ]),
     Exchange(
         name: "never finds If-Range true", lines: "text 0123\netag \"1\"\nif-range refused",
@@ -179,6 +195,22 @@ struct ScriptedServerTests {
         }
         let requests = await server.waitUntilIdle()
         #expect(requests.map(\.ending) == [.complete, .complete, .cut, .complete])
+    }
+
+    @Test("counts the connections of a route, in the order of their first requests there")
+    func connections() async throws {
+        let text = "route /other\nroute /\n  text 0\n  connection 2: text 1\n  connection 2 2-: text 2\n"
+        let server = try LoopbackServer(script: ServerScript(text))
+        let clients = try (0..<3).map { _ in try RawClient(to: server) }
+        // The first connection that the server accepts asks for something else first.
+        await clients[0].get("/other")
+        _ = await clients[0].readResponse()
+        var bodies: [String] = []
+        for index in [1, 0, 0, 2, 1, 0] {
+            await clients[index].get("/")
+            bodies.append(String(await clients[index].readResponse().body))
+        }
+        #expect(bodies == ["0", "1", "2", "0", "0", "2"])
     }
 
     @Test("decides by its seed what happens at random, and decides the same each time")

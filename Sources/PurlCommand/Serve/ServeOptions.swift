@@ -79,7 +79,7 @@ enum ServeOptions: Equatable {
                   validators  etag TAG, modified DATE, conditions ignored,
                               if-range ignored|refused
                   ranges      ranges ignored|refused|multipart,
-                              range shifted|shortened SIZE, content-range …
+                              range shifted|shortened|lengthened SIZE, content-range …
                   head        status N, field NAME: VALUE, set NAME: VALUE, remove NAME,
                               redirect URL
                   delivery    rate SIZE, length +SIZE, chunked, until-close

@@ -84,6 +84,8 @@ extension Reply {
         case startShifted(by: Int)
         /// The range has only its first so many bytes, as RFC 9110 §15.3.7 allows.
         case shortened(to: Int)
+        /// The range has so many bytes more at its end, as far as there are any.
+        case lengthened(by: Int)
     }
 
     /// What is wrong with a `Content-Length`. The body is sent all the same, and the connection is closed after it.

@@ -60,7 +60,7 @@ enum ContentSelection: Equatable {
             case .neverTrue: return .whole
             }
         }
-        let ranges = set.resolve(against: length).map { traits.rangeFault?.value.applied(to: $0) ?? $0 }
+        let ranges = set.resolve(against: length).map { traits.rangeFault?.value.applied(to: $0, of: length) ?? $0 }
         guard let range = ranges.first else { return .unsatisfiable(isLengthKnown: true) }
         if traits.ranges?.value == .multipart { return .parts(ranges) }
         // RFC 9110 §14.2: a server may ignore ranges, and this one ignores several unless it is told otherwise.
@@ -87,7 +87,9 @@ extension ReplyTraits {
 
 extension Reply.RangeFault {
     /// The range that is sent in place of `range`, never an empty one.
-    fileprivate func applied(to range: Range<Int64>) -> Range<Int64> {
+    ///
+    /// - Parameter total: The length of the content.
+    fileprivate func applied(to range: Range<Int64>, of total: Int64) -> Range<Int64> {
         switch self {
         case .startShifted(let distance):
             let (start, overflow) = range.lowerBound.addingReportingOverflow(Int64(distance))
@@ -95,6 +97,8 @@ extension Reply.RangeFault {
             return min(max(0, start), range.upperBound - 1)..<range.upperBound
         case .shortened(let count):
             return range.lowerBound..<(range.lowerBound + min(Int64(range.count), Int64(max(1, count))))
+        case .lengthened(let count):
+            return range.lowerBound..<(range.upperBound + min(total - range.upperBound, Int64(max(0, count))))
         }
     }
 }

@@ -26,6 +26,11 @@ struct RequestSelector: Sendable, Equatable {
     }
 
     var kind = Kind.all
+    /// The connections, from 1 in the order of their first requests for the route; `nil`: any.
+    var connections: ClosedRange<Int>?
+    /// Where the requested range begins; `nil`: anywhere, or the request is for the whole.
+    var starts: ClosedRange<Int>?
+    /// Counted among the requests that agree with all of the above.
     var turns = Turns.all
     /// How many of a hundred such requests.
     var percent = 100

@@ -187,14 +187,25 @@ struct ScriptLine {
         }
     }
 
-    /// The number after `every` or `chance`, whose `:` may end the selector.
-    mutating func selectorCount(upTo limit: Int, _ isOpen: inout Bool) throws(Failure) -> Int {
-        guard isOpen else { throw failure("Here should be a number before the “:”.", peek()) }
-        var word = try word("a number")
+    /// The next word of a selector, whose `:` may end the selector.
+    mutating func selectorWord(_ expected: String, _ isOpen: inout Bool) throws(Failure) -> Word {
+        var word = try word(expected)
         if word.text.hasSuffix(":") {
             word.text.removeLast()
             isOpen = false
         }
+        return word
+    }
+
+    /// The word after `every` or `from`, for example, which belongs to the selector as well.
+    mutating func selectorWord(_ expected: String, ifOpen isOpen: inout Bool) throws(Failure) -> Word {
+        guard isOpen else { throw failure("Here should be \(expected) before the “:”.", peek()) }
+        return try selectorWord(expected, &isOpen)
+    }
+
+    /// The number after `every` or `chance`.
+    mutating func selectorCount(upTo limit: Int, _ isOpen: inout Bool) throws(Failure) -> Int {
+        let word = try selectorWord("a number", ifOpen: &isOpen)
         let text = limit == 100 && word.text.hasSuffix("%") ? word.text.dropLast() : word.text[...]
         guard let count = Self.digits(text), count >= 1, count <= limit else {
             throw failure("“\(word.text)” is not a number from 1\(limit == 100 ? " to 100" : "").", word)

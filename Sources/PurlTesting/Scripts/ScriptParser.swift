@@ -18,7 +18,7 @@ enum ScriptParser {
     typealias Reader = @Sendable (inout ScriptLine) throws(Failure) -> ScriptDirective
 
     /// The notes that a script can have, each once.
-    private static let notes: Set = ["title", "source", "expect", "budget"]
+    private static let notes: Set = ["title", "source", "expect", "budget", "mirrors", "digest", "disk", "kill"]
 
     static func parse(_ text: String) throws(Failure) -> Result {
         var result = Result()
@@ -79,24 +79,27 @@ enum ScriptParser {
 
     // MARK: Selectors
 
-    /// `1:`, `2-4:`, `3-:`, `every 2:`, with `ranged` or `plain` before, `chance 30%` behind; none for all requests.
+    /// `1:`, `2-4:`, `3-:`, `every 2:`, with `ranged` or `plain`, `connection 2` and `from 1M-2M` before, `chance 30%` behind;
+    /// none for all requests.
     private static func selector(_ line: inout ScriptLine) throws(Failure) -> RequestSelector {
         var selector = RequestSelector()
         let first = line.peek()
         let word = first.text.hasSuffix(":") ? String(first.text.dropLast()) : first.text
-        guard ["ranged", "plain", "every", "chance"].contains(word) || word.first?.isNumber == true else {
+        guard
+            ["ranged", "plain", "connection", "from", "every", "chance"].contains(word) || word.first?.isNumber == true
+        else {
             return selector
         }
         var isOpen = true
         while isOpen {
-            var word = try line.word("a selector’s “:”")
-            if word.text.hasSuffix(":") {
-                word.text.removeLast()
-                isOpen = false
-            }
+            let word = try line.selectorWord("a selector’s “:”", &isOpen)
             switch word.text {
             case "ranged": selector.kind = .ranged
             case "plain": selector.kind = .plain
+            case "connection":
+                selector.connections = try numbers(try line.selectorWord("a number", ifOpen: &isOpen), line)
+            case "from":
+                selector.starts = try starts(try line.selectorWord("a number of bytes", ifOpen: &isOpen), line)
             case "every": selector.turns = .every(try line.selectorCount(upTo: .max, &isOpen))
             case "chance": selector.percent = try line.selectorCount(upTo: 100, &isOpen)
             default: selector.turns = .numbers(try numbers(word, line))
@@ -113,6 +116,16 @@ enum ScriptParser {
             if let last = ScriptLine.digits(parts[1]), last >= first { return first...last }
         }
         throw line.failure("“\(word.text)” is not a selector such as 1, 2-4 or 3-.", word)
+    }
+
+    private static func starts(_ word: ScriptLine.Word, _ line: ScriptLine) throws(Failure) -> ClosedRange<Int> {
+        let parts = word.text.split(separator: "-", omittingEmptySubsequences: false)
+        if let first = parts.first.flatMap({ ScriptLine.size($0) }), parts.count <= 2 {
+            if parts.count == 1 { return first...first }
+            if parts[1].isEmpty { return first...Int.max }
+            if let end = ScriptLine.size(parts[1]), end > first { return first...end - 1 }
+        }
+        throw line.failure("“\(word.text)” is not where a range begins, such as 1M, 1M-2M or 1M-.", word)
     }
 
     // MARK: Directives
@@ -200,12 +213,14 @@ enum ScriptParser {
             return try line.choice(["length": .ranges(.refusedWithoutLength)])
         },
         "range": { line throws(Failure) in
-            let word = try line.word("“shifted”, “shortened” or “status”")
+            let word = try line.word("“shifted”, “shortened”, “lengthened” or “status”")
             switch word.text {
             case "shifted": return .range(.startShifted(by: try line.signedSize("a distance")))
             case "shortened": return .range(.shortened(to: try line.size("a size")))
+            case "lengthened": return .range(.lengthened(by: try line.size("a size")))
             case "status": return .partialStatus(try line.status(200...299))
-            default: throw line.failure("“\(word.text)” should be “shifted”, “shortened” or “status”.", word)
+            default:
+                throw line.failure("“\(word.text)” should be “shifted”, “shortened”, “lengthened” or “status”.", word)
             }
         },
         "content-range": { line throws(Failure) in

@@ -15,7 +15,10 @@ struct ScriptedRoute: Sendable {
     var folder = URL(fileURLWithPath: ".")
 
     private var requests = 0
-    private var rangedRequests = 0
+    /// How many requests each line has counted.
+    private var counts: [Int: Int] = [:]
+    /// The connections on which there were requests, in the order of the first ones.
+    private var connections: [Int] = []
     /// Made with the first request; `nil` for a route that takes no uploads.
     private var uploads: UploadTarget??
 
@@ -28,16 +31,22 @@ struct ScriptedRoute: Sendable {
     /// The reply to the next request. Counts it, unless it is a `HEAD`, which gets what the next one would get.
     mutating func next(to request: ReceivedRequest) -> ResolvedReply {
         if let target = uploadTarget() { return Reply.upload(to: target).resolved(at: 0) }
-        let isRanged = request.fields["Range"] != nil
         let isHead = request.method == RequestMethod.head.name
-        let counts = RequestCounts(
-            all: requests + 1, ofItsKind: (isRanged ? rangedRequests : requests - rangedRequests) + 1,
-            isRanged: isRanged)
-        if !isHead {
-            requests += 1
-            if isRanged { rangedRequests += 1 }
+        let number = requests + 1
+        let properties = RequestProperties(request, connection: connectionNumber(of: request, isHead: isHead))
+        var counted = counts
+        for (index, step) in steps.enumerated() where step.selector.counts(properties) {
+            counted[index, default: 0] += 1
         }
-        return reply(to: request, counts, sparingFaults: isHead).resolved(at: counts.all - 1)
+        if !isHead { (requests, counts) = (number, counted) }
+        return reply(to: request, properties, number, counted, sparingFaults: isHead).resolved(at: number - 1)
+    }
+
+    /// The number of the request's connection among those of the route. A `HEAD` opens none.
+    private mutating func connectionNumber(of request: ReceivedRequest, isHead: Bool) -> Int {
+        if let index = connections.firstIndex(of: request.connection) { return index + 1 }
+        if !isHead { connections.append(request.connection) }
+        return isHead ? connections.count + 1 : connections.count
     }
 
     private mutating func uploadTarget() -> UploadTarget? {
@@ -50,11 +59,16 @@ struct ScriptedRoute: Sendable {
         return target
     }
 
-    private func reply(to request: ReceivedRequest, _ counts: RequestCounts, sparingFaults: Bool) -> Reply {
+    private func reply(
+        to request: ReceivedRequest, _ properties: RequestProperties, _ number: Int, _ counted: [Int: Int],
+        sparingFaults: Bool
+    ) -> Reply {
         let chosen = steps.enumerated().compactMap { index, step -> (ScriptDirective, ScriptDirective.Context)? in
             // The request's number and the line's decide, so that chance does not depend on the order of other requests.
-            var random = SplitMix64(state: seed ^ UInt64(counts.all) << 32 ^ UInt64(index) << 16)
-            guard step.selector.matches(counts, random: random.next()) else { return nil }
+            var random = SplitMix64(state: seed ^ UInt64(number) << 32 ^ UInt64(index) << 16)
+            let holds = step.selector.holds(
+                for: properties, number: counted[index] ?? 0, random: random.next())
+            guard holds else { return nil }
             if sparingFaults && step.directive.isFault { return nil }
             let context = ScriptDirective.Context(
                 seed: seed, folder: folder, port: request.port, random: random.next())
@@ -69,23 +83,47 @@ struct ScriptedRoute: Sendable {
     }
 }
 
-/// Which of a route's requests one is, from 1.
-struct RequestCounts {
-    let all: Int
-    /// Among those with a `Range`, or among those without.
-    let ofItsKind: Int
+/// What selectors ask of a request.
+struct RequestProperties {
+    /// The number of the connection among those of the route, from 1.
+    let connection: Int
+    /// Whether there is a `Range`.
     let isRanged: Bool
+    /// Where the first range begins; `nil` without a range, or for the last bytes of the content.
+    let start: Int?
+}
+
+extension RequestProperties {
+    init(_ request: ReceivedRequest, connection: Int) {
+        self.connection = connection
+        let range = request.fields["Range"]
+        isRanged = range != nil
+        start = range.flatMap { range in
+            let parts = range.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2 else { return nil }
+            return parts[1].split(separator: "-", omittingEmptySubsequences: false).first.flatMap(ScriptLine.digits)
+        }
+    }
 }
 
 extension RequestSelector {
-    /// Whether a line with this selector holds for a request.
-    func matches(_ counts: RequestCounts, random: UInt64) -> Bool {
-        let number: Int
+    /// Whether a request is one of those that a line with this selector counts.
+    func counts(_ request: RequestProperties) -> Bool {
         switch kind {
-        case .all: number = counts.all
-        case .ranged where counts.isRanged, .plain where !counts.isRanged: number = counts.ofItsKind
-        case .ranged, .plain: return false
+        case .all: break
+        case .ranged: if !request.isRanged { return false }
+        case .plain: if request.isRanged { return false }
         }
+        if let connections, !connections.contains(request.connection) { return false }
+        if let starts { return request.start.map(starts.contains) ?? false }
+        return true
+    }
+
+    /// Whether a line with this selector holds for a request.
+    ///
+    /// - Parameter number: The request's, among those that the line counts.
+    func holds(for request: RequestProperties, number: Int, random: UInt64) -> Bool {
+        guard counts(request) else { return false }
         switch turns {
         case .all: break
         case .numbers(let numbers): if !numbers.contains(number) { return false }

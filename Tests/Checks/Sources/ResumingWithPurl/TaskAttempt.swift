@@ -69,7 +69,9 @@ final class TaskAttempt: NSObject, URLSessionDownloadDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let userInfo = (error as NSError?)?.userInfo ?? [:]
-        if let data = userInfo["NSURLSessionDownloadTaskResumeData"] as? Data { try? data.write(to: resumeData) }
+        if let data = userInfo["NSURLSessionDownloadTaskResumeData"] as? Data {
+            try? data.write(to: resumeData, options: .atomic)
+        }
         let (end, failure) = state.withLock { state in
             defer { state.end = nil }
             return (state.end, error ?? state.failure)
