@@ -41,7 +41,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     failures = 0
     with tempfile.TemporaryDirectory(prefix="purl-full-disk-") as name, Server(options.subject, RATE) as server:
-        print(f"{'':22}{'had when full':>14}{'after 2nd try':>14}{'asked for':>20}{'s':>6}", flush=True)
+        print(f"{'':24}{'had when full':>14}{'after 2nd try':>14}{'asked for':>26}{'s':>6}", flush=True)
         for title, kind in KINDS.items():
             try:
                 failures += not survives(title, kind, options, server, Path(name) / "disk")
@@ -70,6 +70,7 @@ KINDS = {
     "file handle sink": ("sink", True),
     "download manager": ("manager", True),
     "purl get": (None, True),
+    "purl get, 8 connections": (None, True),
 }
 
 
@@ -82,18 +83,18 @@ def survives(title, kind, options, server, folder):
         if mode:
             download = SubjectDownload(options.subject, mode, folder, file.url)
         else:
-            download = PurlDownload(options.purl, folder, file.url)
+            download = PurlDownload(options.purl, folder, file.url, 8 if "8" in title else 1)
         try:
             if mode:
                 figures = run(download, disk, server, file, can_be_read_only)
             else:
                 figures = run_reserving(download, disk, server, file)
         except (CheckFailed, RuntimeError) as failure:
-            print(f"{title:22} FAILED - {failure}; asked for {server.ranges(file)}", flush=True)
+            print(f"{title:24} FAILED - {failure}; asked for {server.ranges(file)}", flush=True)
             return False
         finally:
             download.close()
-    print(f"{title:22}{figures}{time.monotonic() - began:6.1f}", flush=True)
+    print(f"{title:24}{figures}{time.monotonic() - began:6.1f}", flush=True)
     return True
 
 
@@ -122,7 +123,7 @@ def run(download, disk, server, file, can_be_read_only):
     missing = file.size - again.recorded
     sent = server.ranges(file)[-1][1]
     expect(sent == missing, f"{sent} bytes were sent instead of the {missing} missing ones")
-    return f"{full.recorded:14}{again.recorded:14}{f'bytes={again.recorded}-':>20}"
+    return f"{full.recorded:14}{again.recorded:14}{f'bytes={again.recorded}-':>26}"
 
 
 def run_reserving(download, disk, server, file):
@@ -139,7 +140,7 @@ def run_reserving(download, disk, server, file):
     last = download.again()
     expect(last.file, f"with room: {last}")
     expect(digest_of_file(last.file) == file.digest, "the file is not what the server has")
-    return f"{0:14}{0:14}{server.ranges(file)[-1][0]:>20}"
+    return f"{0:14}{0:14}{server.ranges(file)[-1][0]:>26}"
 
 
 def expect_failure(attempt, codes, number, when):

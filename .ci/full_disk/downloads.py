@@ -59,10 +59,10 @@ class SubjectDownload:
 class PurlDownload:
     """`purl get`: a process for each attempt."""
 
-    def __init__(self, purl, folder, url):
+    def __init__(self, purl, folder, url, connections):
         self.file = folder / "file"
         self.record = folder / "file.resume"
-        self.command = [purl, "get", "-q", url, "-o", self.file]
+        self.command = [purl, "get", "-q", "--connections", str(connections), url, "-o", self.file]
 
     def first(self):
         return self.again()
