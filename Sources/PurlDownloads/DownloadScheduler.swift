@@ -41,7 +41,7 @@ actor DownloadScheduler {
         connections = configuration.connections
         let settings = configuration.session.copy() as? URLSessionConfiguration ?? .default
         // A download that has a slot does not queue for a connection as well.
-        let needed = max(slots, (connections.number ?? 1).multipliedReportingOverflow(by: slots).partialValue)
+        let needed = max(slots, connections.limit.multipliedReportingOverflow(by: slots).partialValue)
         settings.httpMaximumConnectionsPerHost = max(settings.httpMaximumConnectionsPerHost, needed)
         session = URLSession(configuration: settings)
     }

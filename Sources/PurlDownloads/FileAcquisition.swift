@@ -204,11 +204,12 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         case .complete: transferEnded(nil)
         case .failed(_, let response?) where !isStopped: self.end(DownloadFailure(response: response))
         case .failed(let error, _): transferEnded(error)
-        case .again:
+        case .again(let error, let response):
             if isStopped { return self.end(.over) }
-            // A leader that has brought nothing would bring nothing again.
             let hasProgress = state.withLock { sink.presentCount > $0.presentCount }
-            if hasProgress { startTransfer() } else { transferEnded(URLError(.networkConnectionLost)) }
+            if download.experience.allowsLeader(hasProgress: hasProgress) { return startTransfer() }
+            if let response { return self.end(DownloadFailure(response: response)) }
+            transferEnded(error ?? URLError(.networkConnectionLost))
         }
     }
 

@@ -203,11 +203,34 @@ struct ParallelTests {
         #expect(try content.matches(fileAt: try await fetch(second)))
         #expect(fixture.ranges.allSatisfy { !$0.isEmpty })
         #expect(fixture.server.requests.allSatisfy { $0.fields["If-Range"] == "\"v1\"" })
-        // Requests without an end are the leader's, which stops where something is there.
-        for (first, last) in fixture.ranges.compactMap(Self.bounds) {
-            let requested = Int64(first)..<Int64((last ?? first) + 1)
-            #expect(!parts.contains { $0.overlaps(requested) })
+        let requested = fixture.ranges.compactMap(Self.bounds).map { first, last in
+            Int64(first)..<Int64(last.map { $0 + 1 } ?? content.size)
         }
+        for range in requested { #expect(!parts.contains { $0.overlaps(range) }) }
+        if connections == 1 {
+            // One request for each hole, and nothing else.
+            #expect(requested.map(\.lowerBound) == parts.map(\.upperBound).filter { $0 < Int64(content.size) })
+            #expect(requested.reduce(0) { $0 + Int64($1.count) } == Int64(content.size) - kept)
+        }
+    }
+
+    /// A response to the request for a range that is not as long as it says, in chunks that say nothing about it.
+    @Test(
+        "A range in chunks that is too short, or too long, is not requested for ever", arguments: [0, 1000, 9_000_000])
+    func chunkedLength(count: Int) async throws {
+        let (reply, content) = (reply, content)
+        let url = fixture.server.route(
+            "/f",
+            .computed { request in
+                guard let bounds = Self.bounds(request.fields["Range"] ?? ""), let last = bounds.last else {
+                    return reply
+                }
+                return Reply.bytes(content.bytes(bounds.first..<bounds.first + count)).status(206).entityTag("\"v1\"")
+                    .ignoringRange().field("Content-Range", "bytes \(bounds.first)-\(last)/\(content.size)").chunked(
+                        size: 1000)
+            })
+        #expect(try content.matches(fileAt: try await fetch(downloader(url))))
+        #expect(fixture.ranges.count < 10)
     }
 
     @Test("Bytes that another program has cut are not used")

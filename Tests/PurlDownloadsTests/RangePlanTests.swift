@@ -147,6 +147,41 @@ struct RangePlanTests {
         #expect(plan.rest(of: 0) == 0..<4 * mebi)
     }
 
+    @Test("Complete segments take no room, and their readers read on nowhere else")
+    func joining() {
+        var plan = RangePlan(total: 8 * mebi)
+        plan.spread(over: 4)
+        let ranges = (1...4).compactMap { plan.assign($0) }
+        #expect(ranges.count == 4)
+        check(plan.place(Int(2 * mebi), by: 1), true)
+        check(plan.place(100, by: 2), false)
+        // The first segment is complete, so that it is one with the second.
+        check(plan.assign(5), 5 * mebi..<6 * mebi)
+        #expect(plan.segments.map(\.start) == [0, 4 * mebi, 5 * mebi, 6 * mebi])
+        #expect(plan.readers == [2, 3, 4, 5])
+        #expect(plan.placement(of: 10, by: 2) == .init(skipped: 0, offset: 2 * mebi + 100, count: 10))
+        #expect(plan.placement(of: 10, by: 1) == nil)
+    }
+
+    @Test("One connection reads what nobody reads in one piece, up to what is there")
+    func holes() {
+        var plan = RangePlan(total: 8 * mebi)
+        plan.spread(over: 4)
+        check(plan.assign(1), 0..<2 * mebi)
+        check(plan.assign(2), 2 * mebi..<4 * mebi)
+        check(plan.place(10, by: 2), false)
+        plan.forget(1)
+        plan.forget(2)
+        plan.joinUnread()
+        check(plan.assignUnread(0), 0..<2 * mebi)
+        plan.release(0)
+        #expect(plan.hasSeveralRests)
+        plan = RangePlan(total: 8 * mebi, present: [0..<2 * mebi + 10])
+        #expect(!plan.hasSeveralRests)
+        check(plan.assignUnread(0), 2 * mebi + 10..<8 * mebi)
+        check(plan.assignUnread(1), nil)
+    }
+
     @Test("A rest whose connection is gone is read by another one, from where it stopped")
     func released() {
         var plan = RangePlan(total: 10 * mebi)
@@ -196,9 +231,10 @@ struct RangePlanTests {
             default:
                 let count = Int(min(end - position, Int64.random(in: 1...Int64(4 * unit), using: &random)))
                 if reader == 0 { plan.extend(reader, for: count) }
+                // Others have brought all of its segment.
                 guard let placement = plan.placement(of: count, by: reader) else {
-                    Issue.record("A reader is not known")
-                    return
+                    (positions[reader], ends[reader]) = (nil, nil)
+                    continue
                 }
                 #expect(placement.skipped + placement.count <= count)
                 #expect(placement.count == 0 || placement.offset == position + Int64(placement.skipped))

@@ -78,6 +78,100 @@ final class RangedFileTests {
         #expect(copy.presentCount == length + 3500)
     }
 
+    @Test("A kill before a new part's first byte is recorded leaves the gap before it missing")
+    func killAtStart() async throws {
+        let first = open()
+        let generation = try await divided(first)
+        first.forget(RangedFile.leader, in: generation)
+        let before = try #require(first.assign(1, in: generation))
+        let front = before.upperBound - 1000
+        #expect(try first.place(piece(before.lowerBound..<front), by: 1, in: generation) == .continues)
+        let after = try #require(first.assign(2, in: generation))
+        #expect(after.lowerBound == before.upperBound)
+        let handle = try FileHandle(forWritingTo: place)
+        try handle.seek(toOffset: UInt64(after.lowerBound))
+        try handle.write(contentsOf: piece(after.lowerBound..<after.lowerBound + 500))
+        try handle.close()
+
+        let copy = try relocated(first)
+        #expect(try copy.length == front)
+        #expect(copy.presentCount == front + 500)
+    }
+
+    @Test("Bytes that count as those of another server's version keep all ranges")
+    func adoption() async throws {
+        let first = open()
+        let generation = try await divided(first)
+        let range = try #require(first.assign(1, in: generation))
+        let part = range.lowerBound..<range.lowerBound + 3000
+        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
+        let length = try first.length
+        try first.synchronize()
+        let url = try #require(URL(string: "http://mirror.example/f"))
+        let response = try #require(
+            HTTPURLResponse(
+                url: url, statusCode: 200, httpVersion: "HTTP/1.1",
+                headerFields: ["ETag": "\"other\"", "Content-Length": "\(content.size)"]))
+        for boot in ["a", "b"] {
+            let copy = try relocated(first)
+            let copied = try #require(copy.fileURL)
+            try copy.close()
+            let handle = FileHandleSink(
+                fileAt: copied, recordAt: nil, completion: .safe, through: TestedFiles(boot: "a"))
+            try handle.adopt(url, asVersionOf: response, .decoded)
+            try handle.close()
+            let reopened = RangedFile(
+                FileHandleSink(fileAt: copied, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot)))
+            #expect(try reopened.length == length)
+            #expect(reopened.presentCount == length + 3000)
+        }
+    }
+
+    @Test("A task requests hole after hole, and what others bring is not requested")
+    func gaps() async throws {
+        let first = open()
+        let generation = try await divided(first)
+        let ranges = (1...2).compactMap { first.assign($0, in: generation) }
+        #expect(ranges.count == 2)
+        for (reader, range) in ranges.enumerated() {
+            let part = range.lowerBound..<range.lowerBound + 10
+            #expect(try first.place(piece(part), by: reader + 1, in: generation) == .continues)
+        }
+        let copy = try relocated(first)
+        var missing: [Range<Int64>] = []
+        _ = try copy.length
+        let (_, divided) = try #require(try copy.split(over: 1))
+        while case .range(let gap) = try copy.nextGap() {
+            missing.append(gap)
+            #expect(try copy.place(piece(gap), by: RangedFile.leader, in: divided) == .over)
+        }
+        #expect(try copy.nextGap() == .none)
+        #expect(missing.count == 3)
+        #expect(missing[0].upperBound == ranges[0].lowerBound)
+        #expect(missing[1] == ranges[0].lowerBound + 10..<ranges[1].lowerBound)
+        #expect(missing[2] == ranges[1].lowerBound + 10..<Int64(content.size))
+
+        #expect(try first.nextGap() == .range(Int64(try first.length)..<ranges[0].lowerBound))
+        let last = try #require(first.assign(3, in: generation))
+        #expect(last.upperBound == Int64(content.size))
+        first.forget(RangedFile.leader, in: generation)
+        #expect(first.assign(4, in: generation)?.lowerBound == missing[0].lowerBound)
+        #expect(try first.nextGap() == .ofOthers)
+    }
+
+    @Test("What has not been synchronised is known")
+    func unsafeBytes() async throws {
+        let file = open()
+        let generation = try await divided(file)
+        try file.synchronize()
+        #expect(!file.hasUnsafeBytes)
+        let range = try #require(file.assign(1, in: generation))
+        #expect(try file.place(piece(range.lowerBound..<range.lowerBound + 10), by: 1, in: generation) == .continues)
+        #expect(file.hasUnsafeBytes)
+        try file.makeSynchronization()()
+        #expect(!file.hasUnsafeBytes)
+    }
+
     @Test("After a power loss only what had been synchronised counts")
     func powerLoss() async throws {
         let first = open()
@@ -224,8 +318,10 @@ struct RangeProofTests {
         Case(status: 416, fields: ["Content-Range": "bytes */1000"], verdict: .unproven),
         Case(status: 429, fields: [:], verdict: .busy),
         Case(status: 503, fields: right, verdict: .busy),
-        Case(status: 302, fields: right, verdict: .unproven),
-        Case(status: 404, fields: right, verdict: .unproven),
+        Case(status: 302, fields: right, verdict: .refused),
+        Case(status: 403, fields: right, verdict: .refused),
+        Case(status: 404, fields: right, verdict: .refused),
+        Case(status: 502, fields: [:], verdict: .refused),
     ]
 
     @Test("Only the range that was asked for, of the version and length that were found", arguments: cases)
@@ -283,6 +379,82 @@ struct ConnectionGrowthTests {
     func number(given: Int, number: Int) {
         #expect(ConnectionCount(given).number == number)
         #expect(ConnectionCount.adaptive.number == nil)
+    }
+}
+
+@Suite("What is learnt of a server")
+struct ServerExperienceTests {
+    @Test("Ranges are given up after three refusals without a range between them")
+    func refusals() {
+        let experience = ParallelTransfer.Experience()
+        for _ in 0..<10 {
+            experience.addRefusal()
+            experience.addRefusal()
+            #expect(!experience.refusesRanges)
+            experience.addRange()
+        }
+        for _ in 0..<3 { experience.addRefusal() }
+        #expect(experience.refusesRanges)
+    }
+
+    @Test("After a range that failed the next leader requests everything, until a range has arrived")
+    func distrust() {
+        let experience = ParallelTransfer.Experience()
+        #expect(!experience.distrustsRanges)
+        experience.addFailure()
+        #expect(experience.distrustsRanges)
+        #expect(!experience.refusesRanges)
+        experience.addRange()
+        #expect(!experience.distrustsRanges)
+        experience.addRefusal()
+        #expect(experience.distrustsRanges)
+    }
+
+    @Test("A version may change once; a response that proves to be no range is enough")
+    func versions() {
+        let experience = ParallelTransfer.Experience()
+        experience.addOtherVersion()
+        #expect(!experience.refusesRanges)
+        experience.addOtherVersion()
+        #expect(experience.refusesRanges)
+        let other = ParallelTransfer.Experience()
+        other.addUnproven()
+        #expect(other.refusesRanges)
+    }
+
+    @Test("Leaders that bring nothing follow one another three times")
+    func leaders() {
+        let experience = ParallelTransfer.Experience()
+        for _ in 0..<3 { #expect(experience.allowsLeader(hasProgress: false)) }
+        #expect(experience.allowsLeader(hasProgress: true))
+        for _ in 0..<3 { #expect(experience.allowsLeader(hasProgress: false)) }
+        #expect(!experience.allowsLeader(hasProgress: false))
+    }
+
+    @Test("A connection is opened again after a while, and after twice that while when it is refused again")
+    func recovery() {
+        var recovery = ConnectionRecovery()
+        check(recovery.adds(after: .seconds(100), isComplete: false), false)
+        recovery.refused()
+        check(recovery.adds(after: .seconds(3), isComplete: false), false)
+        check(recovery.adds(after: .seconds(1), isComplete: true), false)
+        check(recovery.adds(after: .seconds(1), isComplete: false), true)
+        check(recovery.adds(after: .seconds(1), isComplete: false), false)
+        recovery.refused()
+        check(recovery.adds(after: .seconds(7), isComplete: false), false)
+        check(recovery.adds(after: .seconds(1), isComplete: false), true)
+    }
+
+    @Test("The server is left alone for as long as it has asked for")
+    func retryAfter() {
+        var recovery = ConnectionRecovery()
+        recovery.refused(asking: .seconds(60))
+        check(recovery.adds(after: .seconds(63), isComplete: false), false)
+        check(recovery.adds(after: .seconds(1), isComplete: false), true)
+    }
+
+    private func check(_ value: Bool, _ expected: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(value == expected, sourceLocation: sourceLocation)
     }
 }
 

@@ -45,6 +45,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     private let files: any FileLayer
+    private let boot: RangeJournal.Boot
     private let state: Mutex<State>
 
     /// A sink on the file at `url`, which is created when it is missing.
@@ -63,6 +64,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     ) {
         self.completion = completion
         self.files = files
+        boot = RangeJournal.Boot(files.bootIdentifier)
         let record = RecordFile(url: recordURL ?? url.appendingPathExtension("resume"), through: files)
         state = Mutex(State(url: url, record: record, closing: .atEnd))
     }
@@ -75,6 +77,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     public init(_ handle: FileHandle, recordAt recordURL: URL?) {
         completion = .safe
         files = SystemFiles()
+        boot = RangeJournal.Boot(files.bootIdentifier)
         state = Mutex(State(record: recordURL.map { RecordFile(url: $0) }, handle: handle, closing: .byCaller))
     }
 
@@ -132,21 +135,39 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         let head = content.contentHead(response.head)
         guard let validator = Resumability.validator(for: URLRequest(url: url), response: head) else { return }
         let total = response.expectedContentLength
-        try moveRecord(to: url) { resume in
+        let ranges = try ranges()
+        let isMoved = try moveRecord(to: url) { resume in
             resume.validator = validator
             return total < 0 || resume.totalBytes == nil || resume.totalBytes == total
         }
+        guard isMoved else { return }
+        // A kill before this leaves the bytes at the beginning, which the record counts.
+        let version = RangeJournal.Version(validator: validator)
+        for page in RangeJournal.Page.allCases {
+            if let journal = ranges[page] { try saveRanges(journal.asVersion(version), page) }
+        }
+    }
+
+    /// The journal's pages, where several connections have filled the file.
+    private func ranges() throws -> [RangeJournal.Page: RangeJournal] {
+        guard let data = try loadRecord(), let resume = try? ResumeData(decoding: data) else { return [:] }
+        let pages = RangeJournal.pages(of: resume, length: try length, inBoot: bootIdentifier, read: bytes(in:))
+        return pages ?? [:]
     }
 
     /// Changes the record to one of another address, unless `change` returns false.
-    private func moveRecord(to url: URL, _ change: (inout ResumeData) -> Bool) throws {
+    ///
+    /// - Returns: Whether there was a record, and it was changed.
+    @discardableResult
+    private func moveRecord(to url: URL, _ change: (inout ResumeData) -> Bool) throws -> Bool {
         try state.withLock { state in
             guard let record = try state.record?.load(), var resume = try? ResumeData(decoding: record), change(&resume)
-            else { return }
+            else { return false }
             resume.originalRequest.url = url.absoluteString
             resume.currentRequest.url = url.absoluteString
             try state.record?.save(try resume.encoded())
             try state.record?.synchronize()
+            return true
         }
     }
 
@@ -215,7 +236,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
 
     /// Writes a page of the journal behind the resource's last byte.
     package func saveRanges(_ journal: RangeJournal, _ page: RangeJournal.Page) throws {
-        let bytes = journal.page(inBoot: files.bootIdentifier)
+        let bytes = journal.page(inBoot: boot)
         let offset = RangeJournal.offset(page, behind: journal.total)
         let length = RangeJournal.fileLength(journal.total)
         try withFile { file in

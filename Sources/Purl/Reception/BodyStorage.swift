@@ -133,7 +133,13 @@ final class BodyStorage {
         guard try sink.length > 0, let blob = try sink.loadRecord(), let record = try? ResumeData(decoding: blob),
             record.originalRequest.url == url, let settled = try record.settled(for: sink, inBoot: boot)
         else { return .nothing }
-        return settled.isComplete ? Found(.complete(settled.bytesReceived), settled) : .part(settled)
+        if settled.isComplete { return Found(.complete(settled.bytesReceived), settled) }
+        let gap = try (sink as? any GappedSink)?.nextGap()
+        guard case .range(let missing) = gap, var point = settled.point, missing.lowerBound == point.offset else {
+            return .part(settled)
+        }
+        if let total = point.total, missing.upperBound < total { point.end = missing.upperBound }
+        return Found(.partial(point), settled)
     }
 
     /// What an examination has found.
@@ -204,6 +210,11 @@ final class BodyStorage {
         point?.condition = .ifMatch
     }
 
+    /// The server does not repeat the date that names the version: the rest is requested with bytes that are there.
+    func requireOverlap() {
+        point?.overlap = ResumePoint.provingOverlap
+    }
+
     /// Whether the server has sent a part of what it was asked for, and what follows is to be requested.
     ///
     /// - Parameter received: How many bytes of the resource there are.
@@ -212,11 +223,28 @@ final class BodyStorage {
         return received == part.end && offset < received && received < part.total
     }
 
-    /// The next request asks for what follows the part that has arrived.
-    func movePoint() {
+    /// The next request asks for what is missing after the part that has arrived.
+    ///
+    /// - Parameter gap: What the sink is missing, which has a part that this task is to request.
+    func movePoint(to gap: SinkGap) {
         guard case .part(let part, _) = content else { return }
-        point?.offset = part.end
+        if case .range(let missing) = gap {
+            point?.offset = missing.lowerBound
+            point?.end = missing.upperBound < part.total ? missing.upperBound : nil
+        } else {
+            point?.offset = part.end
+            point?.end = nil
+        }
         point?.total = part.total
+    }
+
+    /// Calls `then` with what the sink is missing when everything that was put in is written.
+    func whenPartIsWritten(_ then: @escaping @Sendable @NetworkActor (Result<SinkGap, any Error>) -> Void) {
+        writer?.examineSink { sink in
+            try (sink as? any GappedSink)?.nextGap() ?? .rest
+        } then: {
+            then($0)
+        }
     }
 
     /// Calls `then` when everything that was put in is written.

@@ -16,18 +16,33 @@ internal import PurlHTTP
 /// removes it. The record beside the file counts only the bytes at the beginning, up to the first that is missing, and says
 /// that nothing follows: a program that does not know the pages resumes there, and cuts the rest.
 package struct RangeJournal: Sendable, Equatable {
+    /// What names the version of a resource in the pages: SHA-256 of its validator.
+    package struct Version: Sendable, Equatable {
+        fileprivate let digest: [UInt8]
+
+        package init(validator: String) { digest = RangeJournal.digest(Array(validator.utf8)) }
+    }
+
+    /// What names a boot of the machine in the pages: SHA-256 of its identifier.
+    struct Boot: Sendable, Equatable {
+        fileprivate let digest: [UInt8]
+
+        /// - Parameter identifier: `nil` where it is unknown: then a page counts as one of another boot.
+        init(_ identifier: String?) { digest = RangeJournal.digest(Array((identifier ?? "").utf8)) }
+    }
+
     /// The length of the resource.
     package let total: Int64
-    /// What is there: in order, not adjacent, not empty.
-    package var present: [Range<Int64>]
+    /// The parts that are filled, each from its start to its first byte that is missing: in order, without overlaps. One that
+    /// begins is empty: nothing that is found behind the one before it counts beyond its start.
+    package var filled: [Range<Int64>]
     /// Whether every byte that is not there is zero in the file: then bytes that a killed process has written, and not
     /// recorded any more, can be told from those that it has not.
     package var isClean: Bool
-    /// SHA-256 of the version's validator.
-    private let version: [UInt8]
+    private var version: Version
 
     private static let pageLength = 4096
-    private static let mark = Array("purl ranges v1\n\n".utf8)
+    private static let mark = Array("purl ranges v2\n\n".utf8)
     private static let headLength = mark.count + 16 + 64
     private static let digestLength = 32
 
@@ -37,15 +52,34 @@ package struct RangeJournal: Sendable, Equatable {
     /// The most bytes that are written without being recorded: see ``reading(_:)``.
     package static let longestStep = 1 << 20
 
-    package init(total: Int64, validator: String, present: [Range<Int64>], isClean: Bool = true) {
+    package init(total: Int64, version: Version, filled: [Range<Int64>], isClean: Bool = true) {
         self.total = total
-        self.present = present
+        self.filled = filled
         self.isClean = isClean
-        version = Self.digest(Array(validator.utf8))
+        self.version = version
+    }
+
+    /// The bytes that are there: in order, not adjacent, not empty.
+    package var present: [Range<Int64>] {
+        filled.reduce(into: []) { joined, range in
+            if range.isEmpty { return }
+            if let last = joined.last, last.upperBound == range.lowerBound {
+                joined[joined.count - 1] = last.lowerBound..<range.upperBound
+            } else {
+                joined.append(range)
+            }
+        }
     }
 
     /// How many bytes are there.
-    package var presentCount: Int64 { present.reduce(0) { $0 + Int64($1.count) } }
+    package var presentCount: Int64 { filled.reduce(0) { $0 + Int64($1.count) } }
+
+    /// The same for bytes that count as another version's, since their owner checks the whole.
+    func asVersion(_ version: Version) -> RangeJournal {
+        var journal = self
+        journal.version = version
+        return journal
+    }
 
     /// Where the pages begin: so that no page of memory holds parts of two, and each is written as a whole.
     package static func place(behind total: Int64) -> Int64 {
@@ -64,21 +98,20 @@ package struct RangeJournal: Sendable, Equatable {
     /// The length of a file with the pages.
     static func fileLength(_ total: Int64) -> Int64 { place(behind: total) + 2 * Int64(pageLength) }
 
-    package enum Page: Sendable {
+    package enum Page: Sendable, CaseIterable {
         case written, safe
     }
 
     // MARK: Pages
 
-    /// - Parameter boot: The identifier of the machine's boot.
-    func page(inBoot boot: String?) -> [UInt8] {
+    func page(inBoot boot: Boot) -> [UInt8] {
         var bytes = Self.mark
         bytes.reserveCapacity(Self.pageLength)
         bytes.append(number: total)
-        bytes.append(number: Int64(present.count) << 1 | (isClean ? 1 : 0))
-        bytes += version
-        bytes += Self.digest(Array((boot ?? "").utf8))
-        for range in present {
+        bytes.append(number: Int64(filled.count) << 1 | (isClean ? 1 : 0))
+        bytes += version.digest
+        bytes += boot.digest
+        for range in filled {
             bytes.append(number: range.lowerBound)
             bytes.append(number: range.upperBound)
         }
@@ -89,7 +122,7 @@ package struct RangeJournal: Sendable, Equatable {
     /// Reads a page, which is untrusted; `nil` when it is damaged, or belongs to another version.
     ///
     /// - Parameter boot: The boot in which the page must have been written; `nil` for any.
-    private init?(page bytes: [UInt8], total: Int64, validator: String, boot: String?) {
+    init?(page bytes: [UInt8], total: Int64, version: Version, boot: Boot?) {
         let digest = Self.headLength - 32..<Self.headLength
         guard bytes.count == Self.pageLength, Array(bytes[0..<Self.mark.count]) == Self.mark,
             bytes.number(at: Self.mark.count) == total
@@ -99,17 +132,17 @@ package struct RangeJournal: Sendable, Equatable {
         guard (0...Int64(Self.maximumRanges)).contains(count) else { return nil }
         let end = Self.headLength + Int(count) * 16
         guard Array(bytes[end..<end + Self.digestLength]) == Self.digest(Array(bytes[..<end])) else { return nil }
-        var present: [Range<Int64>] = []
+        var filled: [Range<Int64>] = []
         for index in 0..<Int(count) {
             let first = bytes.number(at: Self.headLength + index * 16)
             let last = bytes.number(at: Self.headLength + index * 16 + 8)
-            guard first >= 0, first < last, last <= total, present.last.map({ $0.upperBound < first }) ?? true
+            guard first >= 0, first <= last, last <= total, filled.last.map({ $0.upperBound <= first }) ?? true
             else { return nil }
-            present.append(first..<last)
+            filled.append(first..<last)
         }
-        if let boot, Array(bytes[digest]) != Self.digest(Array(boot.utf8)) { return nil }
-        self.init(total: total, validator: validator, present: present, isClean: head & 1 == 1)
-        guard Array(bytes[Self.mark.count + 16..<Self.mark.count + 48]) == version else { return nil }
+        if let boot, Array(bytes[digest]) != boot.digest { return nil }
+        guard Array(bytes[Self.mark.count + 16..<Self.mark.count + 48]) == version.digest else { return nil }
+        self.init(total: total, version: version, filled: filled, isClean: head & 1 == 1)
     }
 
     /// The journal of the file that a record describes; `nil` when there is none, or it does not count.
@@ -121,48 +154,65 @@ package struct RangeJournal: Sendable, Equatable {
     init?(
         of resume: ResumeData, length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
     ) {
+        guard let pages = Self.pages(of: resume, length: length, inBoot: boot, read: read) else { return nil }
+        self.init(written: pages[.written], safe: pages[.safe])
+    }
+
+    /// What counts of two pages; `nil` when nothing does.
+    ///
+    /// - Parameters:
+    ///   - written: The first page, if it was written in the machine's current boot.
+    ///   - safe: The second page.
+    init?(written: RangeJournal?, safe: RangeJournal?) {
+        guard var journal = written ?? safe else { return nil }
+        // What was written after the second page may be there in part, in any order.
+        if written == nil { journal.isClean = false }
+        self = journal
+    }
+
+    /// The pages that count of the file that a record describes; `nil` when it is not that file, or has none.
+    static func pages(
+        of resume: ResumeData, length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
+    ) -> [Page: RangeJournal]? {
         guard let total = resume.totalBytes, let validator = resume.validator, resume.state == .stopped,
-            length == Self.fileLength(total),
+            length == fileLength(total),
             // Otherwise it is not the file that the record describes.
             (try? resume.count(ofLength: length, inBoot: boot, read: read)) != nil
         else { return nil }
-        func page(_ page: Page) -> [UInt8] {
-            let offset = Self.offset(page, behind: total)
-            return (try? read(offset..<offset + Int64(Self.pageLength))).map { [UInt8]($0) } ?? []
+        let version = Version(validator: validator)
+        func journal(_ page: Page, boot: Boot?) -> RangeJournal? {
+            let offset = offset(page, behind: total)
+            return (try? read(offset..<offset + Int64(pageLength))).flatMap {
+                RangeJournal(page: [UInt8]($0), total: total, version: version, boot: boot)
+            }
         }
-        if let boot,
-            let written = RangeJournal(page: page(.written), total: total, validator: validator, boot: boot)
-        {
-            self = written
-            return
-        }
-        guard var safe = RangeJournal(page: page(.safe), total: total, validator: validator, boot: nil) else {
-            return nil
-        }
-        // What was written after that may be there in part, in any order.
-        safe.isClean = false
-        self = safe
+        var pages: [Page: RangeJournal] = [:]
+        if let boot { pages[.written] = journal(.written, boot: Boot(boot)) }
+        pages[.safe] = journal(.safe, boot: nil)
+        return pages
     }
 
-    /// Adds what a killed process had written and not recorded. It writes a range in order and at most ``longestStep`` at a
-    /// time, so that everything up to the last byte that is not zero is there.
-    package func reading(_ read: (Range<Int64>) throws -> Data) rethrows -> RangeJournal {
+    /// Adds what a killed process had written and not recorded.
+    ///
+    /// The process records the start of a part before it writes its first byte, fills the part in order, and records the
+    /// part's new end after each write of at most ``longestStep``. So what is not zero between a part's recorded end and the
+    /// next start belongs to that one write, and everything up to its last byte that is not zero was written. Content that
+    /// is zero counts as missing, which costs a request and harms nothing: what is there is zero as well.
+    ///
+    /// - Parameter step: The most bytes that the process writes at a time.
+    package func reading(
+        upTo step: Int = longestStep, _ read: (Range<Int64>) throws -> Data
+    ) rethrows -> RangeJournal {
         guard isClean else { return self }
         var found = self
-        for index in present.indices {
-            let start = present[index].upperBound
-            let end = index + 1 < present.count ? present[index + 1].lowerBound : total
-            let bytes = try read(start..<min(end, start + Int64(Self.longestStep)))
+        for index in filled.indices {
+            let start = filled[index].upperBound
+            let end = index + 1 < filled.count ? filled[index + 1].lowerBound : total
+            guard start < end else { continue }
+            let bytes = try read(start..<min(end, start + Int64(step)))
             guard let last = bytes.lastIndex(where: { $0 != 0 }) else { continue }
             let count = Int64(bytes.distance(from: bytes.startIndex, to: last)) + 1
-            found.present[index] = present[index].lowerBound..<start + count
-        }
-        found.present = found.present.reduce(into: []) { joined, range in
-            if let last = joined.last, last.upperBound == range.lowerBound {
-                joined[joined.count - 1] = last.lowerBound..<range.upperBound
-            } else {
-                joined.append(range)
-            }
+            found.filled[index] = filled[index].lowerBound..<start + count
         }
         return found
     }

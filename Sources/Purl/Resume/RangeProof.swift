@@ -13,6 +13,8 @@ package struct RangeProof: Sendable, Equatable {
         case proven
         /// The server refuses the request for now: 429 or 503.
         case busy
+        /// The server refuses the request, or answers something that says nothing about ranges: an error page, a redirect.
+        case refused
         /// The response is not the range, or does not prove it.
         case unproven
         /// The server has another version.
@@ -63,12 +65,12 @@ package struct RangeProof: Sendable, Equatable {
         case 206:
             switch Resumability.judge(head, framing: Self.framing(of: head), asked: point) {
             case .continues(let part) where part.overlap == 0 && part.end == range.upperBound: return .proven
-            case .continues, .replaces, .repeats, .complete, .unusable, .notTheResource:
+            case .continues, .replaces, .repeats, .repeatsEarlier, .complete, .unusable, .notTheResource:
                 return contradicts(head) ? .otherVersion : .unproven
             }
         case 429, 503: return .busy
         case 200, 412, 416: return contradicts(head) ? .otherVersion : .unproven
-        default: return .unproven
+        default: return .refused
         }
     }
 

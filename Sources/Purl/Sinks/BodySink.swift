@@ -93,6 +93,24 @@ package protocol PipedSink: BodySink {
     func append(_ count: Int, from pipe: ContentPipe) throws
 }
 
+/// A sink that may hold parts of a resource that do not follow one another. What is missing is requested part by part.
+package protocol GappedSink: BodySink {
+    /// What the task that writes to the sink is to request next.
+    func nextGap() throws -> SinkGap
+}
+
+/// What is missing in a ``GappedSink``.
+package enum SinkGap: Sendable, Equatable {
+    /// The bytes follow one another: what follows the last one.
+    case rest
+    /// These bytes; what follows them is there, or others bring it.
+    case range(Range<Int64>)
+    /// Others bring everything that is missing.
+    case ofOthers
+    /// Nothing.
+    case none
+}
+
 /// A sink that takes what one response brings, a part of a resource for example: the task's own `Range` is sent, and nothing is
 /// resumed.
 package protocol PartSink: BodySink {}

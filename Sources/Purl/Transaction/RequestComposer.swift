@@ -50,7 +50,7 @@ struct RequestComposer {
             fields.append(.connection, "upgrade")
         }
         if let point = storage.point {
-            fields.append(.range, "bytes=\(point.offset)-")
+            fields.append(.range, point.requestedRange)
             fields.append(point.conditionField, latin1: point.validator)
         }
         Self.appendDefault(.accept, "*/*", to: &fields)
@@ -92,7 +92,7 @@ struct RequestComposer {
             shown.setValue(field.value, forHTTPHeaderField: field.name.text)
         }
         if storage.isOpen {
-            shown.setValue(storage.point.map { "bytes=\($0.offset)-" }, forHTTPHeaderField: "Range")
+            shown.setValue(storage.point?.requestedRange, forHTTPHeaderField: "Range")
             shown.setValue(nil, forHTTPHeaderField: "If-Range")
             if let point = storage.point {
                 shown.setValue(point.validator.fieldText, forHTTPHeaderField: point.conditionField.text)

@@ -58,6 +58,9 @@ enum ResponseDecision {
     case complete
     /// The server has not acted on `If-Range`, and has the same version: the rest is requested with `If-Match`.
     case requestRestOfSame
+    /// The server does not repeat the date that names the version: the rest is requested with bytes that are there, which have
+    /// to agree.
+    case requestRestWithOverlap
     /// The response to a range request cannot be used: all of the resource is requested.
     case requestWhole
     /// The response is not the end of a resumable upload: another request follows, or the upload fails.
@@ -151,7 +154,9 @@ enum ResponseDecision {
     var isOfferedToCache: Bool {
         switch self {
         case .sendWithoutExpectation, .authenticate, .useStored, .sendWithoutConditions, .continueUpload: false
-        case .redirect, .append, .replace, .complete, .requestRestOfSame, .requestWhole, .deliver, .fail: true
+        case .redirect, .append, .replace, .complete, .requestRestOfSame, .requestRestWithOverlap, .requestWhole,
+            .deliver, .fail:
+            true
         }
     }
 
@@ -214,6 +219,7 @@ enum ResponseDecision {
         switch Resumability.judge(head, framing: framing, asked: point) {
         case .continues(let part): return .append(part)
         case .repeats: return .requestRestOfSame
+        case .repeatsEarlier: return .requestRestWithOverlap
         case .replaces: return whole(head, circumstances)
         case .complete: return .complete
         case .unusable: return .requestWhole

@@ -47,6 +47,9 @@ struct ResponseHandler {
             // On condition that it is of the version there is.
             transfer.storage?.requireMatch()
             transaction.sendAgain(.restOfSameVersion)
+        case .requestRestWithOverlap:
+            transfer.storage?.requireOverlap()
+            transaction.sendAgain(.restOfSameVersion)
         case .requestWhole:
             // Without a range in the request the server cannot send a wrong one.
             transfer.storage?.forgetPoint()

@@ -457,25 +457,32 @@ final class Transfer {
         finishBody()
     }
 
-    private func finishBody() {
+    /// - Parameter othersBringRest: Whether others bring what is missing in the storage.
+    private func finishBody(othersBringRest: Bool = false) {
         guard advance(.finish) else { return }
         transaction?.bodyDidEnd(content: receiver?.wholeContent)
         guard let storage, storage.isOpen else { return conclude(nil) }
-        if receiver?.storage != nil {
+        if receiver?.storage != nil, !othersBringRest {
             complete(storage)
         } else {
-            // The response was not the resource, so the sink stays as it was.
+            // The response was not the resource, so the sink stays as it was; or there is nothing to add to it.
             storage.stop { [weak self] _ in self?.conclude(nil) }
         }
     }
 
     /// A part of the resource has arrived: once it is compared and written, what follows is requested, if anything does.
     private func finishPart(from receiver: BodyReceiver, in storage: BodyStorage) {
-        storage.whenWritten { [weak self] in
+        storage.whenPartIsWritten { [weak self] gap in
             guard let self, case .loading = self.phase, self.receiver === receiver else { return }
             guard storage.asksForRest(after: receiver.received) else { return self.finishBody() }
-            storage.movePoint()
-            self.requestRest()
+            switch gap {
+            case .success(.rest), .success(.range):
+                storage.movePoint(to: (try? gap.get()) ?? .rest)
+                self.requestRest()
+            case .success(.ofOthers): self.finishBody(othersBringRest: true)
+            // What cannot be read is found out when the body is completed.
+            case .success(.none), .failure: self.finishBody()
+            }
         }
     }
 

@@ -185,10 +185,13 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
                     guard let response else { return }
                     report.response = response
                     report.meaning = .errorPage(status: response.statusCode)
-                case .again:
-                    // A task that has brought nothing would bring nothing again.
-                    report.needsAnother = file.presentCount > presentCount.withLock { $0 }
-                    report.error = URLError(.networkConnectionLost)
+                case .again(let error, let response):
+                    let hasProgress = file.presentCount > presentCount.withLock { $0 }
+                    report.needsAnother = experience.allowsLeader(hasProgress: hasProgress)
+                    report.error = error ?? URLError(.networkConnectionLost)
+                    guard !report.needsAnother, let response else { return }
+                    report.response = response
+                    report.meaning = .errorPage(status: response.statusCode)
                 }
             }
         }

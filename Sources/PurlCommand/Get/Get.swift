@@ -105,7 +105,7 @@ struct Get {
     private func sessionConfiguration() throws(CommandFailure) -> URLSessionConfiguration {
         let configuration = makeConfiguration()
         configuration.httpMaximumConnectionsPerHost = max(
-            configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce * (options.connections.number ?? 1))
+            configuration.httpMaximumConnectionsPerHost, options.maximumAtOnce * options.connections.limit)
         configuration.limits.bytesReceivedPerSecond = options.limit?.bytesPerSecond
         configuration.codedContent = options.codings.content
         options.proxy.apply(to: configuration)

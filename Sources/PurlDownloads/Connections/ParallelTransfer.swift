@@ -21,7 +21,11 @@ package final class ParallelTransfer: Sendable {
         /// - Parameter response: The response that is the failure, if it is one.
         case failed(any Error, HTTPURLResponse?)
         /// A leader has to request what is missing.
-        case again
+        ///
+        /// - Parameters:
+        ///   - error: Why the connections could not bring it: what the download fails with where no leader begins.
+        ///   - response: The response that is the failure, if it is one.
+        case again((any Error)?, HTTPURLResponse?)
     }
 
     fileprivate enum Stop {
@@ -53,12 +57,22 @@ package final class ParallelTransfer: Sendable {
         var leader = Leader.none
         var request: URLRequest?
         var isAdvertised = false
+        /// How many bytes were there when the leader's response began.
+        var presentCount: Int64?
         var split: Split?
         var helpers: [RangePlan.Reader: RangeRequest] = [:]
         var lastReader = RangedFile.leader
         /// How many connections may be open.
         var slots: Int
+        /// How many are wanted, when their number is not adaptive; then how many the server has taken.
+        var wanted: Int
         var growth: ConnectionGrowth?
+        var recovery = ConnectionRecovery()
+        /// When the connections were measured.
+        var measured: MonotonicTime?
+        var synchronization = Synchronization.idle
+        /// A range was refused by what is no failure of the whole: another leader finds out.
+        var needsLeader = false
         /// Nothing is requested before: the server's `Retry-After`.
         var pause: MonotonicTime?
         var stop: Stop?
@@ -67,20 +81,18 @@ package final class ParallelTransfer: Sendable {
         var clock: Task<Void, Never>?
     }
 
-    /// What is known of a server, for all attempts at one download.
-    package final class Experience: Sendable {
-        private let refuses = Atomic(false)
-
-        package init() {}
-
-        /// Whether a response to a request for a range was not that range.
-        package var refusesRanges: Bool { refuses.load(ordering: .acquiring) }
-
-        func setRefusesRanges() { refuses.store(true, ordering: .releasing) }
+    /// Whether what has been written is on its way to the disk.
+    fileprivate enum Synchronization {
+        case idle
+        /// - Parameter since: How long that, or what followed the last one, has taken.
+        case waiting(since: Duration)
+        case running
     }
 
     /// How often connections are measured.
     private static let interval = Duration.milliseconds(250)
+    /// How long bytes are there before they are synchronised.
+    private static let safetyInterval = Duration.seconds(1)
 
     private let file: RangedFile
     private let session: URLSession
@@ -100,9 +112,11 @@ package final class ParallelTransfer: Sendable {
         self.session = session
         self.experience = experience
         self.onProgress = onProgress
+        let isTrusted = !experience.distrustsRanges
+        file.setShares(isTrusted ? count.number ?? 1 : 1, requestsGaps: isTrusted)
         state = Mutex(
             State(
-                slots: count.number ?? 1,
+                slots: count.number ?? 1, wanted: count.number ?? 1,
                 growth: count.number == nil ? ConnectionGrowth(maximum: count.limit) : nil))
     }
 
@@ -113,6 +127,7 @@ package final class ParallelTransfer: Sendable {
         state.withLock { state in
             state.leader = .running(task)
             state.request = task.currentRequest ?? task.originalRequest
+            state.presentCount = file.presentCount
             state.isAdvertised = RangeProof.advertisesRanges(response)
         }
         let isWanted = state.withLock { $0.slots > 1 || $0.growth != nil }
@@ -151,6 +166,8 @@ package final class ParallelTransfer: Sendable {
             guard let (proof, generation) = try file.split(over: isAdaptive ? 1 : slots) else { return }
             state.withLock { state in
                 guard let request = state.request else { return }
+                state.clock?.cancel()
+                state.measured = .current
                 state.split = Split(
                     proof: proof, generation: generation, request: request, isConfirmed: state.isAdvertised)
                 state.clock = Task { [weak self] in
@@ -189,26 +206,37 @@ package final class ParallelTransfer: Sendable {
             state.helpers[helper.reader] = nil
             switch end.verdict {
             case .proven?, nil:
-                guard let error = end.error, isNeeded else { break }
+                if end.received > 0 { experience.addRange() }
+                // One that was overtaken, or is not needed for another reason, has not failed.
+                guard let error = end.error, isNeeded, !end.isCancelled else { break }
                 if Self.isOfFile(error) {
                     state.stop = state.stop ?? .failed(error)
                 } else {
                     state.failure = (error, nil)
-                    if end.received == 0 { state.lessenConnections() }
+                    guard end.received == 0 else { break }
+                    experience.addFailure()
+                    state.lessenConnections()
                 }
             case .busy?:
                 state.failure = (URLError(.badServerResponse), end.refusal)
-                state.lessenConnections()
-                if let text = end.refusal?.value(forHTTPHeaderField: "Retry-After"), let asked = RetryAfter(text)?.delay
-                {
+                let asked = end.refusal?.value(forHTTPHeaderField: "Retry-After").flatMap { RetryAfter($0)?.delay }
+                experience.addFailure()
+                state.lessenConnections(asking: asked ?? .zero)
+                if let asked {
                     state.pause = max(state.pause ?? .current, MonotonicTime.current + asked)
                 }
+            case .refused?:
+                // The address may have expired, which another leader's redirect renews.
+                state.needsLeader = true
+                experience.addRefusal()
+                state.lessenConnections()
             case .unproven?:
-                experience.setRefusesRanges()
+                experience.addUnproven()
             case .otherVersion?:
-                experience.setRefusesRanges()
+                experience.addOtherVersion()
                 state.stop = state.stop ?? .again
             }
+            if experience.refusesRanges { file.setShares(1) }
         }
         proceed()
     }
@@ -220,14 +248,33 @@ package final class ParallelTransfer: Sendable {
     }
 
     private func measure() {
-        let isDue = state.withLock { state in
-            guard let split = state.split else { return false }
-            let rate = file.measure(over: Self.interval, in: split.generation)
+        let isUnsafe = file.hasUnsafeBytes
+        let (isDue, synchronizes) = state.withLock { state in
+            guard let split = state.split else { return (false, false) }
+            let now = MonotonicTime.current
+            let elapsed = now - (state.measured ?? now)
+            state.measured = now
+            let rate = file.measure(over: elapsed, in: split.generation)
             let open = state.openCount
-            if let slots = state.growth?.connections(at: rate, open: open) { state.slots = slots }
-            return true
+            if let slots = state.growth?.connections(at: rate, open: open) {
+                state.slots = slots
+                state.wanted = max(slots, state.wanted)
+            }
+            if state.recovery.adds(after: elapsed, isComplete: state.slots >= state.wanted) { state.slots += 1 }
+            return (true, state.synchronizes(after: elapsed, isUnsafe, every: Self.safetyInterval))
         }
+        if synchronizes { Worker.shared.run(on: .synchronization) { self.synchronize() } }
         if isDue { proceed() }
+    }
+
+    /// Lets what is there survive a loss of power.
+    private func synchronize() {
+        let result = Result { try file.makeSynchronization()() }
+        state.withLock { state in
+            state.synchronization = .idle
+            if case .failure(let error) = result { state.stop = state.stop ?? .failed(error) }
+        }
+        if case .failure = result { proceed() }
     }
 
     // MARK: What is next
@@ -245,14 +292,13 @@ package final class ParallelTransfer: Sendable {
             let plan = file.plan(in: split.generation)
             releaseLeader(&state, split, plan)
             if state.stop != nil || plan?.isComplete != false {
-                for (_, helper) in state.helpers.sorted(by: { $0.key < $1.key }) { cancelled.append(helper.cancel) }
+                for helper in state.openHelpers { cancelled.append(helper.cancel) }
                 if plan != nil, case .running(let task) = state.leader {
                     if state.stop == nil { state.leader = .over(task) }
                     cancelled.append(task.cancel)
                 }
             } else if let plan {
-                for (reader, helper) in state.helpers.sorted(by: { $0.key < $1.key })
-                where plan.rest(of: reader) == nil {
+                for helper in state.openHelpers where plan.rest(of: helper.reader) == nil {
                     cancelled.append(helper.cancel)
                 }
                 if case .running(let task) = state.leader, plan.rest(of: RangedFile.leader) == nil {
@@ -289,7 +335,7 @@ package final class ParallelTransfer: Sendable {
         } catch {
             return .failed(error, nil)
         }
-        if case .gone = state.leader { return .again }
+        if case .gone = state.leader { return .again(nil, nil) }
         return .leader(error)
     }
 
@@ -299,7 +345,21 @@ package final class ParallelTransfer: Sendable {
         state.clock = nil
         file.forgetLeader()
         state.completion = nil
-        return { completion(end) }
+        if case .complete = end {
+            // Nothing follows.
+        } else if state.presentCount == file.presentCount {
+            // The part that the leader has requested may be what the server cannot send.
+            experience.addFailure()
+        }
+        guard file.hasUnsafeBytes else { return { completion(end) } }
+        let file = file
+        // As at the end of one connection: what is recorded then survives a loss of power.
+        return {
+            Worker.shared.run(on: .synchronization) {
+                try? file.synchronize()
+                completion(end)
+            }
+        }
     }
 
     /// A leader that has ended while something was missing leaves its share to others.
@@ -350,7 +410,7 @@ package final class ParallelTransfer: Sendable {
         switch state.stop {
         case .byOwner: return .failed(URLError(.cancelled), nil)
         case .failed(let error): return .failed(error, nil)
-        case .again: return .again
+        case .again: return .again(nil, nil)
         case nil: break
         }
         // The leader has started over, alone.
@@ -363,8 +423,10 @@ package final class ParallelTransfer: Sendable {
                 return .failed(error, nil)
             }
         }
-        if experience.refusesRanges { return .again }
-        return state.failure.map { .failed($0.error, $0.response) } ?? .again
+        if experience.refusesRanges || state.needsLeader {
+            return .again(state.failure?.error, state.failure?.response)
+        }
+        return state.failure.map { .failed($0.error, $0.response) } ?? .again(nil, nil)
     }
 }
 
@@ -374,10 +436,35 @@ extension ParallelTransfer.State {
         if case .running = leader { helpers.count + 1 } else { helpers.count }
     }
 
+    /// The connections beside the leader, in the order in which they were opened.
+    fileprivate var openHelpers: [RangeRequest] { helpers.sorted { $0.key < $1.key }.map(\.value) }
+
     /// A connection was refused, or has broken before it brought anything: one less.
-    fileprivate mutating func lessenConnections() {
+    ///
+    /// - Parameter asked: How long the server wants to be left alone.
+    fileprivate mutating func lessenConnections(asking asked: Duration = .zero) {
         slots = max(0, min(slots, openCount + 1) - 1)
         growth?.stop()
+        recovery.refused(asking: asked)
+    }
+
+    /// Whether what is there is to be synchronised now.
+    fileprivate mutating func synchronizes(after elapsed: Duration, _ isUnsafe: Bool, every interval: Duration) -> Bool
+    {
+        switch synchronization {
+        case .running: return false
+        case .idle:
+            if isUnsafe { synchronization = .waiting(since: .zero) }
+            return false
+        case .waiting(let since):
+            guard isUnsafe else {
+                synchronization = .idle
+                return false
+            }
+            let isDue = since + elapsed >= interval
+            synchronization = isDue ? .running : .waiting(since: since + elapsed)
+            return isDue
+        }
     }
 }
 

@@ -49,10 +49,15 @@ package struct RangePlan: Sendable, Equatable {
     /// A segment is not split into less than this: a request costs about as much time.
     package static let leastShare: Int64 = 1 << 20
 
+    /// No segment is split when there are so many: each takes room in the journal.
+    private static let maximumSegments = 192
+
     /// The length of the resource.
     package let total: Int64
     /// In the order of their bytes.
     package private(set) var segments: [Segment]
+    /// The least part of a segment that another connection takes.
+    private let share: Int64
     private var readings: [Reader: Reading] = [:]
     /// Bytes a second, of connections that have been measured.
     private var rates: [Reader: Double] = [:]
@@ -60,8 +65,10 @@ package struct RangePlan: Sendable, Equatable {
     /// - Parameters:
     ///   - total: The length of the resource.
     ///   - present: What is there: in order, without overlaps, each within the resource and not empty.
-    package init(total: Int64, present: [Range<Int64>] = []) {
+    ///   - share: The least part of a segment that another connection takes.
+    package init(total: Int64, present: [Range<Int64>] = [], share: Int64 = leastShare) {
         self.total = total
+        self.share = share
         let runs = Self.joined(present)
         var starts = runs
         if runs.first?.lowerBound != 0 { starts.insert(0..<0, at: 0) }
@@ -75,6 +82,9 @@ package struct RangePlan: Sendable, Equatable {
     package var present: [Range<Int64>] {
         Self.joined(segments.filter { $0.front > $0.start }.map { $0.start..<$0.front })
     }
+
+    /// The part of each segment that is there, also where that is empty: what the journal holds.
+    package var filled: [Range<Int64>] { segments.map { $0.start..<$0.front } }
 
     private static func joined(_ ranges: [Range<Int64>]) -> [Range<Int64>] {
         ranges.reduce(into: []) { joined, range in
@@ -99,6 +109,9 @@ package struct RangePlan: Sendable, Equatable {
 
     /// Whether there are bytes that nobody reads.
     package var hasUnreadSegment: Bool { unread != nil }
+
+    /// Whether bytes are missing in several places.
+    package var hasSeveralRests: Bool { segments.count { !$0.rest.isEmpty } > 1 }
 
     private var unread: Int? {
         segments.indices.first { !segments[$0].rest.isEmpty && readers(of: segments[$0]).isEmpty }
@@ -126,11 +139,38 @@ package struct RangePlan: Sendable, Equatable {
 
     // MARK: Assignment
 
+    /// Lets a connection read the first rest that nobody reads; `nil` when there is none.
+    package mutating func assignUnread(_ reader: Reader) -> Range<Int64>? {
+        unread.map { read($0, by: reader) }
+    }
+
+    /// Joins segments that nobody reads and that follow one another, where nothing is there between them.
+    package mutating func joinUnread() {
+        for index in segments.indices.dropLast().reversed() where readers(of: segments[index]).isEmpty {
+            let next = segments[index + 1]
+            guard next.front == next.start, readers(of: next).isEmpty else { continue }
+            segments[index].end = next.end
+            segments.remove(at: index + 1)
+        }
+    }
+
+    /// Joins complete segments with those that follow them.
+    private mutating func joinComplete() {
+        for index in segments.indices.dropLast().reversed() where segments[index].rest.isEmpty {
+            let next = segments.remove(at: index + 1)
+            segments[index].front = next.front
+            segments[index].end = next.end
+            // A connection that others have overtaken does not read what follows.
+            for reader in readers(of: segments[index]) { release(reader) }
+            for reader in readers(of: next) { readings[reader]?.segment = segments[index].start }
+        }
+    }
+
     /// Splits the largest rest into equal parts, for so many connections that are about to begin.
     package mutating func spread(over count: Int) {
         guard count > 1, let index = largestRest else { return }
         let rest = segments[index].rest
-        let parts = min(Int64(count), Int64(rest.count) / Self.leastShare)
+        let parts = min(Int64(count), Int64(rest.count) / share)
         guard parts > 1 else { return }
         let bounds = (1..<parts).map { rest.lowerBound + Int64(rest.count) / parts * $0 }
         for bound in bounds.reversed() { split(index, at: bound) }
@@ -145,8 +185,11 @@ package struct RangePlan: Sendable, Equatable {
     /// - Parameter reader: The connection, which reads nothing.
     package mutating func assign(_ reader: Reader) -> Range<Int64>? {
         guard readings[reader] == nil else { return nil }
+        joinComplete()
         if let index = unread { return read(index, by: reader) }
-        if let index = largestRest, let bound = boundary(of: segments[index], for: reader) {
+        if segments.count < Self.maximumSegments, let index = largestRest,
+            let bound = boundary(of: segments[index], for: reader)
+        {
             split(index, at: bound)
             return read(index + 1, by: reader)
         }
@@ -179,12 +222,12 @@ package struct RangePlan: Sendable, Equatable {
     /// Where the rest of a segment is divided between its reader and another one; `nil` when it is too short.
     private func boundary(of segment: Segment, for reader: Reader) -> Int64? {
         let rest = segment.rest
-        guard Int64(rest.count) >= 2 * Self.leastShare else { return nil }
+        guard Int64(rest.count) >= 2 * share else { return nil }
         var kept = Int64(rest.count) / 2
         if let other = readers(of: segment).compactMap({ rates[$0] }).max(), let own = rates[reader], own + other > 0 {
             kept = Int64(Double(rest.count) * other / (own + other))
         }
-        return rest.lowerBound + min(max(kept, Self.leastShare), Int64(rest.count) - Self.leastShare)
+        return rest.lowerBound + min(max(kept, share), Int64(rest.count) - share)
     }
 
     /// The segment whose reader needs the most time, if this connection would finish it in less than half of that.

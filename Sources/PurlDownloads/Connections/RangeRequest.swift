@@ -15,6 +15,8 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         var error: (any Error)?
         /// How many bytes have been received.
         var received: Int64 = 0
+        /// Whether it was not needed any more.
+        var isCancelled = false
     }
 
     let reader: RangePlan.Reader
@@ -42,16 +44,19 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         self.proof = proof
         self.onProof = onProof
         self.completion = completion
-        sink = RangeSink(file, reader, generation, onProgress: onProgress)
+        sink = RangeSink(file, reader, generation, count: Int64(range.count), onProgress: onProgress)
         task = session.dataTask(with: proof.request(for: range, like: request), writingTo: sink)
         super.init()
         task.delegate = self
-        sink.setOnOver { [weak task = self.task] in task?.cancel() }
+        sink.setOnOver { [weak self] in self?.cancel() }
     }
 
     func start() { task.resume() }
 
-    func cancel() { task.cancel() }
+    func cancel() {
+        end.withLock { $0.isCancelled = true }
+        task.cancel()
+    }
 
     // MARK: URLSessionDataDelegate
 
@@ -82,29 +87,38 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         let end = self.end.withLock { end in
             end.error = error
             end.received = sink.received
+            // Only its length tells that a response without one is not the range.
+            if end.verdict == .proven, !end.isCancelled, sink.isExceeded || (error == nil && end.received < range.count)
+            {
+                end.verdict = .unproven
+            }
             return end
         }
         completion(self, end)
     }
 }
 
-/// Takes the bytes of one range.
+/// Takes the bytes of one range, and drops what follows them.
 private final class RangeSink: PipedSink, PartSink {
     private struct State {
         var received: Int64 = 0
+        var isExceeded = false
         var onOver: (@Sendable () -> Void)?
     }
 
     private let file: RangedFile
     private let reader: RangePlan.Reader
     private let generation: RangedFile.Generation
+    /// How many bytes the range has.
+    private let count: Int64
     private let onProgress: @Sendable () -> Void
     private let state = Mutex(State())
 
     init(
         _ file: RangedFile, _ reader: RangePlan.Reader, _ generation: RangedFile.Generation,
-        onProgress: @escaping @Sendable () -> Void
+        count: Int64, onProgress: @escaping @Sendable () -> Void
     ) {
+        self.count = count
         self.file = file
         self.reader = reader
         self.generation = generation
@@ -118,14 +132,30 @@ private final class RangeSink: PipedSink, PartSink {
 
     var received: Int64 { state.withLock { $0.received } }
 
+    /// Whether the response had more bytes than the range.
+    var isExceeded: Bool { state.withLock { $0.isExceeded } }
+
     var length: Int64 { received }
 
     func append(_ data: Data) throws {
+        let data = data.prefix(accept(data.count))
         try append(data.count, try file.place(data, by: reader, in: generation))
     }
 
     func append(_ count: Int, from pipe: ContentPipe) throws {
-        try append(count, try file.place(count, from: pipe, by: reader, in: generation))
+        let accepted = accept(count)
+        let placed = try file.place(accepted, from: pipe, by: reader, in: generation)
+        if accepted < count { _ = try pipe.bytes(count - accepted) }
+        try append(accepted, placed)
+    }
+
+    /// How many of the next bytes belong to the range.
+    private func accept(_ next: Int) -> Int {
+        state.withLock { state in
+            let accepted = Int(min(Int64(next), count - state.received))
+            if accepted < next { state.isExceeded = true }
+            return accepted
+        }
     }
 
     private func append(_ count: Int, _ placed: RangedFile.Placed) throws {

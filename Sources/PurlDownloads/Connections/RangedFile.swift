@@ -9,7 +9,7 @@ import Synchronization
 /// that of a `FileHandleSink`, and its record the same. After ``split(_:)`` other connections write through ``place(_:by:in:)``.
 /// For the leader the file then holds the bytes up to the first one that is missing. So all rules by which a transfer resumes,
 /// starts over or is refused stay those of one task, and what the others have written is dropped with what it began with.
-package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
+package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink {
     /// Counts the versions of the content: bytes that belong to an earlier one are not written.
     package typealias Generation = Int
 
@@ -31,7 +31,13 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
         case unknown
         /// The bytes follow one another.
         case sequential
-        case ranged(RangePlan, validator: String, isClean: Bool)
+        case ranged(RangePlan, RangeJournal.Version, isClean: Bool)
+    }
+
+    /// The part of the resource that the leader has requested, where it has not requested everything that follows.
+    private struct LeaderPart {
+        let end: Int64
+        var position: Int64
     }
 
     private struct State {
@@ -50,6 +56,15 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
         var onLeaderOver: (@Sendable () -> Void)?
         /// What the leader still receives is not needed.
         var isLeaderOver = false
+        var leaderPart: LeaderPart?
+        /// For how many connections the rest is divided.
+        var shares = 1
+        /// Whether the leader requests no more than what is missing up to bytes that are there.
+        var requestsGaps = true
+        /// How many bytes are there that have not been synchronised.
+        var unsafeCount: Int64 = 0
+        /// The disk has lost bytes: what it says of later ones does not count.
+        var hasLostBytes = false
         var meters: [RangePlan.Reader: Meter] = [:]
         /// The highest rate that has been measured, which another connection is expected to have.
         var fastest: Double?
@@ -104,6 +119,17 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
         }
     }
 
+    /// Sets for how many connections the rest is divided, before they are opened.
+    ///
+    /// - Parameter requestsGaps: Whether the leader requests gap by gap. Otherwise it requests everything that follows the
+    ///   first one's start, and is over where something is there.
+    package func setShares(_ count: Int, requestsGaps: Bool = true) {
+        state.withLock { state in
+            state.shares = max(1, count)
+            state.requestsGaps = requestsGaps
+        }
+    }
+
     /// Makes no more of these calls, and writes nothing more that was begun for the leader.
     package func forgetLeader() {
         state.withLock { state in
@@ -124,11 +150,11 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
             else { return nil }
             switch state.content {
             case .unknown: return nil
-            case .ranged(var plan, let recorded, let isClean):
-                guard recorded == validator, plan.total == total else { return nil }
-                plan.assignLeader(Self.leader)
+            case .ranged(var plan, let version, let isClean):
+                guard version == RangeJournal.Version(validator: validator), plan.total == total else { return nil }
                 if !plan.hasUnreadSegment { plan.spread(over: count) }
-                state.content = .ranged(plan, validator: validator, isClean: isClean)
+                state.content = .ranged(plan, version, isClean: isClean)
+                try save(.written, &state)
             case .sequential:
                 let length = try file.length
                 guard length < total, total - length >= 2 * RangePlan.leastShare else { return nil }
@@ -137,8 +163,9 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
                 plan.assignLeader(Self.leader)
                 // From now on the file's length does not say what is there: the record must not count on it.
                 try file.saveRecord(try record.stopped(at: length, in: file, inBoot: file.bootIdentifier))
-                state.content = .ranged(plan, validator: validator, isClean: true)
+                state.content = .ranged(plan, RangeJournal.Version(validator: validator), isClean: true)
                 state.hasBeenRanged = true
+                state.unsafeCount = length
                 try save(.written, &state)
             }
             return (RangeProof(validator: validator, total: total), state.generation)
@@ -148,13 +175,47 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
     /// The range that a connection is to request, which reads it from now on; `nil` when it is not needed, or the content is
     /// of another generation.
     package func assign(_ reader: RangePlan.Reader, in generation: Generation) -> Range<Int64>? {
-        let fastest = state.withLock { $0.fastest }
-        return change(in: generation) { plan -> Range<Int64>? in
-            // A page holds no more ranges.
-            guard plan.segments.count < RangeJournal.maximumRanges else { return nil }
-            if let fastest { plan.setRate(fastest, of: reader) }
-            return plan.assign(reader)
-        } ?? nil
+        state.withLock { state in
+            guard state.generation == generation, case .ranged(var plan, let version, let isClean) = state.content,
+                plan.segments.count < RangeJournal.maximumRanges
+            else { return nil }
+            let before = state.content
+            if let fastest = state.fastest { plan.setRate(fastest, of: reader) }
+            guard let range = plan.assign(reader) else { return nil }
+            state.content = .ranged(plan, version, isClean: isClean)
+            do {
+                // A part is recorded before its first byte is written.
+                try save(.written, &state)
+            } catch {
+                state.content = before
+                return nil
+            }
+            return range
+        }
+    }
+
+    package func nextGap() throws -> SinkGap {
+        try state.withLock { state in
+            try examine(&state)
+            guard case .ranged(var plan, let version, let isClean) = state.content else { return .rest }
+            plan.release(Self.leader)
+            state.leaderPart = nil
+            if plan.isComplete { return .none }
+            if state.shares == 1 {
+                plan.joinUnread()
+            } else if plan.readers.isEmpty, !plan.hasSeveralRests {
+                // So that the leader requests its share only.
+                plan.spread(over: state.shares)
+            }
+            let range = plan.assignUnread(Self.leader)
+            state.content = .ranged(plan, version, isClean: isClean)
+            try save(.written, &state)
+            guard let range else { return .ofOthers }
+            state.isLeaderOver = false
+            guard state.requestsGaps else { return .range(range.lowerBound..<plan.total) }
+            state.leaderPart = LeaderPart(end: range.upperBound, position: range.lowerBound)
+            return .range(range)
+        }
     }
 
     /// The connection has ended, and what it was to bring is for others.
@@ -169,7 +230,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
     /// - Returns: The bytes a second of all together.
     package func measure(over interval: Duration, in generation: Generation) -> Double {
         state.withLock { state in
-            guard state.generation == generation, case .ranged(var plan, let validator, let isClean) = state.content
+            guard state.generation == generation, interval > .zero,
+                case .ranged(var plan, let version, let isClean) = state.content
             else { return 0 }
             let seconds = interval / .seconds(1)
             var whole = 0.0
@@ -189,7 +251,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
                 state.meters[reader] = meter
             }
             state.fastest = state.meters.values.compactMap(\.rate).max() ?? state.fastest
-            state.content = .ranged(plan, validator: validator, isClean: isClean)
+            state.content = .ranged(plan, version, isClean: isClean)
             return whole
         }
     }
@@ -199,9 +261,9 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
 
     private func change<Value>(in generation: Generation, _ change: (inout RangePlan) -> Value) -> Value? {
         state.withLock { state in
-            guard state.generation == generation, case .ranged(var plan, let validator, let isClean) = state.content
+            guard state.generation == generation, case .ranged(var plan, let version, let isClean) = state.content
             else { return nil }
-            defer { state.content = .ranged(plan, validator: validator, isClean: isClean) }
+            defer { state.content = .ranged(plan, version, isClean: isClean) }
             return change(&plan)
         }
     }
@@ -274,13 +336,16 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
     ) throws -> Placed {
         try state.withLock { state in
             guard generation == nil || generation == state.generation,
-                case .ranged(var plan, let validator, let isClean) = state.content
+                case .ranged(var plan, let version, let isClean) = state.content
             else {
                 try drop(count)
                 return .outdated
             }
-            // The leader's response goes on to the end of the resource.
-            if reader == Self.leader { plan.extend(reader, for: count) }
+            if reader == Self.leader {
+                state.leaderPart?.position += Int64(count)
+                // The leader's response goes on to the end of the resource.
+                if state.leaderPart == nil { plan.extend(reader, for: count) }
+            }
             guard let placement = plan.placement(of: count, by: reader) else {
                 try drop(count)
                 return .over
@@ -289,8 +354,9 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
             state.meters[reader, default: Meter()].received += count
             let isOver = plan.place(count, by: reader)
             if isOver { plan.release(reader) }
-            state.content = .ranged(plan, validator: validator, isClean: isClean)
+            state.content = .ranged(plan, version, isClean: isClean)
             state.count += Int64(placement.count)
+            state.unsafeCount += Int64(placement.count)
             if placement.count > 0 { try save(.written, &state) }
             return isOver ? .over : .continues
         }
@@ -303,8 +369,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
     }
 
     private static func journal(of content: Content) -> RangeJournal? {
-        guard case .ranged(let plan, let validator, let isClean) = content else { return nil }
-        return RangeJournal(total: plan.total, validator: validator, present: plan.present, isClean: isClean)
+        guard case .ranged(let plan, let version, let isClean) = content else { return nil }
+        return RangeJournal(total: plan.total, version: version, filled: plan.filled, isClean: isClean)
     }
 
     // MARK: BodySink
@@ -338,7 +404,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
         }
         let found = try journal.reading(file.bytes(in:))
         state.content = .ranged(
-            RangePlan(total: found.total, present: found.present), validator: validator, isClean: found.isClean)
+            RangePlan(total: found.total, present: found.present), RangeJournal.Version(validator: validator),
+            isClean: found.isClean)
         state.hasBeenRanged = true
         state.count = found.presentCount
         _ = try join(&state)
@@ -372,26 +439,17 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
         }
         takeOnFirstBytes()?()
         if isSequential { return }
-        switch try place(prepareLeader()) {
+        switch try place(state.withLock { $0.generation }) {
         case .continues: break
         case .over:
-            state.withLock { $0.isLeaderOver = true }
-            takeOnLeaderOver()?()
+            let isEndOfPart = state.withLock { state in
+                state.isLeaderOver = true
+                return state.leaderPart.map { $0.position == $0.end } ?? false
+            }
+            // At the end of what it has requested, the task requests what is missing then.
+            if !isEndOfPart { takeOnLeaderOver()?() }
         // The content changes only on the queue that appends.
         case .outdated: throw CocoaError(.fileWriteUnknown)
-        }
-    }
-
-    /// Lets a leader that reads nothing read, unless it has brought all it was to bring.
-    private func prepareLeader() -> Generation {
-        state.withLock { state in
-            if case .ranged(var plan, let validator, let isClean) = state.content, !state.isLeaderOver,
-                !plan.readers.contains(Self.leader)
-            {
-                plan.assignLeader(Self.leader)
-                state.content = .ranged(plan, validator: validator, isClean: isClean)
-            }
-            return state.generation
         }
     }
 
@@ -416,7 +474,9 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
             state.generation += 1
             state.content = .sequential
             state.isLeaderOver = false
+            state.leaderPart = nil
             state.hasBeenRanged = false
+            state.unsafeCount = 0
             state.meters = [:]
             try file.truncate(to: length)
             state.count = length
@@ -430,18 +490,33 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink {
     /// What has been written by now is safe when the call returns, and said to be so in the journal.
     package func makeSynchronization() throws -> @Sendable () throws -> Void {
         let synchronize = try file.makeSynchronization()
-        let (journal, generation, attempt) = state.withLock {
-            (Self.journal(of: $0.content), $0.generation, $0.attempt)
+        let (journal, generation, attempt, count) = state.withLock {
+            (Self.journal(of: $0.content), $0.generation, $0.attempt, $0.unsafeCount)
         }
         guard let journal else { return synchronize }
         return { [self] in
-            try synchronize()
-            try state.withLock { state in
-                guard state.generation == generation, state.attempt == attempt, case .ranged = state.content
-                else { return }
-                try file.saveRanges(journal, .safe)
+            do {
+                try synchronize()
+                try state.withLock { state in
+                    guard state.generation == generation, state.attempt == attempt, case .ranged = state.content,
+                        !state.hasLostBytes
+                    else { return }
+                    try file.saveRanges(journal, .safe)
+                    state.unsafeCount -= min(count, state.unsafeCount)
+                }
+                try synchronize()
+            } catch {
+                // The system tells only once of bytes that it has lost.
+                state.withLock { $0.hasLostBytes = true }
+                throw error
             }
-            try synchronize()
+        }
+    }
+
+    /// Whether bytes are there that have not been synchronised.
+    package var hasUnsafeBytes: Bool {
+        state.withLock { state in
+            if case .ranged = state.content { state.unsafeCount > 0 && !state.hasLostBytes } else { false }
         }
     }
 

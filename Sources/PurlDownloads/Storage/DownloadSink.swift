@@ -5,7 +5,7 @@ import Synchronization
 
 /// The partial file of one attempt: a ``RangedFile`` that reports its length, keeps its lock until the file has been
 /// checked and moved, and uses a record only when it agrees with the item.
-final class DownloadSink: PipedSink, ConcurrentSink {
+final class DownloadSink: PipedSink, ConcurrentSink, GappedSink {
     private let handle: FileHandleSink
     /// The same file, as several connections write to it.
     let file: RangedFile
@@ -60,6 +60,8 @@ final class DownloadSink: PipedSink, ConcurrentSink {
 
     /// Reports how many bytes there are.
     func reportCount() { report(presentCount) }
+
+    func nextGap() throws -> SinkGap { try file.nextGap() }
 
     func bytes(in range: Range<Int64>) throws -> Data { try file.bytes(in: range) }
 

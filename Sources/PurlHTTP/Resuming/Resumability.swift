@@ -2,6 +2,11 @@
 package struct ResumePoint: Sendable, Equatable {
     /// How many bytes are there already: the offset of the first one that is requested.
     package var offset: Int64
+    /// The offset after the last byte that is requested; `nil` to request everything that follows.
+    package var end: Int64?
+    /// How many of the bytes that are there are requested once more: where the server does not confirm a date, they have to
+    /// agree.
+    package var overlap: Int64 = 0
     /// The length of the whole resource, if known.
     package var total: Int64?
     /// The strong entity tag or the date that names the version, with one character for each byte it came in.
@@ -23,6 +28,12 @@ package struct ResumePoint: Sendable, Equatable {
         /// RFC 9110 §13.1.1: the rest if it is of this version, otherwise an error. For a server that does not act on `If-Range`.
         case ifMatch
     }
+
+    /// How many bytes prove a version that has only a date: see ``Resumability/Verdict/repeatsEarlier``.
+    package static let provingOverlap: Int64 = 1 << 20
+
+    /// The value of `Range`.
+    package var requestedRange: String { "bytes=\(offset - overlap)-" + (end.map { "\($0 - 1)" } ?? "") }
 
     /// The field of the request that carries the validator.
     package var conditionField: FieldName {
@@ -98,6 +109,10 @@ package enum Resumability {
         /// The body is the whole resource, which has not changed: the server has not acted on `If-Range`, and is asked once
         /// more with `If-Match`.
         case repeats
+        /// RFC 9110 §15.3.7 lets a 206 to `If-Range` leave `Last-Modified` out, as this one does, though a date is all that
+        /// names the version. The body is not used; the server is asked once more, for a range that begins earlier, and the
+        /// bytes that are there have to agree.
+        case repeatsEarlier
         /// The file is complete already.
         case complete
         /// The response does not match the request: none of it may be used, and the whole resource is requested.
@@ -141,13 +156,24 @@ package enum Resumability {
             let total = range.completeLength ?? point.total
         else { return .unusable }
         guard bounds.lowerBound <= point.offset, point.offset <= bounds.upperBound, bounds.upperBound < total,
-            point.total == nil || point.total == total, !isCoded(head), confirms(head, point)
+            point.total == nil || point.total == total, !isCoded(head)
         else { return .unusable }
         let overlap = point.offset - bounds.lowerBound
-        guard overlap == 0 || EntityTag(point.validator) != nil else { return .unusable }
         let end = bounds.upperBound + 1
         if case .length(let length) = framing, length != end - bounds.lowerBound { return .unusable }
-        return .continues(ResumedPart(overlap: overlap, end: end, total: total))
+        let part = ResumedPart(overlap: overlap, end: end, total: total)
+        if confirms(head, point) {
+            return overlap == point.overlap || EntityTag(point.validator) != nil ? .continues(part) : .unusable
+        }
+        guard mayHaveLeftDateOut(head, point), overlap == point.overlap else { return .unusable }
+        return overlap > 0 ? .continues(part) : .repeatsEarlier
+    }
+
+    /// Whether the response is one to `If-Range` with a date that says nothing about the version, and enough bytes are there
+    /// to compare.
+    private static func mayHaveLeftDateOut(_ head: ResponseHead, _ point: ResumePoint) -> Bool {
+        point.condition == .ifRange && HTTPDate(point.validator) != nil && !head.fields.contains(.lastModified)
+            && !head.fields.contains(.etag) && point.offset > ResumePoint.provingOverlap
     }
 
     private static func judgeUnsatisfied(_ head: ResponseHead, asked point: ResumePoint) -> Verdict {

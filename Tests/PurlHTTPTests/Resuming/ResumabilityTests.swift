@@ -71,6 +71,47 @@ struct ResumabilityTests {
         #expect(judge(206, fields.adding("Content-Range", "bytes 3-9/10"), validator: Self.date) == .unusable)
     }
 
+    static let datesLeftOut: [(offset: Int64, overlap: Int64, range: String, HeaderFields, Resumability.Verdict)] = [
+        (3 << 20, 0, "bytes 3145728-4194303/4194304", [:], .repeatsEarlier),
+        (
+            3 << 20, 1 << 20, "bytes 2097152-4194303/4194304", [:],
+            .continues(ResumedPart(overlap: 1 << 20, end: 4 << 20, total: 4 << 20))
+        ),
+        (3 << 20, 1 << 20, "bytes 3145728-4194303/4194304", [:], .unusable),
+        (3 << 20, 1 << 20, "bytes 2097153-4194303/4194304", [:], .unusable),
+        (3 << 20, 0, "bytes 2097152-4194303/4194304", [:], .unusable),
+        (3 << 20, 0, "bytes 3145728-4194303/4194304", ["ETag": "\"v1\""], .unusable),
+        (3 << 20, 0, "bytes 3145728-4194303/4194304", ["Last-Modified": otherDate], .unusable),
+        (3 << 20, 1 << 20, "bytes 2097152-4194303/4194304", ["Last-Modified": otherDate], .unusable),
+        (3 << 20, 0, "bytes 3145728-4194304/4194305", [:], .unusable),
+        (1 << 20, 0, "bytes 1048576-4194303/4194304", [:], .unusable),
+    ]
+
+    @Test("A server that does not repeat the date is asked for bytes that are there as well", arguments: datesLeftOut)
+    func dateLeftOut(
+        offset: Int64, overlap: Int64, range: String, fields: HeaderFields, verdict: Resumability.Verdict
+    ) {
+        var point = ResumePoint(offset: offset, total: 4 << 20, validator: Self.date)
+        point.overlap = overlap
+        let head = ResponseHead(status: 206, fields: fields.adding("Content-Range", range))
+        #expect(Resumability.judge(head, framing: .chunked, asked: point) == verdict)
+        point.condition = .ifMatch
+        #expect(Resumability.judge(head, framing: .chunked, asked: point) == .unusable)
+    }
+
+    @Test(
+        "The range begins with what has to agree, and ends where something is there",
+        arguments: [
+            (0, nil, "bytes=100-"), (10, nil, "bytes=90-"), (0, 150, "bytes=100-149"), (10, 150, "bytes=90-149"),
+        ]
+            as [(Int64, Int64?, String)])
+    func requestedRange(overlap: Int64, end: Int64?, range: String) {
+        var point = ResumePoint(offset: 100, total: 200, validator: Self.date)
+        point.overlap = overlap
+        point.end = end
+        #expect(point.requestedRange == range)
+    }
+
     @Test("A length that is not that of the range makes a 206 unusable")
     func length() {
         let fields: HeaderFields = ["Content-Range": "bytes 2-7/10", "ETag": "\"v1\""]

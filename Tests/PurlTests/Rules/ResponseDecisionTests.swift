@@ -32,6 +32,7 @@ struct ResponseDecisionTests {
         case .append(let part):
             "append \(part.overlap > 0 ? "after \(part.overlap) " : "")up to \(part.end) of \(part.total)"
         case .requestRestOfSame: "request rest of same"
+        case .requestRestWithOverlap: "request rest with overlap"
         case .replace: "replace"
         case .complete: "complete"
         case .requestWhole: "request whole"

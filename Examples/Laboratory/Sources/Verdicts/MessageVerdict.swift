@@ -280,6 +280,11 @@ struct MessageVerdict {
         case .repeats:
             transcript.line(
                 "rest", "repeats", "The whole has come though it has not changed: the rest is requested once more.")
+        case .repeatsEarlier:
+            transcript.line(
+                "rest", "repeats earlier",
+                "Nothing in it confirms the date: the rest is requested once more with 1 MiB that is there, which has to agree."
+            )
         case .complete:
             transcript.line("rest", "complete", "The file on disk is complete already.")
         case .unusable:

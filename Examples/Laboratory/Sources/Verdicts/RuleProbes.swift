@@ -66,6 +66,7 @@ enum RuleProbes {
                 transcript.line("continues", "\(part.overlap)", "\(part.end)", "\(part.total)")
             case .replaces: transcript.line("replaces")
             case .repeats: transcript.line("repeats")
+            case .repeatsEarlier: transcript.line("repeats earlier")
             case .complete: transcript.line("complete")
             case .unusable: transcript.line("unusable")
             case .notTheResource: transcript.line("other")

@@ -96,6 +96,10 @@ private struct ResumeCourse {
                 requireSame(repeats, 1, "the rest is asked for once more")
                 requireSame(version, 0, "only what has not changed is asked for once more")
                 point?.condition = .ifMatch
+            case .repeatsEarlier:
+                repeats += 1
+                requireSame(repeats, 1, "the rest is asked for once more")
+                point?.overlap = ResumePoint.provingOverlap
             case .replaces: return
             case .complete: return requireSame(Int64(file.count), asked.offset, "all is there")
             case .unusable: point = nil
@@ -146,8 +150,17 @@ private struct ResumeCourse {
             requireSame(bounds.lowerBound, point.offset - part.overlap, "that begins where it must")
             requireSame(bounds.upperBound + 1, part.end, "and ends where it says")
             require(part.end > point.offset && part.end <= part.total, "with a byte more, and none too many")
-            require(part.overlap == 0 || EntityTag(point.validator) != nil, "only a tag vouches for an earlier part")
-            confirm(head, point)
+            let isCompared = part.overlap > 0 && part.overlap == point.overlap
+            require(
+                part.overlap == 0 || isCompared || EntityTag(point.validator) != nil,
+                "only a tag vouches for an earlier part, or a comparison")
+            if !isCompared { confirm(head, point) }
+        case .repeatsEarlier:
+            requireSame(head.status, 206, "a part has come")
+            requireSame(point.condition, .ifRange, "on condition of a date")
+            require(EntityTag(point.validator) == nil, "as no tag is known")
+            require(!head.fields.contains(.lastModified) && !head.fields.contains(.etag), "which it leaves out")
+            require(point.offset > ResumePoint.provingOverlap && point.overlap == 0, "with enough to compare, once")
         case .repeats:
             requireSame(head.status, 200, "the whole has come")
             require(!head.fields.contains(.contentRange), "and is no part")
