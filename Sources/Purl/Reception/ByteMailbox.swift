@@ -23,16 +23,24 @@ final class ByteMailbox: Sendable {
         var isClosed = false
         /// Whether the consumer is woken only when the mailbox is full.
         var gathers: Bool
+        /// The bytes that wait are taken, however few they are.
+        var isDue = false
+
+        /// Whether the consumer takes what waits.
+        func isReady(_ piece: Int) -> Bool { waiting.count >= piece || isStalled || isDue }
     }
 
     private let limit: Int
+    private let piece: Int
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - limit: At how many bytes reading must stop.
+    ///   - piece: How many bytes the consumer wants at a time, unless there is room for fewer or ``makeDue()`` is called.
     ///   - gathers: The consumer wants as many bytes at a time as there is room for.
-    init(limit: Int, gathers: Bool = false) {
+    init(limit: Int, piece: Int = 1, gathers: Bool = false) {
         self.limit = limit
+        self.piece = piece
         state = Mutex(State(gathers: gathers))
     }
 
@@ -43,20 +51,35 @@ final class ByteMailbox: Sendable {
             state.held += bytes.count
             if state.held >= limit { state.isStalled = true }
             if state.gathers, !state.isStalled { return Receipt(wakesConsumer: false, isFull: false) }
+            guard state.isReady(piece) else { return Receipt(wakesConsumer: false, isFull: false) }
             defer { state.consumerIsAwake = true }
             return Receipt(wakesConsumer: !state.consumerIsAwake, isFull: state.isStalled)
         }
     }
 
-    /// All bytes that wait; `nil` when there are none, and then the consumer counts as asleep.
+    /// All bytes that wait; `nil` when there are none, or fewer than a piece, and then the consumer counts as asleep.
     func take() -> Data? {
         state.withLock { state in
-            guard !state.waiting.isEmpty else {
+            guard !state.waiting.isEmpty, state.isReady(piece) else {
                 state.consumerIsAwake = false
                 return nil
             }
-            defer { state.waiting = Data() }
+            defer {
+                state.waiting = Data()
+                state.isDue = false
+            }
             return state.waiting
+        }
+    }
+
+    /// The bytes that wait are to be taken, however few they are. Returns whether the consumer has to be woken for them;
+    /// `nil` when there are none.
+    func makeDue() -> Bool? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else { return nil }
+            state.isDue = true
+            defer { state.consumerIsAwake = true }
+            return !state.consumerIsAwake
         }
     }
 
@@ -103,6 +126,7 @@ final class ByteMailbox: Sendable {
         state.withLock { state in
             state.held -= state.waiting.count
             state.waiting = Data()
+            state.isDue = false
             state.isClosed = true
         }
     }

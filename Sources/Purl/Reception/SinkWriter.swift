@@ -8,6 +8,9 @@ import Synchronization
 /// What touches the sink runs on one serial queue, in the order of the calls: what is called after some bytes were put runs
 /// when they have been written. Only waiting for the disk does not, where the sink allows that: no byte waits for it. The
 /// first failure stops the writing and is reported once.
+///
+/// Waking a thread costs more than copying some thousand bytes. So what arrives by itself is written at once, and what follows
+/// closely waits for company: until there are 64 KiB, or a moment has passed, or another call is made.
 final class SinkWriter: Sendable {
     /// What is reported while bytes are written.
     enum Event: Sendable {
@@ -71,6 +74,11 @@ final class SinkWriter: Sendable {
         }
     }
 
+    /// The least that is written at a time, unless the bytes are few or slow.
+    static let piece = 65_536
+    /// How long fewer bytes wait for company.
+    private static let gatheringTime = Duration.milliseconds(10)
+
     let sink: any BodySink
     let capabilities: SinkCapabilities
     private let checkpointPlace: CheckpointPlace
@@ -81,6 +89,8 @@ final class SinkWriter: Sendable {
     private let state = Mutex(State())
     /// Held while a checkpoint is made or written, not while the disk is waited for: none follows the end.
     private let checkpoints = Mutex(())
+    /// Runs for a moment after fewer bytes than a piece were handed over.
+    @NetworkActor private var gathering: LoopTimer?
 
     init(
         _ sink: any BodySink, _ checkpointPlace: CheckpointPlace, limit: Int, trace: TaskTrace? = nil,
@@ -90,7 +100,7 @@ final class SinkWriter: Sendable {
         capabilities = SinkCapabilities(of: sink)
         self.checkpointPlace = checkpointPlace
         queue = WorkQueue(on: sink is PartialFile ? .downloads : .sinks)
-        mailbox = ByteMailbox(limit: limit)
+        mailbox = ByteMailbox(limit: limit, piece: Self.piece)
         self.report = report
         self.trace = trace
     }
@@ -98,10 +108,26 @@ final class SinkWriter: Sendable {
     // MARK: Writing
 
     /// Adds bytes. True when reading must stop until an event resumes it.
-    func put(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    @NetworkActor func put(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let receipt = mailbox.put(bytes)
         if receipt.wakesConsumer { queue.async { self.writePending() } }
+        if gathering == nil { writeGathered() }
         return receipt.isFull
+    }
+
+    /// Writes the bytes that wait, however few they are, and gathers those that follow within a moment.
+    @NetworkActor private func writeGathered() {
+        gathering = nil
+        guard let wakesConsumer = mailbox.makeDue() else { return }
+        if wakesConsumer { queue.async { self.writePending() } }
+        gathering = EventLoop.shared.schedule(after: Self.gatheringTime) { [weak self] in self?.writeGathered() }
+    }
+
+    /// Makes a call on the queue, after the bytes so far have been written.
+    private func afterWriting(_ call: @escaping @Sendable () -> Void) {
+        // Not within the call: by then there may be bytes that belong behind it.
+        if mailbox.makeDue() == true { queue.async { self.writePending() } }
+        queue.async(call)
     }
 
     private func writePending() {
@@ -125,7 +151,7 @@ final class SinkWriter: Sendable {
     /// Compares bytes that have arrived with those that the sink holds. If they differ, nothing is added until the next
     /// beginning. `then` receives whether they are the same.
     func compare(_ bytes: Data, at offset: Int64, then: @escaping @Sendable @NetworkActor (Bool) -> Void) {
-        queue.async { [self] in
+        afterWriting { [self] in
             let held = try? sink.bytes(in: offset..<(offset + Int64(bytes.count)))
             let isSame = held == bytes && !state.withLock { $0.isRejecting }
             if !isSame { state.withLock { $0.isRejecting = true } }
@@ -137,7 +163,7 @@ final class SinkWriter: Sendable {
     /// cannot be told from an idle socket.
     func put(_ count: Int, from pipe: ContentPipe) {
         state.withLock { $0.piped += count }
-        queue.async { [self] in
+        afterWriting { [self] in
             do {
                 if let failure = state.withLock({ $0.failure }) { throw failure }
                 guard let sink = capabilities.piped else { return }
@@ -174,7 +200,7 @@ final class SinkWriter: Sendable {
         _ examination: @escaping @Sendable (any BodySink) throws -> Value,
         then: @escaping @Sendable @NetworkActor (Result<Value, any Error>) -> Void
     ) {
-        queue.async { [sink] in
+        afterWriting { [sink] in
             let result = Result { try examination(sink) }
             NetworkActor.post { then(result) }
         }
@@ -185,7 +211,7 @@ final class SinkWriter: Sendable {
     /// The record is removed before the sink is emptied, so that it never describes bytes of another version. Before the
     /// first byte there is one that says that bytes follow: if the process is killed, they count.
     func begin(_ template: ResumeTemplate, _ beginning: Beginning) {
-        queue.async { [self] in
+        afterWriting { [self] in
             state.withLock { $0.isRejecting = false }
             do {
                 switch beginning {
@@ -240,7 +266,7 @@ final class SinkWriter: Sendable {
 
     /// Ends with the whole body. `then` receives the sink's length when the body is written and recorded.
     func complete(then: @escaping @Sendable @NetworkActor (Result<Int64, any Error>) -> Void) {
-        queue.async { [self] in
+        afterWriting { [self] in
             let result = Result<Int64, any Error> {
                 if let failure = state.withLock({ $0.failure }) { throw failure }
                 let length = try sink.length
@@ -284,7 +310,7 @@ final class SinkWriter: Sendable {
 
     /// Ends before the body is complete. What was added is written; `then` receives the resume data, if there can be any.
     func stop(then: @escaping @Sendable @NetworkActor (ResumeData?) -> Void) {
-        queue.async { [self] in
+        afterWriting { [self] in
             endCheckpoints()
             let resume = finalResumeData()
             trace?.file(.stop)
@@ -356,7 +382,7 @@ final class SinkWriter: Sendable {
         if capabilities.concurrent != nil {
             Worker.shared.run(on: .synchronization, save)
         } else {
-            queue.async(save)
+            afterWriting(save)
         }
     }
 

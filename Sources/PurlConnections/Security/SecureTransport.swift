@@ -4,8 +4,9 @@ package import PurlIO
 ///
 /// Records arrive and leave in other portions than content: a transport that is quiet may hold content that the last record
 /// has brought, and one that has bytes may bring none. So the handler is called for what the library holds, too, and
-/// ``receive(into:)`` reads on until there is content. What the library wants to send by itself, such as an answer to a
-/// change of keys, goes out whatever the owner's interest is.
+/// ``receive(into:)`` reads on until there is content, and until its buffer is full or all that has arrived was taken: what
+/// follows costs the same for a piece of a record as for many records. What the library wants to send by itself, such as an
+/// answer to a change of keys, goes out whatever the owner's interest is.
 @NetworkActor
 package final class SecureTransport: LoopTransport, TransportHandler {
     private enum Incoming {
@@ -24,8 +25,10 @@ package final class SecureTransport: LoopTransport, TransportHandler {
 
     /// The most content that is encrypted in one call.
     private static let portion = 65_536
-    /// So many times the lower transport is read without any content, before others have their turn.
+    /// So many times the lower transport is read before others have their turn.
     private static let readsPerTurn = 16
+    /// A read that brings less than a record has, as a rule, taken everything that had arrived.
+    private static let record = 16_384
     /// What the system calls read records into, before the library takes them.
     private static let arrival = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
     /// What ``isQuiet`` reads content into, which the owner has not asked for.
@@ -112,11 +115,12 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         isOpen && !hasArrived && lower.isQuiet(since: turn) || isQuiet
     }
 
-    /// Reads until there is content, or nothing more has arrived.
+    /// Reads until the buffer is full, or nothing more has arrived.
     private func pull(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
         defer { flush() }
         var filled = 0
         var reads = 0
+        var isDrained = false
         while filled < buffer.count {
             switch incoming {
             case .open: break
@@ -131,9 +135,10 @@ package final class SecureTransport: LoopTransport, TransportHandler {
                 guard count == 0, case .open = incoming else { continue }
                 mayHoldContent = false
             }
-            if filled > 0 { return filled }
+            if filled > 0, isDrained || reads == Self.readsPerTurn { return filled }
             reads += 1
-            guard reads <= Self.readsPerTurn, takeArrived() else { return nil }
+            guard reads <= Self.readsPerTurn, let count = takeArrived() else { return filled > 0 ? filled : nil }
+            isDrained = count < Self.record
             mayHoldContent = true
         }
         mayHoldContent = true
@@ -156,10 +161,10 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         }
     }
 
-    /// Gives the library what has arrived. False when nothing has.
-    private func takeArrived() -> Bool {
+    /// Gives the library what has arrived; returns how much that was, `nil` when nothing has.
+    private func takeArrived() -> Int? {
         do throws(SystemError) {
-            guard let count = try lower.receive(into: Self.arrival) else { return false }
+            guard let count = try lower.receive(into: Self.arrival) else { return nil }
             if count > 0 {
                 side.receiveCiphertext(UnsafeRawBufferPointer(rebasing: Self.arrival[..<count]))
             } else {
@@ -167,10 +172,11 @@ package final class SecureTransport: LoopTransport, TransportHandler {
                 fault = .truncated
                 incoming = .failed(SystemError(code: ECONNRESET, operation: "close_notify"))
             }
+            return count
         } catch {
             incoming = .failed(error)
+            return 0
         }
-        return true
     }
 
     // MARK: Sending

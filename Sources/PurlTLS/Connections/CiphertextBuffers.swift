@@ -17,6 +17,9 @@ final class CiphertextBuffers {
 
     func receive(_ bytes: UnsafeRawBufferPointer) { incoming.append(bytes) }
 
+    /// All that has arrived was read.
+    var isRead: Bool { incoming.isEmpty }
+
     /// Makes room for the records of so many bytes of content, and calls `body`, which writes them.
     func writeContent<Result>(_ count: Int, _ body: () -> Result) -> Result {
         outgoing.makeRoom(for: count + 22 * (count / 16_384 + 1) + 64)

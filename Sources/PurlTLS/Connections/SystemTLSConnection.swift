@@ -22,6 +22,9 @@ final class SystemTLSConnection: TLSConnection {
     private var earlier: (session: ResumableSession, end: Date)?
     /// Why the server is not trusted, if it has therefore not been given the certificate that it has asked for.
     private var withheld: String?
+    /// OpenSSL has given all content of what has arrived, and need not be asked for more: to say so takes it as long as a small
+    /// record.
+    private var isDrained = false
     /// What the connection has failed with. OpenSSL 3.3 and 3.5, called once more, drop the bad record and continue.
     private var lastFailure: TLSError?
 
@@ -175,19 +178,26 @@ final class SystemTLSConnection: TLSConnection {
         throw failure(of: result)
     }
 
-    func receiveCiphertext(_ bytes: UnsafeRawBufferPointer) { buffers.receive(bytes) }
+    func receiveCiphertext(_ bytes: UnsafeRawBufferPointer) {
+        isDrained = false
+        buffers.receive(bytes)
+    }
 
     func sendCiphertext(into buffer: UnsafeMutableRawBufferPointer) -> Int { buffers.send(into: buffer) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> TLSRead {
         try throwLastFailure()
+        if isDrained { return .waiting }
         openSSL.ERR_clear_error()
         var count = 0
         let result = openSSL.SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
         if buffers.isFlooded {
             throw TLSError(.malformed, reason: "the server asks for more and more answers, and takes none of them")
         }
-        if result == 1 { return .content(count) }
+        if result == 1 {
+            isDrained = buffers.isRead && openSSL.SSL_has_pending(ssl) == 0
+            return .content(count)
+        }
         switch openSSL.SSL_get_error(ssl, result) {
         // SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE
         case 2, 3: return .waiting

@@ -83,6 +83,7 @@ final class OpenSSL: Sendable {
     let SSL_get_error: @Sendable @convention(c) (OpaquePointer?, Int32) -> Int32
     let SSL_read_ex:
         @Sendable @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int, UnsafeMutablePointer<Int>) -> Int32
+    let SSL_has_pending: @Sendable @convention(c) (OpaquePointer?) -> Int32
     let SSL_write_ex:
         @Sendable @convention(c) (OpaquePointer?, UnsafeRawPointer?, Int, UnsafeMutablePointer<Int>) -> Int32
     let SSL_shutdown: @Sendable @convention(c) (OpaquePointer?) -> Int32
@@ -285,6 +286,7 @@ final class OpenSSL: Sendable {
         SSL_do_handshake = try find("SSL_do_handshake")
         SSL_get_error = try find("SSL_get_error")
         SSL_read_ex = try find("SSL_read_ex")
+        SSL_has_pending = try find("SSL_has_pending")
         SSL_write_ex = try find("SSL_write_ex")
         SSL_shutdown = try find("SSL_shutdown")
         SSL_set_shutdown = try find("SSL_set_shutdown")

@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 import Synchronization
 import Testing
 
@@ -55,6 +56,10 @@ struct CheckpointTests {
         return ResumeTemplate(originalRequest: request, currentRequest: request, validator: "\"v1\"", total: 5000)
     }
 
+    @NetworkActor private func put(_ bytes: Data, into writer: SinkWriter) {
+        _ = bytes.withUnsafeBytes { writer.put($0) }
+    }
+
     private func stop(_ writer: SinkWriter) async -> ResumeData? {
         await withCheckedContinuation { continuation in writer.stop { continuation.resume(returning: $0) } }
     }
@@ -66,7 +71,7 @@ struct CheckpointTests {
         let writer = writer(keeper)
         writer.begin(try template(), .startingOver)
         let bytes = Data(repeating: 7, count: 1000)
-        _ = bytes.withUnsafeBytes { writer.put($0) }
+        await put(bytes, into: writer)
         let resume = try #require(await stop(writer))
         #expect(resume.bytesReceived == 1000)
         #expect(resume.totalBytes == 5000)
@@ -108,7 +113,7 @@ struct CheckpointTests {
         }
         try writer.sink.append(Data(count: 100))
         writer.begin(try template(), .startingOver)
-        _ = Data(count: 5000).withUnsafeBytes { writer.put($0) }
+        await put(Data(count: 5000), into: writer)
         let length = await withCheckedContinuation { continuation in
             writer.complete { continuation.resume(returning: try? $0.get()) }
         }
@@ -153,7 +158,7 @@ struct CheckpointTests {
         let sink = SlowSink(.written)
         let writer = SinkWriter(sink, .sinkRecord, limit: 1 << 20) { _ in }
         writer.begin(try template(), .startingOver)
-        _ = Data(count: 1000).withUnsafeBytes { writer.put($0) }
+        await put(Data(count: 1000), into: writer)
         await withCheckedContinuation { continuation in
             writer.examineSink { _ in
             } then: { _ in
@@ -163,7 +168,7 @@ struct CheckpointTests {
         let (checkpoints, saved) = AsyncStream.makeStream(of: Void.self)
         writer.saveCheckpoint { saved.finish() }
         // The disk is busy from here.
-        _ = Data(count: 4000).withUnsafeBytes { writer.put($0) }
+        await put(Data(count: 4000), into: writer)
         let length = await withCheckedContinuation { continuation in
             writer.complete { continuation.resume(returning: try? $0.get()) }
         }
@@ -183,7 +188,7 @@ struct CheckpointTests {
         let writer = SinkWriter(sink, .sinkRecord, limit: 1 << 20) { _ in }
         writer.begin(try template(), .startingOver)
         for count in [1000, 2000] {
-            _ = Data(count: count).withUnsafeBytes { writer.put($0) }
+            await put(Data(count: count), into: writer)
             await withCheckedContinuation { continuation in
                 writer.examineSink { _ in
                 } then: { _ in
